@@ -1,5 +1,5 @@
 /**
- * The payer's half alone, for bundles: `import * as exactEvm from "@pontage/evm/client"` and then `exactEvm.client(...)`.
+ * The scheme client alone, for bundles: `import * as exactEvm from "@pontage/evm/client"` and then `exactEvm.client(...)`.
  */
 export * as EvmSigner from "./wallet/EvmSigner.ts"
 export { client } from "./exact/ExactEvmClient.ts"

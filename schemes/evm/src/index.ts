@@ -1,6 +1,6 @@
 /**
  * The `exact` scheme on EVM chains by EIP-3009 transfer authorizations. `exactEvm.client`, `.server` and `.facilitator` are
- * its three configurations; the modules behind them are exported for those who build on them.
+ * its three roles; the modules behind them are exported for programs that build on them.
  */
 export { address as batchSettlerAddress, deploy as deployBatchSettler } from "./sending/BatchSettling.ts"
 export * as Eip3009 from "./transfer/Eip3009.ts"

@@ -55,7 +55,7 @@ const cappedLogs: Attack = {
   expected: "the transfer is found and counts as the buyer's: one transfer, and the buyer is served",
   targets: ["pontage"],
   mutation: [
-    { module: "schemes/evm/src/node/EvmRpc", piece: "foundLogs, EvmNodeError.toWidthRefusal)", instead: "foundLogs)" }
+    { module: "schemes/evm/src/node/EvmRpc", piece: "foundLogs, EvmNodeError.toTooWide)", instead: "foundLogs)" }
   ],
   run: Effect.fnUntraced(function* (stage) {
     const { node } = stage.chain

@@ -1,6 +1,6 @@
 /**
- * The fastest cryptography that this machine has: the addons, else WebAssembly, else JavaScript. For facilitators; imported
- * from `@pontage/evm/crypto`, so that bundles without them never look for addons.
+ * The fastest cryptography that works on this machine: the addons, else WebAssembly, else JavaScript. It is for
+ * facilitators and has an entry point of its own, `@pontage/evm/crypto`, so that other bundles never look for addons.
  */
 import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as CryptoSelfTest from "./CryptoSelfTest.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
 
-/** One that may turn out not to be there, or to be wrong. */
+/** A cryptography that may be missing or compute wrongly: then it fails. */
 export type Candidate = Effect.Effect<EvmCrypto.Shape, Misconfigured>
 
 const missing = (what: string) => (cause: unknown) =>
@@ -22,26 +22,25 @@ const native: Candidate = Effect.flatMap(
 
 const wasm: Candidate = Effect.flatMap(
   Effect.tryPromise({ try: () => import("./WasmCrypto.ts"), catch: missing("the package tiny-secp256k1") }),
-  ({ wasm }) => CryptoSelfTest.prove(wasm)
+  ({ wasm }) => CryptoSelfTest.verify(wasm)
 )
 
 /**
- * The first candidate that is there and computes what it should. Says which one it is, and what was wrong with those before
- * it.
+ * The first candidate that loads and passes its self-test. Logs the choice, and the reason against each candidate before it.
  */
 export const choose = ([first, ...others]: readonly [Candidate, ...ReadonlyArray<Candidate>]): Candidate =>
   others
     .reduce(
       (better, next) =>
         Effect.catchTag(better, "Misconfigured", ({ message }) =>
-          Effect.andThen(Effect.logInfo(`slower cryptography is tried: ${message}`), next)
+          Effect.andThen(Effect.logInfo(`falling back to slower cryptography: ${message}`), next)
         ),
       first
     )
-    .pipe(Effect.tap(({ name }) => Effect.logInfo(`EVM signatures are recovered and made by ${name}`)))
+    .pipe(Effect.tap(({ name }) => Effect.logInfo(`EVM signatures use cryptography by ${name}`)))
 
-/** Addons, else WebAssembly, else JavaScript; `Misconfigured` only where not even that computes what it should. */
-export const make: Candidate = choose([native, wasm, CryptoSelfTest.prove(EvmCrypto.javaScript)])
+/** Addons, else WebAssembly, else JavaScript; `Misconfigured` only where all three fail their self-test. */
+export const make: Candidate = choose([native, wasm, CryptoSelfTest.verify(EvmCrypto.javaScript)])
 
-/** Makes the fastest one the cryptography in use. */
+/** Provides the fastest candidate as the cryptography in use. */
 export const layer: Layer.Layer<never, Misconfigured> = Layer.effect(EvmCrypto.EvmCrypto, make)

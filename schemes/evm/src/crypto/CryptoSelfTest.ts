@@ -1,6 +1,6 @@
 /**
- * Proof that a library computes what it should, on signatures and hashes whose answers are known, before a payment is
- * believed on its word: a build for another machine, or a broken one, is found at start.
+ * Self-test of a cryptographic library on known signatures and hashes, before any payment depends on it: a build for
+ * another machine, or a broken one, is found at start.
  */
 import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ const word = (last: number): Uint8Array => {
   return made
 }
 
-/** Of nothing, of `abc` (both from the algorithm's authors), and of 200 bytes, which are two blocks, of 0xa3. */
+/** Hashes of the empty input, of `abc` (both from the algorithm's authors), and of 200 bytes of 0xa3, which are two blocks. */
 const hashes: ReadonlyArray<readonly [Uint8Array, EvmHex.Hex]> = [
   [new Uint8Array(0), "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"],
   [Uint8Array.of(97, 98, 99), "0x4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45"],
@@ -32,7 +32,7 @@ const payment = {
   signer: "0x857b06519e91e3a54538791bdbb0e22373e36b66"
 }
 
-/** The same with its s in the upper half of the order, which its other recovery bit would turn into the same signer. */
+/** The same signature with s in the upper half of the order; with the other recovery bit it would recover to the same signer. */
 const malleated = bytes(
   "0x2d6a7588d6acca505cbf0d9a4a227e0c52c6c34008c8e8986a12832597641736f75d319b699bd1c88292572440a7c914fd99d3b7107defddd294fbf92121b5ea"
 )
@@ -62,9 +62,9 @@ const failure = (crypto: EvmCrypto.Shape): string | undefined => {
 const generator = "0x0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 /**
- * The given cryptography, once it has computed what it should; else `Misconfigured`, which says what it cannot do.
+ * The given cryptography, if it passes; else `Misconfigured`, whose message names the failed operation.
  */
-export const prove = (crypto: EvmCrypto.Shape): Effect.Effect<EvmCrypto.Shape, Misconfigured> =>
+export const verify = (crypto: EvmCrypto.Shape): Effect.Effect<EvmCrypto.Shape, Misconfigured> =>
   Effect.try({ try: () => failure(crypto), catch: (cause) => wrong(crypto, `throws: ${String(cause)}`) }).pipe(
     Effect.flatMap((what) =>
       what === undefined ? Effect.succeed(crypto) : Effect.fail(wrong(crypto, `does not ${what}`))
@@ -72,4 +72,4 @@ export const prove = (crypto: EvmCrypto.Shape): Effect.Effect<EvmCrypto.Shape, M
   )
 
 const wrong = ({ name }: EvmCrypto.Shape, what: string) =>
-  new Misconfigured({ message: `the cryptography by ${name} ${what}, tried on known answers` })
+  new Misconfigured({ message: `the self-test of the cryptography by ${name} failed: it ${what}` })

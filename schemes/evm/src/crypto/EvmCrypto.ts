@@ -1,28 +1,28 @@
 /**
- * The cryptography that a facilitator spends its time in: Keccak-256, and recovery and signing on secp256k1. It is a
- * service, because the fastest code for it is not the code that runs everywhere; the default is JavaScript, the others are
- * `@pontage/evm/native` and `@pontage/evm/wasm`, and `@pontage/evm/crypto` chooses. Libraries differ in what they let pass
- * for a signature, so what is one is decided here, before any of them is asked.
+ * The cryptography that takes most of a facilitator's time: Keccak-256, and recovery and signing on secp256k1. It is a
+ * service, because the fastest code for it does not run everywhere: the default is JavaScript, the others are
+ * `@pontage/evm/native` and `@pontage/evm/wasm`, and `@pontage/evm/crypto` chooses. Libraries differ in which signatures
+ * they accept, so the inputs are checked here, before a library is called.
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-/** Keccak-256: the 32 bytes of the hash, the caller's to keep. */
+/** Keccak-256: returns a hash of 32 bytes in a new array, which the caller owns. */
 export type Keccak256 = (bytes: Uint8Array) => Uint8Array
 
 /**
- * What the package computes with. Nothing of it throws: what is no signature and what is no key give `undefined`.
+ * The operations. None throws: an invalid signature or key gives `undefined`.
  */
 export interface Shape {
-  /** Which code this is, for people. */
+  /** The name of the implementation, for log lines and messages. */
   readonly name: string
   readonly keccak256: Keccak256
   /**
    * The public key behind a signature of a 32-byte digest: 65 bytes beginning with 4. `signature` is r and s, 64 bytes, both
-   * at least 1, r below the curve's order and s in its lower half; `recovery` is 0 or 1, which is v - 27. Anything else is
-   * nobody's.
+   * at least 1, r below the curve's order and s in its lower half; `recovery` is 0 or 1, which is v - 27. Anything else
+   * gives `undefined`.
    */
   readonly recoverPublicKey: (digest: Uint8Array, signature: Uint8Array, recovery: number) => Uint8Array | undefined
   /**
@@ -32,7 +32,7 @@ export interface Shape {
   readonly sign: (digest: Uint8Array, privateKey: Uint8Array) => Uint8Array | undefined
 }
 
-/** What a library has to offer. It is only asked about numbers in range, and may throw or answer nothing. */
+/** The functions of a library. They get only numbers in range, and may throw or return `null`. */
 export interface Primitives {
   readonly keccak256: Keccak256
   readonly recover: (digest: Uint8Array, signature: Uint8Array, recovery: 0 | 1) => Uint8Array | null
@@ -60,7 +60,7 @@ const isScalar = (bytes: Uint8Array, offset: number, limit: Uint8Array): boolean
 const isSignature = (bytes: Uint8Array): boolean =>
   bytes.length === 64 && isScalar(bytes, 0, order) && isScalar(bytes, 32, beyondHalf)
 
-/** What a library throws for is, once its inputs are in range, that there is no answer. */
+/** Turns a library's exception into `undefined`: with inputs in range it means that there is no result. */
 const attempt = <A>(compute: () => A): A | undefined => {
   try {
     return compute()
@@ -69,7 +69,7 @@ const attempt = <A>(compute: () => A): A | undefined => {
   }
 }
 
-/** A library under the one set of rules that all of them answer by. */
+/** Wraps a library, so that all libraries accept the same inputs. */
 export const make = (name: string, { keccak256, recover, sign }: Primitives): Shape => ({
   name,
   keccak256,
@@ -100,7 +100,7 @@ const noble: Primitives = {
   }
 }
 
-/** Pure JavaScript. Runs everywhere, and recovers some 750 signatures in a second of a core. */
+/** Pure JavaScript. Runs everywhere, and recovers some 750 signatures per second and core. */
 export const javaScript: Shape = /* @__PURE__ */ make("JavaScript", noble)
 
 /** The cryptography in use; JavaScript where nothing else is provided. */
@@ -108,5 +108,5 @@ export class EvmCrypto extends Context.Reference<Shape>("@pontage/evm/EvmCrypto"
   defaultValue: () => javaScript
 }) {}
 
-/** Pure JavaScript, named rather than left to be the default. */
+/** Pure JavaScript, provided explicitly. */
 export const layerJavaScript: Layer.Layer<never> = /* @__PURE__ */ Layer.succeed(EvmCrypto, javaScript)

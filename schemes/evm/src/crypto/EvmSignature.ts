@@ -1,19 +1,19 @@
 /**
- * Signatures of payers, as strictly as tokens take them. A plain account's signature has one form: 65 bytes, r, s in the
- * lower half of the order, v of 27 or 28. Everything else can only be right for a contract account, which alone knows what
- * its signatures look like (ERC-1271), and is named, so that a plain account can be told what is wrong with it.
+ * Signatures of payers, accepted as strictly as tokens accept them. A plain account's signature has one form: 65 bytes, r, s
+ * in the lower half of the order, v of 27 or 28. Every other form can be valid only for a contract account, which defines
+ * its signatures itself (ERC-1271); the form is named, so that the refusal of a plain account's signature gives the reason.
  */
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import type * as EvmCrypto from "./EvmCrypto.ts"
 
 /**
- * Why a signature cannot be a plain account's: `compact` is 64 bytes (EIP-2098), `recovery_id` a v that is neither 27 nor
- * 28, `high_s` the malleated twin of a valid signature (EIP-2), `length` any other number of bytes.
+ * The reason why a signature cannot be a plain account's: `compact` is 64 bytes (EIP-2098), `recovery_id` a v other than 27
+ * and 28, `high_s` the malleated twin of a valid signature (EIP-2), `length` any other number of bytes.
  */
 export type Irregularity = "compact" | "recovery_id" | "high_s" | "length"
 
-/** A signature in the one form that a plain account may use. The text is lower case. */
+/** A signature in the only form of a plain account. The text is lower case. */
 export interface Ecdsa {
   readonly _tag: "Ecdsa"
   readonly hex: EvmHex.Hex
@@ -27,29 +27,29 @@ export interface ContractOnly {
 }
 
 /**
- * The signature of a contract account that need not be deployed yet (ERC-6492), still wrapped: factory, factory calldata
- * and inner signature before the magic suffix. A token does not take this form.
+ * The signature of a contract account that may not be deployed yet (ERC-6492), still wrapped: factory, factory calldata
+ * and inner signature before the magic suffix. Tokens do not accept this form.
  */
 export interface Erc6492 {
   readonly _tag: "Erc6492"
   readonly hex: EvmHex.Hex
 }
 
-/** No signature at all: not hexadecimal, or longer than {@link maximumBytes}. */
+/** Not a signature: not hexadecimal, or longer than {@link maximumBytes}. */
 export interface Malformed {
   readonly _tag: "Malformed"
   readonly reason: "not_hexadecimal" | "too_long"
 }
 
-/** What a text that should be a signature turned out to be. */
+/** A signature's text, classified. */
 export type EvmSignature = Ecdsa | ContractOnly | Erc6492 | Malformed
 
-/** The longest signature that is read, in bytes. */
+/** The longest signature accepted, in bytes. */
 export const maximumBytes = 4096
 
 const erc6492Suffix = /* @__PURE__ */ "6492".repeat(16)
 
-/** Half the order of secp256k1, as the digits it is compared by. */
+/** Half the order of secp256k1, as digits to compare with. */
 const halfOrder = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0"
 
 const irregularity = (hex: EvmHex.Hex): Irregularity | undefined => {
@@ -60,7 +60,7 @@ const irregularity = (hex: EvmHex.Hex): Irregularity | undefined => {
   return hex.slice(66, 130) > halfOrder ? "high_s" : undefined
 }
 
-/** Reads a signature. Never fails: what it cannot be is part of the answer. */
+/** Classifies a signature. Never fails: the result carries the reason. */
 export const fromText = (text: string): EvmSignature => {
   if (text.length > 2 + 2 * maximumBytes) return { _tag: "Malformed", reason: "too_long" }
   if (!EvmHex.isHex(text)) return { _tag: "Malformed", reason: "not_hexadecimal" }
@@ -71,8 +71,8 @@ export const fromText = (text: string): EvmSignature => {
 }
 
 /**
- * The account whose key signed the digest, or `undefined` when no key did. Whether that account is the payer, and whether
- * the payer has code and so is asked by ERC-1271 instead, is the caller's question.
+ * The account whose key signed the digest, or `undefined` for a signature of no key. The caller compares the account with
+ * the payer, and checks whether the payer has code, which validates its signatures itself (ERC-1271).
  */
 export const recoverAddress = (
   digest: Uint8Array,

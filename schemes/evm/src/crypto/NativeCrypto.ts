@@ -1,8 +1,8 @@
 /**
- * Cryptography by libsecp256k1 as a Node addon, twenty times as fast as the JavaScript one. It needs the package `secp256k1`
- * beside this one, and hashes natively too where `keccak` is installed. Both bring addons for common machines; elsewhere
- * they fall back to slow JavaScript without a word, so the addons are loaded here by name or not at all. It is imported from
- * `@pontage/evm/native` so that nobody loads it unasked.
+ * Cryptography by libsecp256k1 as a Node addon, twenty times as fast as the JavaScript one. It needs the package `secp256k1`,
+ * and hashes natively too where `keccak` is installed. Both packages bring addons for common machines; elsewhere they
+ * silently fall back to slow JavaScript, so this module loads the addons by name or not at all. Its entry point is
+ * `@pontage/evm/native`, so that it is loaded only on request.
  */
 import { createRequire } from "node:module"
 
@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import * as CryptoSelfTest from "./CryptoSelfTest.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
 
-/** The part in use of `secp256k1`. Both throw where there is no answer. */
+/** The functions in use of `secp256k1`. Both throw where there is no result. */
 interface Secp256k1 {
   readonly ecdsaRecover: (signature: Uint8Array, recovery: 0 | 1, digest: Uint8Array, compressed: false) => Uint8Array
   readonly ecdsaSign: (
@@ -49,7 +49,7 @@ const decodeHash = Schema.decodeUnknownSync(Schema.Struct({ _state: Schema.decla
 /** Loads a module by its name; throws where it is missing. */
 type Load = (name: string) => unknown
 
-/** The sponge's rate and capacity in bits, and Keccak's padding bit: what makes it Keccak-256. */
+/** The sponge's rate and capacity in bits, and Keccak's padding bit: together they make it Keccak-256. */
 const [rate, capacity, padding] = [1088, 512, 1]
 
 const hashWith =
@@ -62,8 +62,8 @@ const hashWith =
   }
 
 /**
- * The package's own interface makes a stream for every hash, which costs more than hashing in JavaScript; so the sponge
- * inside one of them is driven directly, and proven like everything else.
+ * The package's own interface makes a stream for every hash, which costs more than hashing in JavaScript; so this drives
+ * the sponge inside one of them directly. The self-test covers it.
  */
 const loadKeccak = (load: Load): EvmCrypto.Keccak256 =>
   hashWith(decodeHash(decodeCreateHash(load("keccak/bindings.js"))("keccak256"))._state)
@@ -86,32 +86,32 @@ const loaded = <A>(name: string, from: () => A): Effect.Effect<A, Misconfigured>
       new Misconfigured({ message: `the addon of the package ${name} cannot be used here: ${String(cause)}` })
   })
 
-const proven = (name: string, primitives: EvmCrypto.Primitives) =>
-  CryptoSelfTest.prove(EvmCrypto.make(name, primitives))
+const tested = (name: string, primitives: EvmCrypto.Primitives) =>
+  CryptoSelfTest.verify(EvmCrypto.make(name, primitives))
 
 /**
- * The addons as a loader finds them (`secp256k1/bindings.js`, `keccak/bindings.js`), for programs that keep them in a place
- * of their own. Proven and failing as {@link make}.
+ * The addons from a loader (of `secp256k1/bindings.js`, `keccak/bindings.js`), for programs that keep them in another
+ * place. Self-tested and failing as {@link make}.
  */
 export const fromLoader = (load: (name: string) => unknown): Effect.Effect<EvmCrypto.Shape, Misconfigured> =>
   Effect.flatMap(
     loaded("secp256k1", () => loadSecp256k1(load)),
     (curve) =>
       loaded("keccak", () => loadKeccak(load)).pipe(
-        Effect.flatMap((keccak256) => proven("native secp256k1 and Keccak", { ...curve, keccak256 })),
+        Effect.flatMap((keccak256) => tested("native secp256k1 and Keccak", { ...curve, keccak256 })),
         Effect.catchTag("Misconfigured", () =>
-          proven("native secp256k1", { ...curve, keccak256: EvmCrypto.javaScript.keccak256 })
+          tested("native secp256k1", { ...curve, keccak256: EvmCrypto.javaScript.keccak256 })
         )
       )
   )
 
 /**
- * The addons, proven on known answers; `Misconfigured` where that of secp256k1 is missing or wrong. Where only that of
- * Keccak is, hashing stays in JavaScript.
+ * The addons, self-tested on known answers; `Misconfigured` where the one of secp256k1 is missing or wrong. Where only the
+ * one of Keccak is, hashing stays in JavaScript.
  */
 export const make: Effect.Effect<EvmCrypto.Shape, Misconfigured> = /* @__PURE__ */ fromLoader(
   createRequire(import.meta.url)
 )
 
-/** Makes them the cryptography in use. */
+/** Provides the addons as the cryptography in use. */
 export const layer: Layer.Layer<never, Misconfigured> = Layer.effect(EvmCrypto.EvmCrypto, make)

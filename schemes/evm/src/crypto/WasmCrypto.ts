@@ -1,7 +1,7 @@
 /**
  * Cryptography by libsecp256k1 in WebAssembly, five times as fast as the JavaScript one and as portable; hashing stays in
- * JavaScript. It needs the package `tiny-secp256k1` beside this one, and is imported from `@pontage/evm/wasm` so that nobody
- * loads it unasked.
+ * JavaScript. It needs the package `tiny-secp256k1`. Its entry point is `@pontage/evm/wasm`, so that it is loaded only on
+ * request.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import type { Misconfigured } from "@pontage/core"
@@ -11,7 +11,7 @@ import { recover, signRecoverable } from "tiny-secp256k1"
 import * as CryptoSelfTest from "./CryptoSelfTest.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
 
-/** WebAssembly, not proven yet. */
+/** WebAssembly, not yet self-tested. */
 export const wasm: EvmCrypto.Shape = EvmCrypto.make("WebAssembly", {
   keccak256: (bytes) => keccak_256(bytes),
   recover: (digest, signature, recovery) => recover(digest, signature, recovery, false),
@@ -21,5 +21,5 @@ export const wasm: EvmCrypto.Shape = EvmCrypto.make("WebAssembly", {
   }
 })
 
-/** Makes it the cryptography in use, proven on known answers. */
-export const layer: Layer.Layer<never, Misconfigured> = Layer.effect(EvmCrypto.EvmCrypto, CryptoSelfTest.prove(wasm))
+/** Provides it as the cryptography in use, self-tested on known answers. */
+export const layer: Layer.Layer<never, Misconfigured> = Layer.effect(EvmCrypto.EvmCrypto, CryptoSelfTest.verify(wasm))

@@ -1,6 +1,6 @@
 /**
- * The chain's head and fees, asked at most twice at a time: everybody who asks while a question is under way shares the
- * next one, which begins after they asked.
+ * The chain's head and fees, by at most two requests at a time: callers that arrive during a request share the next one,
+ * which begins after they have called.
  */
 import { ChainUnavailable, type ChainHead } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -9,39 +9,38 @@ import * as Effect from "effect/Effect"
 
 import type * as EvmRpc from "./EvmRpc.ts"
 
-/** Tips move slowly: how long one is used, in milliseconds. */
+/** Milliseconds for which a tip is used: tips change slowly. */
 const tipMillis = 10_000
 
 /**
- * The most that is paid for a unit of gas where nothing else is said, in wei: 500 gwei. A node that names more is waited
- * out rather than believed.
+ * The default maximum price of a unit of gas, in wei: 500 gwei. While a node names more, nothing new is sent.
  */
 export const defaultMaxFeePerGas = 500_000_000_000n
 
 /**
- * How many blocks behind the head a block counts as one that is not reorganised any more, where nothing else is said: two
+ * The default number of blocks behind the head from which a block counts as final, that is not reorganised any more: two
  * epochs of Ethereum.
  */
 export const defaultFinalityDepth = 64
 
-/** What a survey holds the chain against. */
+/** The limits that the head is read with. */
 export interface Options {
-  /** The most that may be paid for a unit of gas, in wei; default {@link defaultMaxFeePerGas}. */
+  /** The maximum price of a unit of gas, in wei; default {@link defaultMaxFeePerGas}. */
   readonly maxFeePerGas?: bigint
   /** In blocks; default {@link defaultFinalityDepth}. */
   readonly finalityDepth?: number
 }
 
 /**
- * Makes a survey of a node's chain. The most a transaction may pay for a unit of gas is twice the base fee and the tip, so
- * that six full blocks in a row cannot price it out, and never above `maxFeePerGas`, its ceiling, as long as that buys a
- * place in the next block. A chain that costs more already shows it by a maximum above the ceiling.
+ * Reads the head of a node's chain. The maximum price of a transaction's gas is twice the base fee plus the tip, which six
+ * full blocks in a row do not exceed. It is capped at `maxFeePerGas`, the ceiling, while the ceiling covers the base fee and
+ * the tip of the next block. Where the chain costs more than that, the maximum is above the ceiling.
  */
 export const make = (rpc: EvmRpc.Shape, options: Options = {}): Effect.Effect<ChainHead, ChainUnavailable> => {
   const { finalityDepth = defaultFinalityDepth, maxFeePerGas: ceiling = defaultMaxFeePerGas } = options
   const depth = BigInt(finalityDepth)
   const tip = makeTip(rpc)
-  const ask: Effect.Effect<ChainHead, ChainUnavailable> = Effect.gen(function* () {
+  const read: Effect.Effect<ChainHead, ChainUnavailable> = Effect.gen(function* () {
     const priority = yield* tip
     const block = yield* rpc.getBlock("latest")
     if (block?.baseFeePerGas === undefined) {
@@ -55,7 +54,7 @@ export const make = (rpc: EvmRpc.Shape, options: Options = {}): Effect.Effect<Ch
       fees: { maximum: offer(block.baseFeePerGas, priority, ceiling), priority, ceiling }
     }
   })
-  return shareNext(ask)
+  return shareNext(read)
 }
 
 const offer = (baseFee: bigint, tip: bigint, ceiling: bigint): bigint => {
@@ -74,24 +73,24 @@ const makeTip = (rpc: EvmRpc.Shape) => {
   })
 }
 
-const shareNext = <A, E>(ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+const shareNext = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   let running = false
   let next: Deferred.Deferred<A, E> | undefined
-  const run = (answer: Deferred.Deferred<A, E>): Effect.Effect<void> =>
-    Effect.flatMap(Deferred.into(ask, answer), () => {
+  const run = (result: Deferred.Deferred<A, E>): Effect.Effect<void> =>
+    Effect.flatMap(Deferred.into(read, result), () => {
       const following = next
       next = undefined
       running = following !== undefined
       return following === undefined ? Effect.void : run(following)
     })
-  /** In one piece: a question that is noted as under way is asked, whatever happens to the one who wanted it. */
+  /** Uninterruptible: a read that is marked as running does run, even if its caller is interrupted. */
   const join = Effect.uninterruptible(
     Effect.suspend(() => {
       if (running) return Effect.succeed((next ??= Deferred.makeUnsafe<A, E>()))
       running = true
-      const answer = Deferred.makeUnsafe<A, E>()
-      return Effect.as(Effect.forkDetach(run(answer)), answer)
+      const result = Deferred.makeUnsafe<A, E>()
+      return Effect.as(Effect.forkDetach(run(result)), result)
     })
   )
-  return Effect.flatMap(join, (answer) => Deferred.await(answer))
+  return Effect.flatMap(join, (result) => Deferred.await(result))
 }

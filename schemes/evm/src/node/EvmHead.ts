@@ -1,7 +1,7 @@
 /**
- * The newest block that this process has seen, and the answers that are held against it. Behind one address there may be
- * several nodes, and one of them may be behind its fellows: what it says against a payment is true of an older state, and no
- * verdict. This is the one place where such an answer is asked for again.
+ * The newest block that this process has seen, and reads that must not be older. One URL may lead to several nodes, and one of
+ * them may lag: a result that speaks against a payment may come from an older state, and then does not count. This module
+ * repeats such reads.
  */
 import type { ChainUnavailable } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -10,27 +10,26 @@ import * as Effect from "effect/Effect"
 
 import type * as EvmRpc from "./EvmRpc.ts"
 
-/** A node's questions, whose answers are watched for newer blocks, and the way to ask about the newest state. */
+/** A node whose responses are watched for newer blocks, and reads of the newest state. */
 export interface EvmHead {
-  /** The node; every block that it shows counts as seen. */
+  /** The node; each block in its responses counts as seen. */
   readonly rpc: EvmRpc.Shape
-  /** Asks about the newest state, and {@link confirm}s an answer that refuses a payment. */
+  /** Reads the newest state, and {@link confirm}s a result that refuses a payment. */
   readonly judge: <A>(
-    ask: (block: EvmRpc.BlockTag) => Effect.Effect<A, ChainUnavailable>,
-    refuses: (answer: A) => boolean
+    read: (block: EvmRpc.BlockTag) => Effect.Effect<A, ChainUnavailable>,
+    refuses: (result: A) => boolean
   ) => Effect.Effect<A, ChainUnavailable>
   /**
-   * Asks at the newest block that was seen, or is shown now; until a node that has that block answers it is
-   * `ChainUnavailable`.
+   * Reads at the newest block seen, the head of now included; `ChainUnavailable` until a node that has that block responds.
    */
   readonly confirm: <A>(
-    ask: (block: bigint) => Effect.Effect<A, ChainUnavailable>
+    read: (block: bigint) => Effect.Effect<A, ChainUnavailable>
   ) => Effect.Effect<A, ChainUnavailable>
 }
 
-/** A block that no node has shown again for so long (milliseconds) was taken back, or never was. */
+/** Milliseconds after which a block that no node shows again is forgotten: it was taken back, or never existed. */
 const memoryMillis = 30_000
-/** How often a question is asked again, each after a longer pause: another node may answer it. */
+/** Attempts of one read, with a longer pause before each: another node may respond. */
 const attempts = 4
 const firstPause = Duration.millis(100)
 
@@ -50,22 +49,22 @@ export const make = (node: EvmRpc.Shape): EvmHead => {
       Effect.tap(node.getTransactionReceipt(hash), (receipt) => see(receipt?.blockNumber)),
     getLogs: (filter, place) => Effect.tap(node.getLogs(filter, place), (logs) => see(logs.at(-1)?.blockNumber))
   }
-  const confirm: EvmHead["confirm"] = Effect.fnUntraced(function* (ask) {
+  const confirm: EvmHead["confirm"] = Effect.fnUntraced(function* (read) {
     const shown = yield* rpc.blockNumber
     const head = newest !== undefined && newest.number > shown ? newest.number : shown
     let pause = firstPause
     for (let attempt = 1; attempt < attempts; attempt++) {
-      const answer = yield* Effect.result(ask(head))
-      if (answer._tag === "Success") return answer.success
+      const result = yield* Effect.result(read(head))
+      if (result._tag === "Success") return result.success
       yield* Effect.sleep(pause)
       pause = Duration.times(pause, 2)
     }
-    return yield* ask(head)
+    return yield* read(head)
   })
   return {
     rpc,
     confirm,
-    judge: (ask, refuses) =>
-      Effect.flatMap(ask("latest"), (first) => (refuses(first) ? confirm(ask) : Effect.succeed(first)))
+    judge: (read, refuses) =>
+      Effect.flatMap(read("latest"), (first) => (refuses(first) ? confirm(read) : Effect.succeed(first)))
   }
 }

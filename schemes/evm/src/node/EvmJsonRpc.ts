@@ -1,6 +1,6 @@
 /**
- * One JSON-RPC 2.0 request to an EVM node. A refusal of the node is a value; anything else that is no answer to exactly this
- * request is `ChainUnavailable`.
+ * JSON-RPC 2.0 requests to an EVM node. An error object in the node's response is a value; any other response that does not
+ * match the request is `ChainUnavailable`.
  */
 import { ChainNodeClient, type ChainUnavailable, type HttpOrigin, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -8,39 +8,39 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-/** How a node is reached; `onRequest` is told the method. */
+/** The connection to a node; `onRequest` is called with the method. */
 export type Options = ChainNodeClient.Options
 
 const check = OptionCheck.options<Options>(ChainNodeClient.keys)
 
 /**
- * The node's own refusal, well formed. `message` may be shown and stored; `words` are the same as the node wrote them, to be
- * recognised only: a secret that is part of an ordinary word is not hidden in them.
+ * The node's well-formed error object. `message` may be shown and stored; `rawMessage` is the same text as the node wrote it,
+ * for recognition only: a secret that is part of an ordinary word is not hidden in it.
  */
-export interface Refusal {
+export interface RpcError {
   readonly code: number
   readonly message: string
-  readonly words: string
+  readonly rawMessage: string
   readonly data: unknown
 }
 
-/** Sends a request: the node's result or its refusal. */
+/** Sends a request: the node's result or its error. */
 export type Send = (
   method: string,
   params: ReadonlyArray<unknown>
-) => Effect.Effect<Result.Result<unknown, Refusal>, ChainUnavailable>
+) => Effect.Effect<Result.Result<unknown, RpcError>, ChainUnavailable>
 
-/** One node. `quote` makes its words fit to be shown. */
+/** One node. `quote` makes its text safe to show. */
 export interface EvmNode {
   readonly network: string
   readonly send: Send
-  readonly quote: (words: string) => string
+  readonly quote: (text: string) => string
 }
 
-/** The longest answer that is read, in bytes. */
+/** The largest response accepted, in bytes. */
 export const maximumBytes = 1_048_576
 
-const Answer = Schema.Struct({
+const RpcResponse = Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.Number,
   result: Schema.optionalKey(Schema.Unknown),
@@ -51,61 +51,61 @@ const Answer = Schema.Struct({
   )
 })
 
-const decodeAnswer = Schema.decodeUnknownResult(Answer)
+const decodeResponse = Schema.decodeUnknownResult(RpcResponse)
 
-type Answered = Result.Result<unknown, Refusal>
+type RpcResult = Result.Result<unknown, RpcError>
 
-/** The answer to one request; or what was wrong with it, without a subject. */
+/** The result of one request; or the fault of the response, as a sentence without its subject. */
 const read = (
   { body, status }: HttpOrigin.HttpResponse,
   expectedId: number,
   quote: EvmNode["quote"]
-): Result.Result<Answered, string> => {
+): Result.Result<RpcResult, string> => {
   const isRefusing = refusingStatuses.has(status)
   if ((status < 200 || status > 299) && !isRefusing) return Result.fail(`answered HTTP ${status}`)
   if (body._tag === "TooLong") return isRefusing ? Result.fail(`answered HTTP ${status}`) : tooLong
   const json = ChainNodeClient.readJson(body)
   if (Result.isFailure(json)) return Result.fail(json.failure)
-  const decoded = decodeAnswer(json.success)
+  const decoded = decodeResponse(json.success)
   if (Result.isFailure(decoded)) {
     return Result.fail(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
   }
-  const meaning = meant(decoded.success, expectedId, quote)
-  const isResult = Result.isSuccess(meaning) && Result.isSuccess(meaning.success)
-  return isRefusing && isResult ? Result.fail(`answered HTTP ${status}`) : meaning
+  const result = resultOf(decoded.success, expectedId, quote)
+  const isSuccess = Result.isSuccess(result) && Result.isSuccess(result.success)
+  return isRefusing && isSuccess ? Result.fail(`answered HTTP ${status}`) : result
 }
 
-/** Some nodes give a question that they refuse one of these, beside the refusal itself. */
+/** Some nodes send an error object with one of these statuses. */
 const refusingStatuses: ReadonlySet<number> = new Set([400, 413])
 
 const oversized = `it answered more than ${maximumBytes} bytes`
 
-/** Not read, it is as good as refused: asked about less the node may answer. */
-const tooLong: Result.Result<Answered, string> = Result.succeed(
-  Result.fail({ code: -32_603, message: oversized, words: oversized, data: undefined })
+/** An oversized response is not read and counts as the node's error: a request for less may succeed. */
+const tooLong: Result.Result<RpcResult, string> = Result.succeed(
+  Result.fail({ code: -32_603, message: oversized, rawMessage: oversized, data: undefined })
 )
 
-const meant = (
-  answer: typeof Answer.Type,
+const resultOf = (
+  response: typeof RpcResponse.Type,
   expectedId: number,
   quote: EvmNode["quote"]
-): Result.Result<Answered, string> => {
-  const { error, id } = answer
+): Result.Result<RpcResult, string> => {
+  const { error, id } = response
   if (id !== expectedId) return Result.fail("answered another request")
   if (error) {
     const { code, data, message } = error
-    const words = message.slice(0, ChainNodeClient.longestQuote)
-    return Result.succeed(Result.fail({ code, message: quote(message), words, data }))
+    const rawMessage = message.slice(0, ChainNodeClient.longestQuote)
+    return Result.succeed(Result.fail({ code, message: quote(message), rawMessage, data }))
   }
-  return "result" in answer
-    ? Result.succeed(Result.succeed(answer.result))
+  return "result" in response
+    ? Result.succeed(Result.succeed(response.result))
     : Result.fail("answered neither a result nor an error")
 }
 
 /**
- * Makes the means to send. Nothing is sent yet.
+ * Makes a client of the node. It sends nothing yet.
  *
- * @throws Misconfigured when the URL is not one of HTTP.
+ * @throws Misconfigured when the URL is not an HTTP one.
  */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<EvmNode, Misconfigured> {
   yield* Effect.fromResult(OptionCheck.read(check, options, "the RPC"))

@@ -1,7 +1,7 @@
 /**
- * The few questions this package asks an EVM node, each with its answer decoded: what is not a proper answer is
- * `ChainUnavailable`, never a value. Nothing is retried, and nothing is remembered but how many blocks a
- * node takes in one question for events; amounts are exact `bigint`s.
+ * The requests of this package to an EVM node, with decoded results: an improper response is `ChainUnavailable`, never a
+ * value. Nothing is retried, and nothing is cached but the number of blocks that a node accepts in one request for events;
+ * amounts are exact `bigint`s.
  */
 import { ChainUnavailable, type Misconfigured } from "@pontage/core"
 import * as Context from "effect/Context"
@@ -18,12 +18,12 @@ import * as EvmLogRange from "./EvmLogRange.ts"
 import * as EvmNodeError from "./EvmNodeError.ts"
 import type { CallOutcome, SendOutcome } from "./EvmNodeError.ts"
 
-/** Which state is asked about: a block by its number, by its hash or by its distance from the head. */
+/** The state to read: that of a block by its number, by its hash or by its distance from the head. */
 export type BlockTag = "latest" | "pending" | "safe" | "finalized" | bigint | BlockByHash
 
 /**
- * A block by its hash, as long as it is a part of the chain (EIP-1898): a node that does not have it, or follows another
- * branch, cannot answer.
+ * A block by its hash, as long as it is part of the chain (EIP-1898): a node that lacks it, or follows another branch,
+ * returns an error.
  */
 export interface BlockByHash {
   readonly hash: EvmHex.Hex
@@ -38,10 +38,10 @@ const Block = Schema.Struct({
   baseFeePerGas: Schema.optionalKey(EvmHex.Quantity)
 })
 
-/** What is read of a block: its number, hash, time in seconds since 1970, and base fee in wei (EIP-1559). */
+/** The fields in use of a block: its number, hash, time in seconds since 1970, and base fee in wei (EIP-1559). */
 export type Block = typeof Block.Type
 
-/** A block that is not made yet has neither number nor hash on some nodes. */
+/** A pending block has neither number nor hash on some nodes. */
 const PendingBlock = Schema.Struct({ timestamp: EvmHex.Quantity })
 
 const Event = Schema.Struct({
@@ -50,7 +50,7 @@ const Event = Schema.Struct({
   data: EvmHex.Hex
 })
 
-/** An event as a contract has logged it. */
+/** A contract's event. */
 export type Event = typeof Event.Type
 
 const Log = Schema.Struct({
@@ -61,7 +61,7 @@ const Log = Schema.Struct({
   logIndex: EvmHex.Count
 })
 
-/** An event of a transaction that is in a block. `logIndex` counts the events of the block. */
+/** An event of an included transaction. `logIndex` counts the events of the block. */
 export type Log = typeof Log.Type
 
 const Status = Schema.Literals(["0x0", "0x1"]).pipe(
@@ -80,47 +80,46 @@ const Receipt = Schema.Struct({
   blockNumber: EvmHex.Quantity,
   blockHash: EvmHex.Bytes32,
   gasUsed: EvmHex.Quantity,
-  /** Wei; absent where a node does not tell. */
+  /** Wei; some nodes leave it out. */
   effectiveGasPrice: Schema.optionalKey(EvmHex.Quantity),
-  /** Wei, what a rollup takes beside the gas for its data on the chain below; absent elsewhere. */
+  /** Wei: a rollup's fee for its data on the chain below, beside the gas; absent elsewhere. */
   l1Fee: Schema.optionalKey(Schema.NullOr(EvmHex.Quantity)),
-  /** Of each no more than is needed: where it lies is the receipt's own place, and a batch has a hundred of them. */
+  /** Only the fields in use: the block is the receipt's own, and a batch has a hundred events. */
   logs: Schema.Array(Event)
 })
 
-/** The receipt of a transaction that is in a block. */
+/** The receipt of an included transaction. */
 export type Receipt = typeof Receipt.Type
 
-/** Some nodes answer a receipt without a block while a transaction is pending. */
+/** Some nodes return a receipt without a block while a transaction is pending. */
 const PendingReceipt = Schema.Struct({ transactionHash: EvmHex.Bytes32, blockHash: Schema.Null })
 
 /**
- * A call without a transaction. `gas` bounds what a hostile contract may burn of the node's time: set it. Without `to` the
- * data is run as init code, and what it returns is answered.
+ * A call without a transaction. `gas` bounds the node's time that a hostile contract may use: set it. Without `to` the data
+ * runs as init code, and the result is the bytes that it returns.
  */
 export interface Call {
   readonly from?: EvmAddress.Address
   readonly to?: EvmAddress.Address
   readonly data: EvmHex.Hex
   readonly gas?: bigint
-  /** What it offers for a unit of gas, in wei; without it the call costs nothing. `from` must own as much as it may cost. */
+  /** Wei offered per unit of gas; without it the call costs nothing. `from` must own the most that it may cost. */
   readonly fees?: { readonly maximum: bigint; readonly priority: bigint }
 }
 
 /**
- * The block that a call pretends to be in: its number, and its time in seconds since 1970. Not all nodes can do that.
+ * The block that a call is simulated in: its number, and its time in seconds since 1970. Not all nodes support it.
  */
-export interface PretendedBlock {
+export interface SimulatedBlock {
   readonly number: bigint
   readonly time: bigint
 }
 
-/** The accounts whose code or storage a call touches; `undefined` where the call fails. */
+/** The accounts whose code or storage a call reads or writes; `undefined` where the call fails. */
 export type Touched = ReadonlyArray<EvmAddress.Address> | undefined
 
 /**
- * Which events to look for. An address that is a list is any of these; so is a topic, and one that is `null` may be
- * anything.
+ * The events to find. A list as an address or a topic matches any of its members; a topic of `null` matches anything.
  */
 export interface LogFilter {
   readonly address?: EvmAddress.Address | ReadonlyArray<EvmAddress.Address>
@@ -128,34 +127,34 @@ export interface LogFilter {
 }
 
 /**
- * The blocks that events are looked for in: from one to another, both included, or one by its hash (EIP-234), which a node
- * that does not have it cannot answer about.
+ * The blocks to search for events: from one to another, both included, or one by its hash (EIP-234); a node that lacks that
+ * block returns an error.
  */
 export type LogPlace = { readonly fromBlock: bigint; readonly toBlock: bigint } | BlockByHash
 
-/** The questions. All times out and all nonsense is `ChainUnavailable`. */
+/** The requests. Each has a timeout; a timeout and an improper response are `ChainUnavailable`. */
 export interface Shape {
   readonly network: string
   /** The EIP-155 chain id. */
   readonly chainId: Effect.Effect<number, ChainUnavailable>
   readonly blockNumber: Effect.Effect<bigint, ChainUnavailable>
-  /** `undefined` where there is no such block. */
+  /** `undefined` for an unknown block. */
   readonly getBlock: (
     block: Exclude<BlockTag, "pending" | BlockByHash>
   ) => Effect.Effect<Block | undefined, ChainUnavailable>
-  /** The time of the block that would come next, in seconds since 1970; `undefined` where the node does not tell. */
+  /** The time of the next block, in seconds since 1970; `undefined` where the node does not support it. */
   readonly pendingTime: Effect.Effect<bigint | undefined, ChainUnavailable>
-  /** `eth_call`; default on the latest block's state, and in that block. */
+  /** `eth_call`; by default on the state of the latest block, and in that block. */
   readonly call: (
     call: Call,
     block?: BlockTag,
-    pretended?: PretendedBlock
+    simulated?: SimulatedBlock
   ) => Effect.Effect<CallOutcome, ChainUnavailable>
-  /** `eth_createAccessList`; without the caller and the contracts that every chain has. */
+  /** `eth_createAccessList`; without the caller and the precompiled contracts. */
   readonly touched: (call: Call, block?: BlockTag) => Effect.Effect<Touched, ChainUnavailable>
-  /** `0x` where there is none; default at the latest block. */
+  /** `0x` for an account without code; by default at the latest block. */
   readonly getCode: (address: EvmAddress.Address, block?: BlockTag) => Effect.Effect<EvmHex.Hex, ChainUnavailable>
-  /** The account's coin in wei; default at the latest block. */
+  /** The account's coin in wei; by default at the latest block. */
   readonly getBalance: (address: EvmAddress.Address, block?: BlockTag) => Effect.Effect<bigint, ChainUnavailable>
   /** The nonce of the account's next transaction; `pending` counts those in the pool. */
   readonly getTransactionCount: (
@@ -164,11 +163,11 @@ export interface Shape {
   ) => Effect.Effect<number, ChainUnavailable>
   /** Sends signed bytes. Sending the same bytes twice is harmless. */
   readonly sendRawTransaction: (transaction: EvmHex.Hex) => Effect.Effect<SendOutcome, ChainUnavailable>
-  /** `undefined` while the transaction is in no block. */
+  /** `undefined` while the transaction is not included. */
   readonly getTransactionReceipt: (hash: EvmHex.Hex) => Effect.Effect<Receipt | undefined, ChainUnavailable>
-  /** Oldest first. A range that is too wide for the node is asked for in parts (`EvmLogRange`). */
+  /** Oldest first. A range that is too wide for the node is read in parts (`EvmLogRange`). */
   readonly getLogs: (filter: LogFilter, place: LogPlace) => Effect.Effect<ReadonlyArray<Log>, ChainUnavailable>
-  /** The tip a node proposes, in wei. */
+  /** The tip that the node proposes, in wei per unit of gas. */
   readonly maxPriorityFeePerGas: Effect.Effect<bigint, ChainUnavailable>
 }
 
@@ -183,34 +182,34 @@ const toTag = (block: BlockTag) => {
 const fail = (network: string, what: string): Effect.Effect<never, ChainUnavailable> =>
   Effect.fail(new ChainUnavailable({ network, message: `The node of ${network} ${what}` }))
 
-/** Asks and decodes. A refusal that is given no meaning is the chain's unavailability. */
-const makeAsk =
+/** Sends a request and decodes its result. An error without a known meaning is `ChainUnavailable`. */
+const makeRequest =
   ({ network, quote, send }: EvmJsonRpc.EvmNode) =>
   <S extends Schema.ConstraintDecoder<unknown>, A>(
     schema: S,
-    answered: (value: S["Type"]) => A,
-    refused?: (refusal: EvmJsonRpc.Refusal) => A | undefined
+    onResult: (value: S["Type"]) => A,
+    onError?: (error: EvmJsonRpc.RpcError) => A | undefined
   ) => {
     const decode = Schema.decodeUnknownResult(schema)
     return (method: string, params: ReadonlyArray<unknown>): Effect.Effect<A, ChainUnavailable> =>
-      Effect.flatMap(send(method, params), (answer): Effect.Effect<A, ChainUnavailable> => {
-        if (Result.isSuccess(answer)) {
-          const decoded = decode(answer.success)
-          if (Result.isSuccess(decoded)) return Effect.succeed(answered(decoded.success))
+      Effect.flatMap(send(method, params), (response): Effect.Effect<A, ChainUnavailable> => {
+        if (Result.isSuccess(response)) {
+          const decoded = decode(response.success)
+          if (Result.isSuccess(decoded)) return Effect.succeed(onResult(decoded.success))
           return fail(network, `answered ${method} with something else: ${quote(decoded.failure.message)}`)
         }
-        const meaning = refused?.(answer.failure)
+        const meaning = onError?.(response.failure)
         if (meaning !== undefined) return Effect.succeed(meaning)
-        return fail(network, `refused ${method}: ${answer.failure.message} (${answer.failure.code})`)
+        return fail(network, `refused ${method}: ${response.failure.message} (${response.failure.code})`)
       })
   }
 
 const same = <A>(value: A): A => value
 const present = <A>(value: A | null): A | undefined => value ?? undefined
 const returned = (data: EvmHex.Hex): CallOutcome => ({ _tag: "Returned", data })
-const foundLogs = (logs: ReadonlyArray<Log>): EvmLogRange.RangeAnswer<Log> => ({ _tag: "Found", logs })
-const failedTouch = (refusal: EvmJsonRpc.Refusal): { readonly touched: Touched } | undefined =>
-  EvmNodeError.toCallOutcome(refusal) && { touched: undefined }
+const foundLogs = (logs: ReadonlyArray<Log>): EvmLogRange.RangeResponse<Log> => ({ _tag: "Found", logs })
+const failedTouch = (error: EvmJsonRpc.RpcError): { readonly touched: Touched } | undefined =>
+  EvmNodeError.toCallOutcome(error) && { touched: undefined }
 
 const AccessList = Schema.Struct({
   accessList: Schema.Array(Schema.Struct({ address: EvmAddress.FromNode })),
@@ -230,29 +229,29 @@ const toParameter = ({ fees, gas, ...rest }: Call) => ({
   })
 })
 
-const toOverrides = (pretended: PretendedBlock | undefined) =>
-  pretended === undefined
+const toOverrides = (simulated: SimulatedBlock | undefined) =>
+  simulated === undefined
     ? []
-    : [{}, { number: EvmHex.toQuantity(pretended.number), time: EvmHex.toQuantity(pretended.time) }]
+    : [{}, { number: EvmHex.toQuantity(simulated.number), time: EvmHex.toQuantity(simulated.time) }]
 
 const accepted = (hash: EvmHex.Hex): SendOutcome => ({ _tag: "Accepted", hash })
 
 const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
   const { network } = node
-  const ask = makeAsk(node)
-  const quantity = ask(EvmHex.Quantity, same)
-  const count = ask(EvmHex.Count, same)
-  const bytes = ask(EvmHex.Hex, same)
-  const block = ask(Schema.NullOr(Block), present)
-  const pendingTime = ask(Schema.NullOr(PendingBlock), (found) => found?.timestamp)
-  const call = ask(EvmHex.Hex, returned, EvmNodeError.toCallOutcome)
-  const accessList = ask(AccessList, toTouched, failedTouch)
-  const sending = ask(EvmHex.Bytes32, accepted, EvmNodeError.toSendOutcome)
-  const receipt = ask(Schema.NullOr(Schema.Union([Receipt, PendingReceipt])), (value) =>
+  const request = makeRequest(node)
+  const quantity = request(EvmHex.Quantity, same)
+  const count = request(EvmHex.Count, same)
+  const bytes = request(EvmHex.Hex, same)
+  const block = request(Schema.NullOr(Block), present)
+  const pendingTime = request(Schema.NullOr(PendingBlock), (found) => found?.timestamp)
+  const call = request(EvmHex.Hex, returned, EvmNodeError.toCallOutcome)
+  const accessList = request(AccessList, toTouched, failedTouch)
+  const sending = request(EvmHex.Bytes32, accepted, EvmNodeError.toSendOutcome)
+  const receipt = request(Schema.NullOr(Schema.Union([Receipt, PendingReceipt])), (value) =>
     value === null || value.blockHash === null ? undefined : value
   )
-  const logs = ask(Schema.Array(Log), same)
-  const range = ask(Schema.Array(Log), foundLogs, EvmNodeError.toWidthRefusal)
+  const logs = request(Schema.Array(Log), same)
+  const range = request(Schema.Array(Log), foundLogs, EvmNodeError.toTooWide)
   const inRange = EvmLogRange.make(network, (filter: LogFilter, from, to) =>
     range("eth_getLogs", [{ ...filter, fromBlock: toTag(from), toBlock: toTag(to) }])
   )
@@ -262,10 +261,10 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
     blockNumber: quantity("eth_blockNumber", []),
     pendingTime: pendingTime("eth_getBlockByNumber", ["pending", false]),
     getBlock: (tag) => block("eth_getBlockByNumber", [toTag(tag), false]),
-    call: (asked, tag = "latest", pretended) =>
-      call("eth_call", [toParameter(asked), toTag(tag), ...toOverrides(pretended)]),
-    touched: (asked, tag = "latest") =>
-      Effect.map(accessList("eth_createAccessList", [toParameter(asked), toTag(tag)]), ({ touched }) => touched),
+    call: (given, tag = "latest", simulated) =>
+      call("eth_call", [toParameter(given), toTag(tag), ...toOverrides(simulated)]),
+    touched: (given, tag = "latest") =>
+      Effect.map(accessList("eth_createAccessList", [toParameter(given), toTag(tag)]), ({ touched }) => touched),
     getCode: (address, tag = "latest") => bytes("eth_getCode", [address, toTag(tag)]),
     getBalance: (address, tag = "latest") => quantity("eth_getBalance", [address, toTag(tag)]),
     getTransactionCount: (address, tag) => count("eth_getTransactionCount", [address, toTag(tag)]),
@@ -285,9 +284,9 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
 }
 
 /**
- * Makes the questions to one node. Nothing is asked yet.
+ * Makes a client of one node. It sends nothing yet.
  *
- * @throws Misconfigured when the URL is not one of HTTP.
+ * @throws Misconfigured when the URL is not an HTTP one.
  */
 export const make = (options: EvmJsonRpc.Options): Effect.Effect<Shape, Misconfigured> =>
   Effect.map(EvmJsonRpc.make(options), makeShape)

@@ -1,10 +1,10 @@
 /**
- * Transactions of EIP-1559 as bytes: type 2, and the recursive-length prefix (RLP) of their fields. Bytes are handled as
- * hexadecimal digits without `0x`, because that is what goes in and what comes out.
+ * EIP-1559 transactions as bytes: type 2, and the recursive-length prefix (RLP) of their fields. Bytes are handled as
+ * hexadecimal digits without `0x`, the form of both input and output.
  */
 import * as EvmHex from "./EvmHex.ts"
 
-/** A transaction of EIP-1559, unsigned. */
+/** An unsigned EIP-1559 transaction. */
 export interface UnsignedTransaction {
   readonly type: "eip1559"
   readonly chainId: number
@@ -24,8 +24,7 @@ const isCount = (value: number): boolean => Number.isSafeInteger(value) && value
 const isBelow = (bits: bigint, value: bigint): boolean => value >= 0n && value >> bits === 0n
 
 /**
- * What keeps a transaction from being one that a chain could take: the name of the first field that is out of range;
- * `undefined` when nothing does.
+ * The name of the first field whose value no chain accepts; `undefined` when all fields are in range.
  */
 export const irregularity = (transaction: UnsignedTransaction): keyof UnsignedTransaction | undefined => {
   const { chainId, data, gas, maxFeePerGas, maxPriorityFeePerGas, nonce, to, value } = transaction
@@ -43,7 +42,7 @@ export const irregularity = (transaction: UnsignedTransaction): keyof UnsignedTr
 
 const even = (digits: string): string => (digits.length % 2 === 0 ? digits : `0${digits}`)
 
-/** Lengths below 56 are in the first byte; of longer ones that byte says how many bytes the length takes. */
+/** The first byte holds a length below 56; for a longer one it holds the number of bytes that the length takes. */
 const withLength = (base: number, digits: string): string => {
   const length = digits.length / 2
   if (length < 56) return even((base + length).toString(16)) + digits
@@ -62,7 +61,7 @@ const number = (value: number | bigint): string => {
 const emptyList = "c0"
 
 /**
- * The fields of a transaction, encoded but not yet framed. The transaction is trusted to have no {@link irregularity}.
+ * The encoded fields of a transaction, not yet framed. The caller makes sure that there is no {@link irregularity}.
  */
 export const encodeFields = (transaction: UnsignedTransaction): string =>
   number(transaction.chainId) +
@@ -77,10 +76,10 @@ export const encodeFields = (transaction: UnsignedTransaction): string =>
 
 const framed = (fields: string): EvmHex.Hex => `0x02${withLength(0xc0, fields)}`
 
-/** What is hashed and signed, from the encoded fields. */
+/** The bytes to hash and sign, from the encoded fields. */
 export const toSign = (fields: string): EvmHex.Hex => framed(fields)
 
-/** The transaction as it is sent, from the encoded fields and a signature: r, s and the recovery bit, 65 bytes. */
+/** The bytes to send, from the encoded fields and a signature: r, s and the recovery bit, 65 bytes. */
 export const signed = (fields: string, signature: Uint8Array): EvmHex.Hex => {
   const digits = EvmHex.fromBytes(signature).slice(2)
   const [r, s] = [digits.slice(0, 64), digits.slice(64, 128)]
@@ -88,11 +87,11 @@ export const signed = (fields: string, signature: Uint8Array): EvmHex.Hex => {
 }
 
 /**
- * The call that a signed transaction makes, and the gas that it may use: what is left of it when its price is changed.
+ * The call that a signed transaction makes, and its gas limit: the part that a replacement at another price keeps.
  */
 export type Call = Pick<UnsignedTransaction, "to" | "data" | "gas">
 
-/** Where an item of a list begins and ends, in digits; `undefined` where the text ends before it. */
+/** The begin and end of a list's item, in digits; `undefined` where the text ends too early. */
 const itemAt = (digits: string, at: number): { readonly from: number; readonly to: number } | undefined => {
   const first = Number.parseInt(digits.slice(at, at + 2), 16)
   if (Number.isNaN(first) || first >= 0xc0) return undefined
@@ -104,10 +103,10 @@ const itemAt = (digits: string, at: number): { readonly from: number; readonly t
   return Number.isSafeInteger(to) && to <= digits.length ? { from, to } : undefined
 }
 
-/** How many fields a transaction begins with, up to its data. */
+/** The number of a transaction's fields up to and including its data. */
 const fieldsToData = 8
 
-/** The call in the bytes of a signed transaction; `undefined` where they are none of EIP-1559. */
+/** The call in the bytes of a signed transaction; `undefined` for bytes that are not an EIP-1559 transaction. */
 export const callIn = (signed: string): Call | undefined => {
   if (!EvmHex.isHex(signed) || !signed.startsWith("0x02")) return undefined
   const digits = signed.slice(4).toLowerCase()

@@ -1,7 +1,7 @@
 /**
- * Ethereum addresses. Text is accepted strictly: `0x` and 40 hexadecimal digits, and where they mix cases the EIP-55
- * checksum has to hold. Inside, an address is its lower-case text, so two addresses are the same account exactly when they
- * are `===`; on the wire and for people it is written with its checksum.
+ * Ethereum addresses. Text is accepted strictly: `0x` and 40 hexadecimal digits, with a valid EIP-55 checksum where they
+ * mix cases. In memory an address is its lower-case text, so two addresses are the same account exactly when they are
+ * `===`; on the wire and in messages it is written with its checksum.
  */
 import { keccakP } from "@noble/hashes/sha3.js"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -15,7 +15,7 @@ import * as EvmHex from "./EvmHex.ts"
 
 type Hex = EvmHex.Hex
 
-/** An address that has been parsed: lower case, 20 bytes. Fits viem's `Address`. */
+/** A parsed address: lower case, 20 bytes. Assignable to viem's `Address`. */
 export type Address = Hex & Brand.Brand<"@pontage/evm/Address">
 
 const make = Brand.nominal<Address>()
@@ -24,7 +24,7 @@ const lowerCase = /^0x[0-9a-f]{40}$/
 const upperCase = /^0x[0-9A-F]{40}$/
 const anyCase = /^0x[0-9a-fA-F]{40}$/
 
-/** The address nobody has the key of. Tokens refuse to pay it. */
+/** The zero address, whose key is unknown. Tokens refuse to pay it. */
 export const zero: Address = make("0x0000000000000000000000000000000000000000")
 
 const isAddress = (value: unknown): value is Address => typeof value === "string" && lowerCase.test(value)
@@ -44,8 +44,8 @@ const capacity = 4096
 const checksums = /* @__PURE__ */ BoundedMap.oldestOut<Address, Hex>(capacity)
 
 /**
- * The address with its checksum in the case of its letters (EIP-55): how it is written on the wire and for people. The
- * last few thousand are remembered.
+ * The address with its checksum in the case of its letters (EIP-55), as on the wire and in messages. The last few thousand
+ * are cached.
  */
 export const checksum = (address: Address): Hex => {
   const known = checksums.get(address)
@@ -78,23 +78,23 @@ const computeChecksum = (address: Address): Hex => {
 
 const isAnyCase = (value: unknown): value is Hex => typeof value === "string" && anyCase.test(value)
 
-/** Whether two texts are the same account. A text that is no address is nobody's. */
+/** Whether two texts are the same account; `false` where one of them is not an address. */
 export const equals = (left: string, right: string): boolean => {
   const address = fromText(left)
   return address !== undefined && address === fromText(right)
 }
 
-/** The address in 20 bytes given as the tail of a longer value: a public key's hash, an event's topic. */
+/** The address in the last 20 bytes of a longer value: a public key's hash, an event's topic. */
 export const fromTail = (hex: Hex): Address => make(`0x${hex.slice(-40).toLowerCase()}`)
 
-/** The account of a public key: 65 bytes beginning with 4. It is the tail of the key's hash. */
+/** The account of a public key (65 bytes beginning with 4): the last 20 bytes of the key's hash. */
 export const fromPublicKey = (publicKey: Uint8Array, keccak256: (bytes: Uint8Array) => Uint8Array): Address =>
   make(EvmHex.fromBytes(keccak256(publicKey.subarray(1)).subarray(12)))
 
 /** A parsed address. */
 export const Address = /* @__PURE__ */ Schema.declare(isAddress, { expected: "a lower-case address" })
 
-// A payer needs no schema of these: they are made by calls marked pure, so that its bundle leaves them out.
+// Calls marked pure make the schemas, so that a payer's bundle, which does not need them, leaves them out.
 const strict = () =>
   Schema.String.pipe(
     Schema.decodeTo(
@@ -122,6 +122,6 @@ const lenient = () =>
 export const FromText = /* @__PURE__ */ strict()
 
 /**
- * An address as a node answers it: in any case, its checksum not looked at, because some chains have a rule of their own.
+ * An address in a node's response: any case, its checksum unchecked, because some chains have their own checksum rule.
  */
 export const FromNode = /* @__PURE__ */ lenient()

@@ -21,14 +21,14 @@ export const isBytes32 = (value: unknown): value is Hex => typeof value === "str
 const isQuantity = (value: unknown): value is Hex => typeof value === "string" && quantityGrammar.test(value)
 
 /**
- * Text that was hexadecimal when it was written down, as the type says it: our own bytes, read back from a store.
+ * Text that is known to be hexadecimal, as the type: for example our own bytes, read back from a store.
  */
 export const fromTrusted = (text: string): Hex => `0x${text.slice(2)}`
 
 /** The same bytes in lower case. */
 export const toLowerCase = (hex: Hex): Hex => `0x${hex.slice(2).toLowerCase()}`
 
-// A payer needs none of the schemas: they are marked pure, so that its bundle leaves them out.
+// The schemas are marked pure, so that a payer's bundle, which does not need them, leaves them out.
 const lowerCased = (is: (value: unknown) => value is Hex, expected: string) =>
   Schema.declare(is, { expected }).pipe(
     Schema.decode(SchemaTransformation.transform({ decode: toLowerCase, encode: (hex: Hex) => hex }))
@@ -48,14 +48,14 @@ const quantity = <N extends bigint | number>(number: Schema.Codec<N>, decode: (h
 /** A JSON-RPC quantity of at most 256 bits as an exact `bigint`. */
 export const Quantity = /* @__PURE__ */ quantity(Schema.BigInt, BigInt)
 
-/** A JSON-RPC quantity that counts something, as a `number`: at most 2^53 - 1. Never for amounts. */
+/** A JSON-RPC quantity as a `number`, at most 2^53 - 1: for counts, never for amounts. */
 export const Count = /* @__PURE__ */ quantity(Schema.Int, Number)
 
-/** A number, not negative, as a JSON-RPC quantity. */
+/** A non-negative number as a JSON-RPC quantity. */
 export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
 /**
- * A number below 2^256 and not negative as a 32-byte word: 64 digits without `0x`, as the ABI and EIP-712 lay it out.
+ * A non-negative number below 2^256 as a 32-byte word: 64 digits without `0x`, as in the ABI and EIP-712.
  */
 export const toWord = (value: bigint | number): string => value.toString(16).padStart(64, "0")
 

@@ -5,7 +5,7 @@ import * as Network from "@pontage/core/Network"
 
 const grammar = /^eip155:([1-9][0-9]{0,15})$/
 
-/** The network of a text; `undefined` when it is no EVM network. */
+/** The network that a text names; `undefined` when the text does not name an EVM network. */
 export const fromText = (text: string): Network.Network | undefined => {
   const match = grammar.exec(text)
   return match !== null && Number.isSafeInteger(Number(match[1])) ? Network.make(text) : undefined

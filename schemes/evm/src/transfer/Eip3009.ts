@@ -1,7 +1,7 @@
 /**
- * EIP-3009 transfer authorizations: what a payer signs (EIP-712), what a facilitator sends to the token, and the events the
- * token answers with. Everything is computed here, offline and without a chain library; the digest is laid out by hand
- * because a facilitator computes it for every payment.
+ * EIP-3009 transfer authorizations: the typed data that a payer signs (EIP-712), the calldata that a facilitator sends to the
+ * token, and the events that the token logs. All of it is computed offline and without a chain library; the digest is laid
+ * out by hand because a facilitator computes it for every payment.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import * as Amount from "@pontage/core/Amount"
@@ -27,8 +27,8 @@ export const TransferWithAuthorization = /* @__PURE__ */ Schema.Struct({
 export type TransferWithAuthorization = typeof TransferWithAuthorization.Type
 
 /**
- * What an authorization is signed under (EIP-712): the token's name and version, and where it lives. A wrong name gives a
- * signature of somebody else.
+ * The EIP-712 domain of an authorization: the token's name and version, its chain and its address. Under a wrong name the
+ * signature recovers to another account.
  */
 export interface Domain {
   readonly name: string
@@ -58,7 +58,7 @@ const domainTypes = [
   { name: "verifyingContract", type: "address" }
 ] as const
 
-/** What a signer is given; a viem account's `signTypedData` takes it as it is. */
+/** The input of a signer; a viem account's `signTypedData` takes it as it is. */
 export interface TypedData {
   readonly domain: Domain
   readonly types: typeof types
@@ -66,7 +66,7 @@ export interface TypedData {
   readonly message: TransferWithAuthorization
 }
 
-/** The authorization as a signer takes it. */
+/** The authorization as the input of a signer. */
 export const typedData = (domain: Domain, message: TransferWithAuthorization): TypedData => ({
   domain,
   types,
@@ -75,8 +75,8 @@ export const typedData = (domain: Domain, message: TransferWithAuthorization): T
 })
 
 /**
- * The second parameter of an EIP-1193 provider's `eth_signTypedData_v4`: the same as JSON, numbers as decimal strings, the
- * domain's own type included.
+ * The second parameter of an EIP-1193 provider's `eth_signTypedData_v4`: the typed data as JSON, with numbers as decimal
+ * strings and with the domain's own type.
  */
 export const toJson = (data: TypedData): string =>
   JSON.stringify({ ...data, types: { EIP712Domain: domainTypes, ...data.types } }, (_, value: unknown) =>
@@ -86,7 +86,7 @@ export const toJson = (data: TypedData): string =>
 const utf8 = new TextEncoder()
 const hashText = (text: string): Uint8Array => keccak_256(utf8.encode(text))
 
-// A payer signs without any of what follows: what is computed once is marked pure, so that its bundle leaves it out.
+// A payer needs nothing below: constants computed at load are marked pure, so that its bundle leaves them out.
 const domainTypeHash = /* @__PURE__ */ hashText(
   "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 )
@@ -107,8 +107,8 @@ const computeSeparator = ({ name, version, chainId, verifyingContract }: Domain)
 }
 
 /**
- * The EIP-712 domain separator, 32 bytes; what a token's `DOMAIN_SEPARATOR()` answers. It is remembered for as long as the
- * domain, which is not to be changed after its first use, and neither are these bytes.
+ * The EIP-712 domain separator, 32 bytes, as a token's `DOMAIN_SEPARATOR()` returns it. It is cached as long as the domain
+ * object lives; neither the domain nor these bytes may be changed after the first use.
  */
 export const domainSeparator = (domain: Domain): Uint8Array => {
   const known = separators.get(domain)
@@ -140,8 +140,8 @@ const writeNumber = (offset: number, value: bigint): void => {
 }
 
 /**
- * The 32 bytes a payer signs (EIP-712). The authorization is trusted to be one that {@link TransferWithAuthorization}
- * would decode: its numbers are not checked again.
+ * The 32 bytes a payer signs (EIP-712). The authorization must be one that {@link TransferWithAuthorization} decodes: its
+ * numbers are not checked again.
  */
 export const digest = (
   domain: Domain,
@@ -170,15 +170,15 @@ const encodeStruct = (authorization: TransferWithAuthorization): string =>
   authorization.nonce.slice(2)
 
 /**
- * Calldata of `transferWithAuthorization(…, uint8 v, bytes32 r, bytes32 s)`, selector 0xe3ee160e, which every EIP-3009
- * token has. `signature` is 65 bytes: r, s, v.
+ * Calldata of `transferWithAuthorization(…, uint8 v, bytes32 r, bytes32 s)`, selector 0xe3ee160e, a function of every
+ * EIP-3009 token. `signature` is 65 bytes: r, s, v.
  */
 export const encodeTransferByParts = (authorization: TransferWithAuthorization, signature: EvmHex.Hex): EvmHex.Hex =>
   `0xe3ee160e${encodeStruct(authorization)}${signature.slice(130).padStart(64, "0")}${signature.slice(2, 130)}`
 
 /**
- * Calldata of `transferWithAuthorization(…, bytes signature)`, selector 0xcf092995, for signatures of contract accounts.
- * Newer tokens have it.
+ * Calldata of `transferWithAuthorization(…, bytes signature)`, selector 0xcf092995, for signatures of contract accounts; a
+ * function of newer tokens.
  */
 export const encodeTransferByBytes = (authorization: TransferWithAuthorization, signature: EvmHex.Hex): EvmHex.Hex => {
   const bytes = signature.slice(2)
@@ -187,7 +187,8 @@ export const encodeTransferByBytes = (authorization: TransferWithAuthorization, 
 }
 
 /**
- * Calldata of `authorizationState(address, bytes32)`, selector 0xe94a0102: whether the nonce is used or canceled.
+ * Calldata of `authorizationState(address, bytes32)`, selector 0xe94a0102, which returns whether the nonce is used or
+ * canceled.
  */
 export const encodeAuthorizationState = (authorizer: EvmAddress.Address, nonce: EvmHex.Hex): EvmHex.Hex =>
   `0xe94a0102${addressWord(authorizer)}${nonce.slice(2)}`

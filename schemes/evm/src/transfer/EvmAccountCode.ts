@@ -1,7 +1,7 @@
 /**
- * The code of accounts: only an account with code may sign in ways of its own. Who sends signatures that are not the payer's
- * makes a node be asked, so that an account is plain is remembered for a moment; code is asked for every time, because such
- * accounts are few.
+ * The code of accounts: only an account with code may have signatures of another form. A caller can cause a request to the
+ * node by each signature that is not the payer's, so an account without code is cached for a moment. An account with code is
+ * read every time, because there are few.
  */
 import type { ChainUnavailable } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -12,16 +12,16 @@ import type * as EvmHead from "../node/EvmHead.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 
-/** How long an account counts as plain after it was seen to be, in milliseconds. */
+/** Milliseconds for which an account seen without code counts as plain. */
 const plainMillis = 10_000
 const capacity = 4096
 
-/** The code of an account; `0x` where there is none. */
+/** The code of an account; `0x` for an account without code. */
 export type CodeOf = (account: EvmAddress.Address) => Effect.Effect<EvmHex.Hex, ChainUnavailable>
 
 /**
- * Asks a node, and remembers the last few thousand accounts that were plain. That there is no code speaks against a payer: a node
- * that is behind is not believed.
+ * Asks a node, and caches the last few thousand plain accounts. A missing code speaks against the payer, so it is confirmed:
+ * the node may lag.
  */
 export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
   const plainUntil = BoundedMap.oldestOut<EvmAddress.Address, number>(capacity)
@@ -39,6 +39,6 @@ export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
 }
 
 /**
- * Where no contract account is served, none is asked for: a signature that is not the payer's own is refused at once.
+ * For a facilitator that serves no contract accounts: it reads no code and refuses a signature that is not the payer's own.
  */
 export const never: CodeOf = () => Effect.succeed("0x")

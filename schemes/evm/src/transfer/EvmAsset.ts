@@ -1,6 +1,6 @@
 /**
- * The tokens this package knows, with the EIP-712 domain each is signed under. A domain is looked up here and never
- * believed from a counterparty: signed under a wrong name, a payment is somebody else's.
+ * The known tokens, each with its EIP-712 domain. A domain comes from this table and never from a counterparty: a payment
+ * signed under a wrong name has another payer.
  */
 import { type Asset, AssetTable, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -11,15 +11,15 @@ import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import type * as Eip3009 from "./Eip3009.ts"
 
 /**
- * A token of the operator's own: it must take EIP-3009 authorizations. `name` and `version` are those of its EIP-712
- * domain, which servers and facilitators compare with the chain before they use it.
+ * A token that the operator adds: it must accept EIP-3009 authorizations. `name` and `version` are those of its EIP-712
+ * domain; servers and facilitators compare them with the chain before they use it.
  */
 export interface CustomAsset extends AssetTable.CustomAsset {
   readonly name: string
   readonly version: string
 }
 
-/** The keys of the operator's own tokens. */
+/** The keys of a token that the operator adds. */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
   OptionCheck.options<CustomAsset>({ ...AssetTable.keys, name: OptionCheck.text, version: OptionCheck.text })
 )
@@ -56,7 +56,7 @@ const known: ReadonlyArray<CustomAsset> = [
   usdt0(42161, "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9"),
   usdt0(57073, "0x0200C29006150606B650577BBE7B6248F58470c1"),
   usdt0(80094, "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
-  // The local chain's own token (`@pontage/evm/testing` deploys it here in every run), so that a first try needs no table.
+  // The local chain's token: `@pontage/evm/testing` deploys it at this address in every run, so that a first try needs no table.
   {
     network: "eip155:31337",
     address: "0x5FbDB2315678afecb367f032d93F642f64180aa3",
@@ -78,20 +78,20 @@ const family: AssetTable.Family<CustomAsset> = {
   known
 }
 
-/** Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it. */
+/** Builds the table. An operator's asset with a bad address, network or decimals is `Misconfigured`, which names it. */
 export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
   AssetTable.make(family, custom)
 
 /**
- * A token that is not in the table any more, by its address: enough to find its events. What an authorization in it was signed
- * under is not known, so that nothing new can be signed for it. `undefined` where the text is no address.
+ * A token that is no longer in the table, by its address: enough to find its events. Its EIP-712 domain is unknown, so
+ * nothing new can be signed for it. `undefined` where the text is not an address.
  */
 export const retired = (network: string, address: string): Asset | undefined =>
   AssetTable.retired(family, network, address)
 
 const domains = new WeakMap<Asset, Eip3009.Domain>()
 
-/** What an authorization in this asset is signed under (EIP-712). */
+/** The EIP-712 domain of authorizations in this asset. */
 export const domain = (asset: Asset): Eip3009.Domain => {
   const known = domains.get(asset)
   if (known !== undefined) return known

@@ -1,7 +1,7 @@
 /**
- * Code of contract accounts that is known to judge a signature by the chain's state (and, for keys that expire, its time). Unknown
- * code may look at the gas price, the block or the sender, accept a signature in a simulation and refuse it in the transaction. A
- * proxy is known by its own code; what it runs has to be known too.
+ * Code of contract accounts that is known to validate a signature by the chain's state alone (and, for keys that expire, its
+ * time). Unknown code may depend on the gas price, the block or the sender: it may accept a signature in a simulation and
+ * refuse it in the transaction. A proxy is known by its own code; its implementation has to be known too.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { Misconfigured } from "@pontage/core"
@@ -10,13 +10,13 @@ import * as Result from "effect/Result"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 
-/** What is known: the addresses of implementations, which have the same code on every chain, and hashes of code. */
+/** The known code: addresses of implementations, which have the same code on every chain, and hashes of code. */
 export interface EvmKnownCode {
   readonly addresses: ReadonlySet<EvmAddress.Address>
   readonly hashes: ReadonlySet<string>
 }
 
-/** Deployed by CREATE2 to one address everywhere, as their makers publish it. */
+/** Deployed by CREATE2 at the same address on every chain, as their makers publish it. */
 const implementations = {
   "Safe 1.3.0": "0xd9Db270c1B5E3Bd161E8c8503c55cEABeE709552",
   "Safe 1.3.0 (EIP-155)": "0x69f4D1788e39c87893C980c06EdF4b7f686e2938",
@@ -39,21 +39,21 @@ const implementations = {
   "Alchemy SemiModularAccount7702": "0x69007702764179f14F51cdce752f4f775d74E139"
 } as const
 
-/** Proxies that hold what they run in their storage, and do nothing but run it. */
+/** Proxies that hold their implementation's address in storage and only delegate to it. */
 const proxyHashes = {
   "SafeProxy 1.3.0": "0xb89c1b3bdf2cf8827818646bce9a8f6e372885f8c55e5c07acbd307cb133b000",
   "SafeProxy 1.4.1": "0xd7d408ebcd99b2b70be43e20253d6d92a8ea8fab29bd3be7f55b10032331fb4c"
 } as const
 
-/** Solady's ERC-1967 proxy, which Coinbase's and Kernel's accounts are. */
+/** Solady's ERC-1967 proxy: Coinbase's and Kernel's accounts. */
 const soladyProxy =
   "0x363d3d373d3d363d7f360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc545af43d6000803e6038573d6000fd5b3d6000f3"
 
 const text = /^0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
 
 /**
- * The known code: this table's, and what an operator adds, each the address of an implementation (20 bytes) or the Keccak-256 hash
- * of code (32 bytes).
+ * The known code: this table, and the operator's additions, each the address of an implementation (20 bytes) or the Keccak-256
+ * hash of code (32 bytes).
  */
 export const make = (more: ReadonlyArray<string>): Result.Result<EvmKnownCode, Misconfigured> => {
   const wrong = more.find((one) => !text.test(one) || (one.length === 42 && EvmAddress.fromText(one) === undefined))
@@ -92,11 +92,11 @@ export const target = (code: EvmHex.Hex): EvmAddress.Address | undefined => {
   return undefined
 }
 
-/** Whether an account's code is known, leaving open what it runs instead ({@link target}). */
+/** Whether an account's code is known, apart from the code that it delegates to ({@link target}). */
 export const isKnown = ({ addresses, hashes }: EvmKnownCode, account: EvmAddress.Address, code: EvmHex.Hex): boolean =>
   code === "0x" || code === soladyProxy || addresses.has(account) || hashes.has(hashOf(code))
 
-/** What tells an account's code from other code; `undefined` where it is known, and other people's too. */
+/** The hash of an account's unknown code; `undefined` for known code, which other people's accounts have too. */
 export const fingerprint = (known: EvmKnownCode, account: EvmAddress.Address, code: EvmHex.Hex): string | undefined => {
   const runs = target(code)
   return isKnown(known, account, code) || (runs !== undefined && known.addresses.has(runs)) ? undefined : hashOf(code)

@@ -1,11 +1,11 @@
 /**
- * From a token's revert to the words of the protocol. What is the token's own trouble (it is paused) is not the payer's.
+ * The protocol's error for a token's revert. A paused token is no fault of the payer: it is `ChainUnavailable`.
  */
 import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 
 import type { EvmRevert } from "./EvmRevert.ts"
 
-/** The error a revert of `transferWithAuthorization` means. */
+/** The error for a revert of `transferWithAuthorization`. */
 export const fromRevert = (network: string, revert: EvmRevert): PaymentError | ValidationError | ChainUnavailable => {
   switch (revert._tag) {
     case "UsedOrCanceled":

@@ -1,14 +1,14 @@
 /**
- * Why a token refused a transfer authorization, in words of our own. Tokens say it in revert strings (the dollar tokens in
- * circulation and the first EIP-3009 implementations) or in custom errors (OpenZeppelin); this is the one table of both.
- * It explains; it proves nothing: a simulation fails against the state it saw.
+ * Reasons why a token reverted a transfer authorization. Tokens give them as revert strings (the dollar tokens in circulation
+ * and the first EIP-3009 implementations) or as custom errors (OpenZeppelin); this module has the table of both. A reason
+ * explains and proves nothing: a simulation holds only for the state that it ran on.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import * as EvmHex from "../primitives/EvmHex.ts"
 
-/** The reason. `Other` carries the token's own words, or the data where it had none. */
+/** The reason. `Other` carries the token's own message, or the data where there is none. */
 export type EvmRevert =
   | {
       readonly _tag:
@@ -34,7 +34,7 @@ const phrases: ReadonlyArray<readonly [Reason, RegExp]> = [
   ["Paused", /\bpaused\b/i]
 ]
 
-/** Custom errors whose selector says all: those of OpenZeppelin, and two that many tokens declare. */
+/** Custom errors whose selector alone gives the reason: those of OpenZeppelin, and two that many tokens declare. */
 const selectors: Readonly<Record<string, Reason>> = {
   // ERC3009UsedAuthorization(address authorizer, bytes32 nonce)
   "0x8f7808c1": "UsedOrCanceled",
@@ -78,12 +78,12 @@ const utf8 = new TextDecoder()
 
 const other = (text: string): EvmRevert => ({ _tag: "Other", message: text.slice(0, longestText) })
 
-const fromWords = (text: string): EvmRevert => {
+const fromMessage = (text: string): EvmRevert => {
   const known = phrases.find(([, phrase]) => phrase.test(text))
   return known === undefined ? other(text) : { _tag: known[0] }
 }
 
-/** The string of `Error(string)`; what does not have that layout is no string. */
+/** The string of `Error(string)`; `undefined` for data of another layout. */
 const decodeString = (data: EvmHex.Hex): string | undefined => {
   const length = word(data, 1)
   if (word(data, 0) !== 32n || length === undefined || length * 2n > BigInt(data.length - 138)) return undefined
@@ -91,22 +91,22 @@ const decodeString = (data: EvmHex.Hex): string | undefined => {
   return utf8.decode(EvmHex.toBytes(`0x${data.slice(138, 138 + 2 * bytes)}`))
 }
 
-/** One error for both ends of the window. Where the time cannot tell, it is the end that passes by itself. */
+/** This error stands for both ends of the validity. Without the time it is taken as `NotYetValid`, which passes by itself. */
 const outsideWindow = (data: EvmHex.Hex, time: bigint | undefined): EvmRevert => {
   const validBefore = word(data, 1)
   const expired = time !== undefined && validBefore !== undefined && time >= validBefore
   return { _tag: expired ? "Expired" : "NotYetValid" }
 }
 
-/** Keyed sequential nonces: the low 64 bits count the uses of the key, so a key that counts was used. */
+/** Keyed sequential nonces: the low 64 bits count the uses of the key, so a count above zero means that it was used. */
 const sequentialNonce = (data: EvmHex.Hex): EvmRevert => {
   const uses = BigInt.asUintN(64, word(data, 1) ?? 0n)
-  return uses > 0n ? { _tag: "UsedOrCanceled" } : other("the token wants nonces whose last 64 bits count from zero")
+  return uses > 0n ? { _tag: "UsedOrCanceled" } : other("the token requires nonces whose last 64 bits count from zero")
 }
 
 /**
- * Reads a revert. `data` is what the call returned, `message` the node's words, used where there is no data. `time` is the
- * chain's, in seconds since 1970: only some tokens need it, to tell an expired authorization from one that is not valid yet.
+ * Reads a revert. `data` is the call's return data, `message` the node's text, used where there is no data. `time` is the
+ * chain's, in seconds since 1970: some tokens need it, to tell an expired authorization from one that is not valid yet.
  */
 export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: string }, time?: bigint): EvmRevert => {
   const { data, message } = revert
@@ -115,7 +115,7 @@ export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: 
   if (reason !== undefined) return { _tag: reason }
   switch (selector) {
     case errorString:
-      return fromWords(decodeString(data) ?? message)
+      return fromMessage(decodeString(data) ?? message)
     case panic:
       return other(`Panic 0x${(word(data, 0) ?? 0n).toString(16)}`)
     case invalidAuthorizationTime:
@@ -123,13 +123,13 @@ export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: 
     case invalidAccountNonce:
       return sequentialNonce(data)
     default:
-      return data === "0x" ? fromWords(message) : other(data)
+      return data === "0x" ? fromMessage(message) : other(data)
   }
 }
 
 /**
- * Why a simulated transfer reverts. Some tokens have one word for both ends of the validity; which one it is, our clock
- * tells.
+ * The reason why a simulated transfer reverts. Some tokens have one error for both ends of the validity; our clock decides
+ * which end it is.
  */
 export const explain = (revert: Parameters<typeof fromCall>[0]): Effect.Effect<EvmRevert> =>
   Effect.map(Clock.currentTimeMillis, (now) => fromCall(revert, BigInt(Math.floor(now / 1000))))

@@ -1,7 +1,7 @@
 /**
- * The call that would move a payment's money, made after everything that can be said of its signature without asking the
- * chain. Only a signature that is not the payer's own costs a question: an account with code may sign in ways of its own
- * (ERC-1271), which the token judges and not we.
+ * The call that moves a payment's money, made after all checks of its signature that need no chain. Only a signature that is
+ * not by the payer's own key costs a request: an account with code may have other signatures (ERC-1271), which the token
+ * validates.
  */
 import { type ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -15,15 +15,15 @@ import * as Eip3009 from "./Eip3009.ts"
 import type * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as PackedTransfers from "./PackedTransfers.ts"
 
-/** The call that would move the money, and what it may burn. */
+/** The call that moves the money, and its gas limit. */
 export interface TransferCall {
   readonly to: EvmAddress.Address
   readonly data: EvmHex.Hex
   readonly gas: bigint
   readonly payer: EvmAddress.Address
-  /** Whether the payer's own key has signed. Its account may have code all the same, which the token asks then. */
+  /** Whether the payer's own key has signed. Its account may have code all the same: then the token calls that code. */
   readonly isByKey: boolean
-  /** The same transfer in a form that can travel with others: of a plain account, with numbers of usual size. */
+  /** The same transfer in a form that can be batched: of a plain account, with numbers of usual size. */
   readonly plain: PackedTransfers.PlainTransfer | undefined
 }
 
@@ -32,16 +32,16 @@ export interface TransferCall {
  */
 export const plainGas = 150_000n
 
-/** Gas for the transfer of a contract account, whose code checks its own signature. */
+/** Gas for the transfer of a contract account, whose code validates the signature. */
 export const contractGas = 400_000n
 
-/** What a call is made with: who made a signature, and the code of an account. */
+/** The services that {@link make} needs: signature recovery, and the code of accounts. */
 export interface Context {
   readonly crypto: EvmCrypto.Shape
   readonly codeOf: EvmAccountCode.CodeOf
 }
 
-/** A signature that some account could have made; the refusal of any other. */
+/** A signature that is possible for some account; else the refusal. */
 export const signatureOf = (
   text: string
 ): Result.Result<EvmSignature.Ecdsa | EvmSignature.ContractOnly, ValidationError> => {
@@ -54,8 +54,8 @@ export const signatureOf = (
 }
 
 /**
- * The call that settles an authorization: a plain account's signature recovers to it, any other needs code at the payer's
- * address.
+ * The call that settles an authorization. A plain account's signature recovers to the payer; any other signature needs code
+ * at the payer's address.
  */
 export const make = Effect.fnUntraced(function* (
   { codeOf, crypto }: Context,
@@ -69,7 +69,7 @@ export const make = Effect.fnUntraced(function* (
     const digest = Eip3009.digest(domain, authorization, crypto.keccak256)
     const signer = EvmSignature.recoverAddress(digest, signature, crypto)
     if (signer === authorization.from) return ofPlainAccount(domain.verifyingContract, authorization, signature.hex)
-    flaw = { detail: "payer_mismatch", what: `signed by ${signer ?? "nobody"}` }
+    flaw = { detail: "payer_mismatch", what: signer === undefined ? "valid for no key" : `signed by ${signer}` }
   } else {
     flaw = { detail: signature.irregularity, what: explain[signature.irregularity] }
   }
@@ -80,8 +80,8 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /**
- * The call of a payer whose key has signed and whose account has code, which checks the signature in its own way: it travels
- * alone.
+ * The call of a payer whose key has signed and whose account has code: that code validates the signature, and the call is
+ * never batched.
  */
 export const ofCode = (call: TransferCall): TransferCall => ({
   to: call.to,
@@ -98,7 +98,7 @@ const ofPlainAccount = (
   signature: EvmHex.Hex
 ): TransferCall => ({
   to: token,
-  // Most are never asked for it: they travel with others, in the other form.
+  // Computed on demand: most transfers are batched in the other form and never need it.
   get data() {
     return Eip3009.encodeTransferByParts(authorization, signature)
   },
@@ -111,10 +111,10 @@ const ofPlainAccount = (
 const notDeployed = invalid(
   "unsupported_authorization",
   "erc6492",
-  "the payer is a contract account that is not deployed yet (ERC-6492): the token cannot ask it. Deploy the account, then sign again"
+  "the payer is a contract account that is not deployed yet (ERC-6492): the token cannot call it. Deploy the account, then sign again"
 )
 
-/** Why a signature cannot be that of a plain account. */
+/** The reason why a signature cannot be that of a plain account. */
 interface Flaw {
   readonly detail: string
   readonly what: string

@@ -1,12 +1,12 @@
+/**
+ * Transfers of plain accounts in few bytes, the input of the contracts `BatchSettler` and `TransferProbe`: 158 bytes each,
+ * and 21 more at each change of the token.
+ */
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
-/**
- * Transfers of plain accounts in few bytes, as the contracts `BatchSettler` and `TransferProbe` read them: 158 bytes each,
- * and 21 more wherever the token changes.
- */
 import type * as Eip3009 from "./Eip3009.ts"
 
-/** A transfer that its payer's own key has signed. */
+/** A transfer signed by the payer's own key. */
 export interface PlainTransfer {
   readonly token: EvmAddress.Address
   readonly authorization: Eip3009.TransferWithAuthorization
@@ -14,14 +14,14 @@ export interface PlainTransfer {
   readonly signature: EvmHex.Hex
 }
 
-/** Transfers as bytes, and what they come to. */
+/** Transfers as bytes, and their number. */
 export interface Packed {
   readonly runs: EvmHex.Hex
   readonly entries: number
 }
 
 /**
- * The most entries that one pack may have: so many still fit into the gas that one transaction may use (EIP-7825).
+ * The most entries of one pack: they still fit into the gas limit of one transaction (EIP-7825).
  */
 export const maximumEntries = 100
 
@@ -32,7 +32,7 @@ const timeLimit = 2n ** 40n
 export const fits = ({ validAfter, validBefore, value }: Eip3009.TransferWithAuthorization): boolean =>
   value < valueLimit && validAfter < timeLimit && validBefore < timeLimit
 
-/** Packs transfers in their order. Each is trusted to fit, and there are at most {@link maximumEntries}. */
+/** Packs transfers in their order. The caller makes sure that each {@link fits} and that there are at most {@link maximumEntries}. */
 export const pack = (transfers: ReadonlyArray<PlainTransfer>): Packed => {
   let runs: EvmHex.Hex = "0x"
   for (const [start, end] of runBounds(transfers)) {
@@ -48,10 +48,10 @@ export const toArgument = (runs: EvmHex.Hex): string => {
   return `${EvmHex.toWord(32)}${EvmHex.toWord(bytes.length / 2)}${bytes.padEnd(Math.ceil(bytes.length / 64) * 64, "0")}`
 }
 
-/** How often the token changes in a list, its first included. */
+/** The number of runs in a list: neighbours with the same token are one run. */
 export const runCount = (transfers: ReadonlyArray<PlainTransfer>): number => runBounds(transfers).length
 
-/** Where each row of neighbours with the same token begins and ends. */
+/** The begin and end of each run. */
 const runBounds = (transfers: ReadonlyArray<PlainTransfer>): ReadonlyArray<readonly [number, number]> => {
   const starts = transfers.flatMap(({ token }, index) => (token === transfers[index - 1]?.token ? [] : [index]))
   return starts.map((start, run) => [start, starts[run + 1] ?? transfers.length])
@@ -65,7 +65,7 @@ const entry = ({ authorization, signature }: PlainTransfer): string => {
   return `${terms}${nonce.slice(2)}${compact(signature)}`
 }
 
-/** The recovery id goes into the highest bit of s, which is free in the lower half of the order (EIP-2098). */
+/** Puts the recovery id into the highest bit of s, which is free in the lower half of the order (EIP-2098). */
 const compact = (signature: EvmHex.Hex): string => {
   const highest = Number.parseInt(signature.slice(66, 67), 16)
   const marked = signature.endsWith("1c") ? highest | 8 : highest

@@ -1,26 +1,26 @@
 /**
- * The accounts that a token's own code runs in a transfer: its proxy, what that runs, and its libraries. They are learned from a
- * transfer of nothing by a key that is made for it, so that no payer has a hand in them.
+ * The accounts that a token's own code runs in a transfer: its proxy, the proxy's implementation, and its libraries. They are
+ * learned from a simulated transfer of zero by a fresh key, so that no payer can influence them.
  */
-import { type ChainUnavailable, Entropy } from "@pontage/core"
+import { ChainUnavailable, Entropy } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import * as LocalKey from "../crypto/LocalKey.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
-import * as EvmAddress from "../primitives/EvmAddress.ts"
+import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
-import { localSigner } from "../wallet/LocalSigner.ts"
 import * as Eip3009 from "./Eip3009.ts"
 import { contractGas } from "./EvmTransferCall.ts"
 
-/** The accounts of a token; its own address among them. */
+/** The accounts of a token, its own address included. */
 export type OwnCodeOf = (token: Eip3009.Domain) => Effect.Effect<ReadonlySet<EvmAddress.Address>, ChainUnavailable>
 
-/** A token may be given new code. */
+/** Lifetime of a cached result, in milliseconds: a token may be upgraded. */
 const memoryMillis = Duration.toMillis("10 minutes")
 
-/** Asks a node on behalf of an account that could send the transfer, and remembers for ten minutes. */
+/** Asks a node, with `caller` as the sender of the transfer, and caches each token's result for ten minutes. */
 export const make = (rpc: EvmRpc.Shape, caller: EvmAddress.Address | undefined): OwnCodeOf => {
   const learned = new Map<EvmAddress.Address, { readonly own: ReadonlySet<EvmAddress.Address>; readonly at: number }>()
   return Effect.fnUntraced(function* (token) {
@@ -40,8 +40,9 @@ const learn = Effect.fnUntraced(function* (
   caller: EvmAddress.Address | undefined
 ) {
   const { bytes } = yield* Entropy.Entropy
-  const signer = localSigner(EvmHex.fromBytes(bytes(32)))
-  const from = EvmAddress.fromTail(EvmHex.fromTrusted(signer.address))
+  const key = LocalKey.fromBytes(bytes(32))
+  if (key === undefined) return yield* noKey(rpc.network)
+  const from = key.address
   const authorization: Eip3009.TransferWithAuthorization = {
     from,
     to: from,
@@ -50,8 +51,9 @@ const learn = Effect.fnUntraced(function* (
     validBefore: 2n ** 40n - 1n,
     nonce: `0x${EvmHex.fromBytes(bytes(24)).slice(2)}${"0".repeat(16)}`
   }
-  const signed = yield* Effect.promise(() => signer.signTypedData(Eip3009.typedData(token, authorization)))
-  const signature = EvmHex.fromTrusted(signed)
+  const signed = key.sign(Eip3009.digest(token, authorization))
+  if (signed === undefined) return yield* noKey(rpc.network)
+  const signature = LocalKey.signatureText(signed)
   const to = token.verifyingContract
   const touched = yield* Effect.forEach(
     [Eip3009.encodeTransferByBytes(authorization, signature), Eip3009.encodeTransferByParts(authorization, signature)],
@@ -60,3 +62,7 @@ const learn = Effect.fnUntraced(function* (
   )
   return new Set([to, ...touched.flatMap((accounts) => accounts ?? [])])
 })
+
+/** Random bytes outside the curve's range are no key; the chance is 2^-128. The next call draws others. */
+const noKey = (network: string) =>
+  new ChainUnavailable({ network, message: "the random bytes for a key are out of the curve's range; try again" })

@@ -1,7 +1,7 @@
 /**
  * Many transfers tried in one simulated call: the init code of the contract `TransferProbe`, which is never deployed, tries
- * each within a gas cap of its own and returns what became of it. What it cannot tell for certain is `undefined`, and to
- * be tried alone.
+ * each under its own gas cap and returns the outcomes. An uncertain outcome is `undefined`, and the transfer has to be tried
+ * alone.
  */
 import { TransferProbe } from "../artifacts/TransferProbe.ts"
 import type { CallOutcome } from "../node/EvmNodeError.ts"
@@ -9,12 +9,12 @@ import type { Call } from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as PackedTransfers from "./PackedTransfers.ts"
 
-/** For the transaction, and the init code itself. */
+/** Gas for the transaction, and the init code itself. */
 const gasBase = 150_000n
-/** Its cap and the 64th part a call leaves behind (126 000), its calldata (2 500) and an answer of full length (53 000). */
+/** Gas for the entry's cap and the 64th part a call leaves behind (126 000), its calldata (2 500) and a full-length result (53 000). */
 const gasPerEntry = 190_000n
 
-/** The call that tries transfers. It has no recipient: its data is run as init code. */
+/** The call that tries transfers. It has no recipient: its data runs as init code. */
 export const toCall = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>): Pick<Call, "data" | "gas"> => {
   const { entries, runs } = PackedTransfers.pack(transfers)
   return {
@@ -23,29 +23,30 @@ export const toCall = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>):
   }
 }
 
-/** What a tried transfer came to. One whose payer `HasCode` was not tried. */
+/** The outcome of a tried transfer. A transfer whose payer `HasCode` was not tried. */
 export type ProbeOutcome = CallOutcome | { readonly _tag: "HasCode" }
 
-const told: Readonly<Record<number, ProbeOutcome>> = { 1: { _tag: "Returned", data: "0x" }, 2: { _tag: "HasCode" } }
+/** Outcomes of one byte. */
+const short: Readonly<Record<number, ProbeOutcome>> = { 1: { _tag: "Returned", data: "0x" }, 2: { _tag: "HasCode" } }
 
 /**
- * Reads the outcomes. A failure without words, or with more than the probe copies, is `undefined`; so is everything when
- * the answer is not of as many outcomes.
+ * Reads the outcomes. A failure without a reason, or with a longer one than the probe copies, is `undefined`; so are all
+ * outcomes when their number is not `entries`.
  */
-export const fromAnswer = (data: EvmHex.Hex, entries: number): ReadonlyArray<ProbeOutcome | undefined> => {
+export const fromResult = (data: EvmHex.Hex, entries: number): ReadonlyArray<ProbeOutcome | undefined> => {
   const outcomes: Array<ProbeOutcome | undefined> = []
   const bytes = EvmHex.toBytes(data)
   let offset = 0
   while (offset < bytes.length && outcomes.length < entries) {
-    const short = told[bytes[offset] ?? 0]
-    if (short !== undefined) {
-      outcomes.push(short)
+    const known = short[bytes[offset] ?? 0]
+    if (known !== undefined) {
+      outcomes.push(known)
       offset += 1
       continue
     }
     const length = ((bytes[offset + 1] ?? 0) << 8) | (bytes[offset + 2] ?? 0)
-    const words = bytes.subarray(offset + 3, offset + 3 + length)
-    outcomes.push(length === 0 ? undefined : { _tag: "Reverted", data: EvmHex.fromBytes(words), message: "" })
+    const reason = bytes.subarray(offset + 3, offset + 3 + length)
+    outcomes.push(length === 0 ? undefined : { _tag: "Reverted", data: EvmHex.fromBytes(reason), message: "" })
     offset += 3 + length
   }
   const isWhole = offset === bytes.length && outcomes.length === entries

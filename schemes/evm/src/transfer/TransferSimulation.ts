@@ -1,6 +1,6 @@
 /**
- * Transfers that their payers' keys have signed, simulated: what would the token do now, and has the payer code? Those that
- * are asked for at nearly the same time travel together in one question; nobody's answer depends on another's.
+ * Simulation of transfers that their payers' keys have signed: the token's outcome on the newest state, and whether the payer
+ * has code. Simulations requested at nearly the same time share one request to the node; no outcome depends on another.
  */
 import { ChainUnavailable } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
@@ -16,69 +16,69 @@ import type { PlainTransfer } from "./PackedTransfers.ts"
 import * as TransferProbing from "./TransferProbing.ts"
 
 /**
- * Simulates a transfer, on the state as it is now. The call of an account with code may come to anything, since code can tell
- * this call from a transaction: `HasCode` says that it is to be judged in another way.
+ * Simulates a transfer on the newest state. Code can distinguish this call from a transaction, so the outcome for an account
+ * with code means nothing: `HasCode` asks the caller to judge it in another way.
  */
 export type Simulate = (call: TransferCall) => Effect.Effect<TransferProbing.ProbeOutcome, ChainUnavailable>
 
-/** How transfers are simulated together. */
+/** Settings of the simulation. */
 export interface Options {
-  /** Who the simulated calls pretend to be sent by. */
+  /** The sender of the simulated calls. */
   readonly from: EvmAddress.Address
-  /** How long the first waits for company, in milliseconds; 0 simulates each alone. */
+  /** Milliseconds for which the first transfer waits for others; 0 simulates each alone. */
   readonly windowMillis: number
-  /** How many travel together at most. */
+  /** The most transfers of one request. */
   readonly maximum: number
 }
 
-/** A transfer that waits for its turn, and where those who asked for it find the answer. */
-interface Waiting {
+/** A transfer that waits for its simulation, and the outcome for its callers. */
+interface WaitingTransfer {
   readonly call: TransferCall
   readonly plain: PlainTransfer
-  readonly answer: Deferred.Deferred<TransferProbing.ProbeOutcome, ChainUnavailable>
+  readonly outcome: Deferred.Deferred<TransferProbing.ProbeOutcome, ChainUnavailable>
 }
 
 /** Makes the function that simulates. */
 export const make = (head: EvmHead.EvmHead, options: Options): Simulate => {
   const { from, maximum, windowMillis } = options
   const alone = makeAlone(head, from)
-  let waiting = new Map<string, Waiting>()
-  const leave = Effect.suspend(() => {
-    const leaving = grouped([...waiting.values()], maximum)
+  let waiting = new Map<string, WaitingTransfer>()
+  const flush = Effect.suspend(() => {
+    const groups = grouped([...waiting.values()], maximum)
     waiting = new Map()
-    return Effect.forEach(leaving, (group) => together(head, from, alone, group), {
+    return Effect.forEach(groups, (group) => simulateGroup(head, from, alone, group), {
       concurrency: "unbounded",
       discard: true
     })
   })
-  const later = Effect.andThen(Effect.sleep(Duration.millis(windowMillis)), leave)
-  /** In one piece: what waits is on its way, whatever happens to the one who asked. */
-  const enlist = (call: TransferCall, plain: PlainTransfer) =>
+  const flushLater = Effect.andThen(Effect.sleep(Duration.millis(windowMillis)), flush)
+  /** Uninterruptible: a waiting transfer is simulated even if its caller is interrupted. */
+  const enqueue = (call: TransferCall, plain: PlainTransfer) =>
     Effect.uninterruptible(
       Effect.suspend(() => {
-        // Equal calls are one question, and a payer's signature is of everything in one.
+        // Equal calls share one simulation; the payer's signature covers every field of the call.
         const key = `${plain.token} ${plain.authorization.from} ${plain.authorization.nonce} ${plain.signature}`
         const known = waiting.get(key)
-        if (known !== undefined) return Effect.succeed(known.answer)
-        const answer = Deferred.makeUnsafe<TransferProbing.ProbeOutcome, ChainUnavailable>()
-        waiting.set(key, { call, plain, answer })
-        if (waiting.size >= maximum) return Effect.as(Effect.forkDetach(leave), answer)
-        return waiting.size === 1 ? Effect.as(Effect.forkDetach(later), answer) : Effect.succeed(answer)
+        if (known !== undefined) return Effect.succeed(known.outcome)
+        const outcome = Deferred.makeUnsafe<TransferProbing.ProbeOutcome, ChainUnavailable>()
+        waiting.set(key, { call, plain, outcome })
+        if (waiting.size >= maximum) return Effect.as(Effect.forkDetach(flush), outcome)
+        return waiting.size === 1 ? Effect.as(Effect.forkDetach(flushLater), outcome) : Effect.succeed(outcome)
       })
     )
   return (call) => {
     const { plain } = call
     if (plain === undefined) return alone(call)
-    if (windowMillis > 0) return Effect.flatMap(enlist(call, plain), (answer) => Deferred.await(answer))
-    return Effect.flatMap(probed(head.rpc, from, [plain], "latest"), ([first]) =>
-      settled(head, from, alone, { call, plain }, first)
+    if (windowMillis > 0) return Effect.flatMap(enqueue(call, plain), (outcome) => Deferred.await(outcome))
+    return Effect.flatMap(probeOrNothing(head.rpc, from, [plain], "latest"), ([first]) =>
+      confirmed(head, from, alone, { call, plain }, first)
     )
   }
 }
 
 const hasCode: TransferProbing.ProbeOutcome = { _tag: "HasCode" }
 
-/** Two questions, for what cannot be tried by the probe. */
+/** Two requests, for a transfer that the probe cannot try. */
 const makeAlone =
   ({ judge, rpc }: EvmHead.EvmHead, from: EvmAddress.Address): Simulate =>
   ({ data, gas, payer, to }) =>
@@ -93,19 +93,22 @@ const makeAlone =
       ({ _tag }) => _tag === "Reverted"
     )
 
-/** Explains why a transfer has failed: it is called as it was sent, on the state of one block. */
+/** Explains why a transfer has failed, by simulating its call on the state of one block. */
 export const explaining =
   (rpc: EvmRpc.Shape, from: EvmAddress.Address) =>
   ({ data, gas, to }: TransferCall, block: bigint | EvmRpc.BlockByHash): Effect.Effect<CallOutcome, ChainUnavailable> =>
     rpc.call({ from, to, data, gas }, block)
 
 /**
- * In one simulated call a transfer sees what those before it have done. So that nobody's answer depends on another's, no
- * payer is in a group twice, nor with somebody who pays or is paid by it.
+ * In one simulated call a transfer sees the effects of those before it. So that no outcome depends on another, no account is
+ * the payer of two transfers of a group, or the payer of one and the payee of another.
  */
-const grouped = (waiting: ReadonlyArray<Waiting>, maximum: number): ReadonlyArray<ReadonlyArray<Waiting>> => {
+const grouped = (
+  waiting: ReadonlyArray<WaitingTransfer>,
+  maximum: number
+): ReadonlyArray<ReadonlyArray<WaitingTransfer>> => {
   const groups: Array<{
-    readonly members: Array<Waiting>
+    readonly members: Array<WaitingTransfer>
     readonly payers: Set<string>
     readonly payees: Set<string>
   }> = []
@@ -126,17 +129,17 @@ const grouped = (waiting: ReadonlyArray<Waiting>, maximum: number): ReadonlyArra
 }
 
 /**
- * Answers each of a group: what is good at once, what is refused after it was asked for again, and what the group cannot tell,
- * or all when it cannot be asked, alone.
+ * Completes each transfer of a group: a success at once, a refusal after its confirmation, and an uncertain outcome by a
+ * simulation alone; all of them alone where the group's request fails.
  */
-const together = Effect.fnUntraced(function* (
+const simulateGroup = Effect.fnUntraced(function* (
   head: EvmHead.EvmHead,
   from: EvmAddress.Address,
   alone: Simulate,
-  group: ReadonlyArray<Waiting>
+  group: ReadonlyArray<WaitingTransfer>
 ) {
   const { rpc } = head
-  const first = yield* probed(
+  const first = yield* probeOrNothing(
     rpc,
     from,
     group.map(({ plain }) => plain),
@@ -144,42 +147,44 @@ const together = Effect.fnUntraced(function* (
   )
   yield* Effect.forEach(
     group,
-    ({ answer, call, plain }, index) =>
-      Deferred.into(settled(head, from, alone, { call, plain }, first[index]), answer),
+    ({ call, outcome, plain }, index) =>
+      Deferred.into(confirmed(head, from, alone, { call, plain }, first[index]), outcome),
     { concurrency: "unbounded", discard: true }
   )
 })
 
-/** The outcome of one transfer, after what a probe of the newest state has shown of it. */
-const settled = (
+/** The outcome of one transfer, given its first outcome from a probe of the newest state. */
+const confirmed = (
   { confirm, rpc }: EvmHead.EvmHead,
   from: EvmAddress.Address,
   alone: Simulate,
-  { call, plain }: Pick<Waiting, "call" | "plain">,
+  { call, plain }: Pick<WaitingTransfer, "call" | "plain">,
   first: TransferProbing.ProbeOutcome | undefined
 ): ReturnType<Simulate> => {
   if (first !== undefined && first._tag !== "Reverted") return Effect.succeed(first)
   if (first === undefined) return alone(call)
-  const again = confirm((block) => Effect.flatMap(probe(rpc, from, [plain], block), ([outcome]) => told(rpc, outcome)))
+  const again = confirm((block) =>
+    Effect.flatMap(probe(rpc, from, [plain], block), ([outcome]) => certain(rpc, outcome))
+  )
   return Effect.catch(again, () => alone(call))
 }
 
-const told = (rpc: EvmRpc.Shape, outcome: TransferProbing.ProbeOutcome | undefined) =>
+const certain = (rpc: EvmRpc.Shape, outcome: TransferProbing.ProbeOutcome | undefined) =>
   outcome === undefined
     ? Effect.fail(
         new ChainUnavailable({ network: rpc.network, message: `The node of ${rpc.network} did not try a transfer` })
       )
     : Effect.succeed(outcome)
 
-/** What each comes to; `undefined` where that cannot be told. */
+/** The outcome of each transfer; `undefined` for an uncertain one. */
 const probe = (
   rpc: EvmRpc.Shape,
   from: EvmAddress.Address,
   transfers: ReadonlyArray<PlainTransfer>,
   block: EvmRpc.BlockTag
 ): Effect.Effect<ReadonlyArray<TransferProbing.ProbeOutcome | undefined>, ChainUnavailable> =>
-  Effect.map(rpc.call({ from, ...TransferProbing.toCall(transfers) }, block), (answer) =>
-    answer._tag === "Returned" ? TransferProbing.fromAnswer(answer.data, transfers.length) : []
+  Effect.map(rpc.call({ from, ...TransferProbing.toCall(transfers) }, block), (result) =>
+    result._tag === "Returned" ? TransferProbing.fromResult(result.data, transfers.length) : []
   )
 
-const probed = (...asked: Parameters<typeof probe>) => Effect.catch(probe(...asked), () => Effect.succeed([]))
+const probeOrNothing = (...given: Parameters<typeof probe>) => Effect.catch(probe(...given), () => Effect.succeed([]))

@@ -1,6 +1,6 @@
 /**
- * Who signs for a payer. A viem account fits as it is; a wallet in a browser (EIP-1193) is wrapped in one call. The wallet
- * computes the digest from the typed data, so its owner sees what is signed.
+ * Signers of payers. A viem account fits as it is; `fromEip1193` wraps a browser wallet. The wallet computes the digest from
+ * the typed data, so its owner sees the terms before signing.
  */
 import { SigningFailed } from "@pontage/core"
 
@@ -13,7 +13,7 @@ export interface EvmSigner {
   readonly signTypedData: (data: Eip3009.TypedData) => Promise<string>
 }
 
-/** The one method of a browser wallet that is used (EIP-1193). */
+/** The method in use of a browser wallet (EIP-1193). */
 export interface Eip1193Provider {
   readonly request: (call: {
     readonly method: "eth_signTypedData_v4"
@@ -25,8 +25,10 @@ export interface Eip1193Provider {
 export const fromEip1193 = (provider: Eip1193Provider, address: EvmHex.Hex): EvmSigner => ({
   address,
   signTypedData: async (data) => {
-    const answer = await provider.request({ method: "eth_signTypedData_v4", params: [address, Eip3009.toJson(data)] })
-    if (typeof answer === "string") return answer
-    throw new SigningFailed({ message: `the wallet of ${address} answered something that is no text` })
+    const result = await provider.request({ method: "eth_signTypedData_v4", params: [address, Eip3009.toJson(data)] })
+    if (typeof result === "string") return result
+    throw new SigningFailed({
+      message: `the wallet of ${address} returned ${typeof result} instead of a signature's text`
+    })
   }
 })

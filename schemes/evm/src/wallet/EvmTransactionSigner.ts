@@ -1,6 +1,6 @@
 /**
- * Who signs the facilitator's own transactions: `exactEvm.localSigner` where the key is at hand, a viem local account as it
- * is, and any key that is kept elsewhere and offers the same method.
+ * Signers of the facilitator's own transactions: `exactEvm.localSigner` for a key in memory, a viem local account as it is,
+ * and any key kept elsewhere that offers the same method.
  */
 import { Misconfigured, type PreparedTransaction, type Slot, type ChainHead } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -16,8 +16,8 @@ export interface EvmTransactionSigner {
 }
 
 /**
- * Signs a call in a slot: the bytes and, known before they are sent, the transaction's hash. The hash is of what the signer
- * answered, whatever it says of itself.
+ * Signs a call in a slot. The result has the bytes and, before they are sent, the transaction's hash, which is computed from
+ * the bytes and not taken from the signer.
  */
 export const sign = Effect.fnUntraced(function* (
   signer: EvmTransactionSigner,
@@ -43,7 +43,7 @@ export const sign = Effect.fnUntraced(function* (
       new Misconfigured({ message: `the facilitator's signer ${signer.address} did not sign: ${String(cause)}` })
   })
   if (!EvmHex.isHex(bytes) || bytes === "0x") {
-    const message = `the facilitator's signer ${signer.address} answered something that is no transaction`
+    const message = `the facilitator's signer ${signer.address} returned no transaction's bytes; expected 0x and hexadecimal digits`
     return yield* new Misconfigured({ message })
   }
   const id = EvmHex.fromBytes(keccak256(EvmHex.toBytes(bytes)))

@@ -25,19 +25,19 @@ describe("BestCrypto", () => {
     Effect.gen(function* () {
       const { lines, value } = yield* logged(BestCrypto.choose([named("A"), missing("B is missing"), named("C")]))
       assert.strictEqual(value.name, "A")
-      assert.deepStrictEqual(lines, ["EVM signatures are recovered and made by A"])
+      assert.deepStrictEqual(lines, ["EVM signatures use cryptography by A"])
     })
   )
 
   it.effect("goes on where one is missing or wrong, and says why", () =>
     Effect.gen(function* () {
-      const broken = CryptoSelfTest.prove({ ...EvmCrypto.javaScript, name: "B", recoverPublicKey: () => undefined })
+      const broken = CryptoSelfTest.verify({ ...EvmCrypto.javaScript, name: "B", recoverPublicKey: () => undefined })
       const { lines, value } = yield* logged(BestCrypto.choose([missing("A is missing"), broken, named("C")]))
       assert.strictEqual(value.name, "C")
       assert.deepStrictEqual(lines, [
-        "slower cryptography is tried: A is missing",
-        "slower cryptography is tried: the cryptography by B does not recover, tried on known answers",
-        "EVM signatures are recovered and made by C"
+        "falling back to slower cryptography: A is missing",
+        "falling back to slower cryptography: the self-test of the cryptography by B failed: it does not recover",
+        "EVM signatures use cryptography by C"
       ])
     })
   )

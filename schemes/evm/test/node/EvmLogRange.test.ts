@@ -29,7 +29,7 @@ const refusals: ReadonlyArray<readonly [string, bigint, bigint]> = [
 ]
 
 /** A node with an event in every block, which takes so many blocks at once. */
-const nodeOf = (most: () => bigint, words = "exceed maximum block range: ", fails: () => boolean = () => false) => {
+const nodeOf = (most: () => bigint, message = "exceed maximum block range: ", fails: () => boolean = () => false) => {
   const asked: Array<readonly [bigint, bigint]> = []
   const ask = EvmLogRange.make("eip155:1", (_: undefined, from, to) =>
     Effect.suspend(() => {
@@ -39,8 +39,8 @@ const nodeOf = (most: () => bigint, words = "exceed maximum block range: ", fail
         : Effect.succeed(answerAbout(from, to))
     })
   )
-  const answerAbout = (from: bigint, to: bigint): EvmLogRange.RangeAnswer<bigint> => {
-    if (to - from + 1n > most()) return { _tag: "TooWide", words: `${words}${most()}` }
+  const answerAbout = (from: bigint, to: bigint): EvmLogRange.RangeResponse<bigint> => {
+    if (to - from + 1n > most()) return { _tag: "TooWide", message: `${message}${most()}` }
     return {
       _tag: "Found",
       logs: Array.from({ length: Number(to - from + 1n) }, (__, index) => from + BigInt(index))
@@ -52,13 +52,13 @@ const nodeOf = (most: () => bigint, words = "exceed maximum block range: ", fail
 const numbers = (from: bigint, to: bigint) =>
   Array.from({ length: Number(to - from + 1n) }, (_, at) => from + BigInt(at))
 
-const refusal = (code: number, words: string) => ({ code, message: words, words, data: undefined })
+const refusal = (code: number, message: string) => ({ code, message, rawMessage: message, data: undefined })
 
 describe("EvmLogRange", () => {
-  for (const [words, width, next] of refusals) {
-    it(`asks for ${next} blocks after ${width} were refused: ${words.slice(0, 60)}`, () => {
-      assert.strictEqual(EvmLogRange.narrower(width, words), next)
-      assert.strictEqual(EvmNodeError.toWidthRefusal(refusal(-32_005, words))?._tag, "TooWide")
+  for (const [message, width, next] of refusals) {
+    it(`asks for ${next} blocks after ${width} were refused: ${message.slice(0, 60)}`, () => {
+      assert.strictEqual(EvmLogRange.narrower(width, message), next)
+      assert.strictEqual(EvmNodeError.toTooWide(refusal(-32_005, message))?._tag, "TooWide")
     })
   }
 
@@ -71,8 +71,8 @@ describe("EvmLogRange", () => {
       "header not found",
       "unknown block"
     ])
-      assert.isUndefined(EvmNodeError.toWidthRefusal(refusal(-32_000, message)), message)
-    assert.isUndefined(EvmNodeError.toWidthRefusal(refusal(-32_601, "no such method")))
+      assert.isUndefined(EvmNodeError.toTooWide(refusal(-32_000, message)), message)
+    assert.isUndefined(EvmNodeError.toTooWide(refusal(-32_601, "no such method")))
   })
 
   it.effect("finds every event once and in order, whatever a node takes, and learns it from one refusal", () =>

@@ -30,7 +30,7 @@ describe("TransferProbing", () => {
   it("reads each outcome", () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 25 }), (outcomes) => {
-        assert.deepStrictEqual(TransferProbing.fromAnswer(written(outcomes), outcomes.length), outcomes.map(read))
+        assert.deepStrictEqual(TransferProbing.fromResult(written(outcomes), outcomes.length), outcomes.map(read))
       })
     )
   })
@@ -43,9 +43,9 @@ describe("TransferProbing", () => {
         (outcomes, cut) => {
           const answer = written(outcomes)
           const { length } = outcomes
-          assert.deepStrictEqual(TransferProbing.fromAnswer(answer, length + cut), nothing(length + cut))
-          assert.deepStrictEqual(TransferProbing.fromAnswer(`${answer}01`, length), nothing(length))
-          assert.deepStrictEqual(TransferProbing.fromAnswer("0x", length), nothing(length))
+          assert.deepStrictEqual(TransferProbing.fromResult(answer, length + cut), nothing(length + cut))
+          assert.deepStrictEqual(TransferProbing.fromResult(`${answer}01`, length), nothing(length))
+          assert.deepStrictEqual(TransferProbing.fromResult("0x", length), nothing(length))
         }
       )
     )
@@ -54,7 +54,7 @@ describe("TransferProbing", () => {
   it("survives whatever a node answers", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), fc.integer({ min: 0, max: 30 }), (bytes, entries) => {
-        assert.lengthOf(TransferProbing.fromAnswer(EvmHex.fromBytes(bytes), entries), entries)
+        assert.lengthOf(TransferProbing.fromResult(EvmHex.fromBytes(bytes), entries), entries)
       })
     )
   })

@@ -97,7 +97,7 @@ describe("localSigner", () => {
     const refused = signer.signTypedData({ ...permit, primaryType: "Permit" }).catch((error: unknown) => error)
     const error = await refused
     assert(error instanceof Misconfigured)
-    assert.match(error.message, /no EIP-3009 authorization/)
+    assert.match(error.message, /not an EIP-3009 authorization/)
     const mute = { ...EvmCrypto.javaScript, name: "a broken build", sign: () => undefined }
     const silent = await exactEvm.localSigner(secret, mute).signTypedData(data).catch(String)
     assert.match(silent, /a broken build did not sign/)

@@ -31,7 +31,7 @@ const finalStateUnasked = {
 export const evmSourceFaults = {
   "ranges-in-one-question": {
     words: "the events of a range are asked for in one question, whatever the node takes",
-    mutation: [{ module: "schemes/evm/src/node/EvmLogRange", piece: "asked <= 1n", instead: "true" }]
+    mutation: [{ module: "schemes/evm/src/node/EvmLogRange", piece: "requested <= 1n", instead: "true" }]
   },
   "read-at-the-newest-block": {
     words: "what is not in a receipt is looked for at the newest block that some node has, and is told at once",
