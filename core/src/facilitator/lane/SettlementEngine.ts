@@ -19,7 +19,13 @@ import * as LaneChoice from "../queue/LaneChoice.ts"
 import * as VerifiedPayments from "../queue/VerifiedPayments.ts"
 import * as WaitingCallers from "../queue/WaitingCallers.ts"
 import type { LaneLeases } from "../store/LaneLeases.ts"
-import { LaneName, type OpenPayments, type PaymentStore, type StoredPayment } from "../store/PaymentStore.ts"
+import {
+  type LaneExit,
+  LaneName,
+  type OpenPayments,
+  type PaymentStore,
+  type StoredPayment
+} from "../store/PaymentStore.ts"
 import * as LaneWorker from "./LaneWorker.ts"
 import * as OrphanedLanes from "./OrphanedLanes.ts"
 import * as OthersTransfers from "./OthersTransfers.ts"
@@ -56,12 +62,12 @@ export interface SettlementEngine {
   /**
    * Waits for the end of a payment whose record is in the store: the record in a settled or a dead state. One that waits
    * in no lane is put into one, and into another where the signer of its lane is refused. Fails when the payment left its
-   * lane for anything else, or every lane: then nothing was sent.
+   * lane for anything else, or every lane: then nothing was sent. A payment that was refused there fails with its refusal.
    */
   readonly settle: (
     scheme: SchemeFacilitator,
     request: SettlementRequest
-  ) => Effect.Effect<StoredPayment, FacilitatorUnavailable | ChainUnavailable>
+  ) => Effect.Effect<StoredPayment, PaymentFailure>
   /**
    * Whether somebody else has settled a payment on record since it was taken in, which explains this refusal. Fails while the
    * chain does not say.
@@ -71,6 +77,12 @@ export interface SettlementEngine {
     stored: StoredPayment,
     payment: Payment,
     refusal: PaymentFailure
+  ) => Effect.Effect<boolean, ChainUnavailable>
+  /** Whether the chain shows the transfer of a payment on record, whatever the record says of it. */
+  readonly isTransferMade: (
+    scheme: SchemeFacilitator,
+    stored: StoredPayment,
+    payment: Payment
   ) => Effect.Effect<boolean, ChainUnavailable>
   /** Runs what asks for a payment's end while its news is kept. */
   readonly whileWaiting: WaitingCallers.WaitingCallers["during"]
@@ -120,11 +132,9 @@ export const make = Effect.fnUntraced(function* (
     admit: admission.admit,
     rememberVerified: verified.add,
     settle: (scheme, request) =>
-      isOver(request.stored) ? Effect.succeed(request.stored) : settle(store, choice, scheme, request),
-    isSettledByAnother: (scheme, stored, payment, refusal) =>
-      OthersTransfers.mayExplain(refusal)
-        ? OthersTransfers.isSettled(scheme, stored, payment, startedAt)
-        : Effect.succeed(false),
+      isOver(request.stored) ? Effect.succeed(request.stored) : settle({ store, choice, startedAt }, scheme, request),
+    isSettledByAnother: (scheme, stored, payment, refusal) => isExplained(scheme, stored, payment, refusal, startedAt),
+    isTransferMade: (scheme, stored, payment) => OthersTransfers.isMade(scheme, stored, payment, startedAt),
     whileWaiting: waitingCallers.during
   }
 })
@@ -183,12 +193,23 @@ const lanesToWork = (
   return lanes
 }
 
+/** Whether the payment's own transfer, by somebody else's hand, explains this refusal. */
+const isExplained = (
+  scheme: SchemeFacilitator,
+  stored: StoredPayment,
+  payment: Payment,
+  refusal: PaymentFailure,
+  startedAt: number
+): Effect.Effect<boolean, ChainUnavailable> =>
+  OthersTransfers.isVerdict(refusal)
+    ? Effect.map(OthersTransfers.stateOf(scheme, stored, payment, refusal, startedAt), (state) => state === "made")
+    : Effect.succeed(false)
+
 const settle = Effect.fnUntraced(function* (
-  store: PaymentStore["Service"],
-  choice: LaneChoice.LaneChoice,
+  { choice, startedAt, store }: UnwantedPayments.Options,
   scheme: SchemeFacilitator,
   { openBefore, isNew, update, stored }: SettlementRequest
-): Effect.fn.Return<StoredPayment, FacilitatorUnavailable | ChainUnavailable> {
+): Effect.fn.Return<StoredPayment, PaymentFailure> {
   const { paymentId } = stored
   if (isImpatient(stored, yield* store.now)) return yield* notStarted(stored)
   let { lane } = stored
@@ -200,6 +221,7 @@ const settle = Effect.fnUntraced(function* (
     if (now === undefined) return yield* Effect.die(`the record ${paymentId} is gone`)
     if (isOver(now)) return now
     if (now.status === "accepted" && now.lane === undefined) {
+      if (exitOf(now) === "payment_refused") return yield* refusedNow(scheme, now, startedAt)
       const other = mayChangeLane(now) && lane !== undefined ? yield* choice.instead(scheme, lane) : undefined
       if (other === undefined) return yield* notStarted(now)
       lane = yield* enqueue(store, scheme, now, Effect.succeed(other))
@@ -253,7 +275,28 @@ const readable = (scheme: SchemeFacilitator, stored: StoredPayment) =>
   )
 
 /** Whether the payment left its lane for a reason that another lane may be free of. */
-const mayChangeLane = ({ history }: StoredPayment): boolean => history.at(-1)?.exit !== undefined
+const mayChangeLane = (stored: StoredPayment): boolean => {
+  const exit = exitOf(stored)
+  return exit === "signer_refused" || exit === "signer_missing"
+}
+
+const exitOf = ({ history }: StoredPayment): LaneExit | undefined => history.at(-1)?.exit
+
+/**
+ * Tells why a payment is refused that its lane has let go. The record keeps no refusal of a payment that has not ended: it is
+ * examined once more, and the answer is the one of now.
+ */
+const refusedNow = Effect.fnUntraced(function* (
+  scheme: SchemeFacilitator,
+  stored: StoredPayment,
+  startedAt: number
+): Effect.fn.Return<never, PaymentFailure> {
+  const payment = yield* readable(scheme, stored)
+  const verdict = yield* Effect.result(scheme.verify(payment))
+  if (verdict._tag === "Success") return yield* notStarted(stored)
+  const isByAnother = yield* isExplained(scheme, stored, payment, verdict.failure, startedAt)
+  return yield* isByAnother ? notStarted(stored) : verdict.failure
+})
 
 const notStarted = ({ history, paymentId, requirements: { network } }: StoredPayment) =>
   new FacilitatorUnavailable({

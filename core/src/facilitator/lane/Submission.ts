@@ -136,13 +136,19 @@ const examineQueued = Effect.fnUntraced(function* (state: LaneState, queued: Rea
       if (payment === settledByAnother) state.orphanedPayments.add(stored.paymentId)
       else ready.push({ stored, payment, at: (good && one.known?.at) ?? now })
     } else if (wasSent(stored)) state.orphanedPayments.add(stored.paymentId)
-    else advances.push(turnedAway(stored, verdict.failure))
+    else advances.push(leaving(stored, verdict.failure))
   }
   yield* recordQueued(state, advances)
   return ready
 })
 
 const settledByAnother = "settled by another"
+
+/** The reason for which a payment does not depart; `isProven` where a final block shows that it never will. */
+interface TurnedAway {
+  readonly reason: Verdict | Unavailable
+  readonly isProven: boolean
+}
 
 /**
  * Examines a payment. One that is refused may have been settled by somebody else while it waited; while the chain does not say
@@ -154,15 +160,22 @@ const examineOrFind = Effect.fnUntraced(function* (
   state: LaneState,
   one: Seen,
   now: number
-): Effect.fn.Return<Payment | typeof settledByAnother, Verdict | Unavailable> {
+): Effect.fn.Return<Payment | typeof settledByAnother, TurnedAway> {
+  const { scheme, startedAt } = state
+  const { known, stored } = one
   const verdict = yield* Effect.result(examine(state, one, now))
   if (Result.isSuccess(verdict)) return verdict.success
-  const { known, stored } = one
-  if (wasSent(stored) || !OthersTransfers.mayExplain(verdict.failure)) return yield* verdict.failure
-  const payment = known?.payment ?? (yield* PaymentReading.ofRecord(state.scheme, stored))
-  if (!(yield* OthersTransfers.isSettled(state.scheme, stored, payment, state.startedAt))) return yield* verdict.failure
+  const { failure } = verdict
+  if (wasSent(stored) || !OthersTransfers.isVerdict(failure)) return yield* Effect.fail(unproven(failure))
+  const reading = known === undefined ? PaymentReading.ofRecord(scheme, stored) : Effect.succeed(known.payment)
+  const payment = yield* Effect.mapError(reading, unproven)
+  const asking = OthersTransfers.stateOf(scheme, stored, payment, failure, startedAt)
+  const transfer = yield* Effect.mapError(asking, unproven)
+  if (transfer !== "made") return yield* Effect.fail({ reason: failure, isProven: transfer === "impossible" })
   return state.address === "" && isCurrentAndBound(payment) ? payment : settledByAnother
 })
+
+const unproven = (reason: Verdict | Unavailable): TurnedAway => ({ reason, isProven: false })
 
 const isCurrentAndBound = ({ authorization, recalled }: Payment): boolean =>
   authorization.binding !== undefined && recalled !== true
@@ -180,10 +193,14 @@ const goodIn = ({ known }: Seen, now: number): Payment | undefined =>
 const isLate = ({ authorization }: Payment, now: number): boolean =>
   authorization.validBefore * 1000 <= now + marginSeconds * 1000
 
-const turnedAway = (stored: StoredPayment, reason: Verdict | Unavailable): StateChange =>
-  reason._tag === "ChainUnavailable" || reason._tag === "FacilitatorUnavailable"
-    ? back(stored, reason.message)
-    : rejected(stored, reason)
+/**
+ * The change of a payment that does not depart. A refusal ends it only with proof: while its authorization can be used, anybody
+ * who has seen it may submit it, and the payer is owed what it was for then. Until that is known nobody settles it.
+ */
+const leaving = (stored: StoredPayment, { isProven, reason }: TurnedAway): StateChange => {
+  if (!OthersTransfers.isVerdict(reason)) return back(stored, reason.message)
+  return isProven ? rejected(stored, reason) : back(stored, reason.message, "payment_refused")
+}
 
 /** Reads the payment and verifies it, unless that was just done. One whose time is up ends under any settings. */
 const examine = Effect.fnUntraced(function* (

@@ -202,10 +202,20 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
     return yield* Effect.as(examine(desk, presented), { payer })
   }
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
-  if (known.status === "accepted") return yield* Effect.as(examine(desk, presented), { payer })
+  if (known.status === "accepted") return yield* Effect.as(examineKnown(desk, presented, known), { payer })
   // Servers that ask before they settle would never come to the answer that they are owed.
   return isAnswerOwed(desk, known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
+
+/** A payment that somebody else has settled is good for the answer that its caller is owed: a settlement gives it. */
+const examineKnown = (desk: Desk, presented: Presented, known: StoredPayment): Effect.Effect<void, PaymentFailure> =>
+  Effect.catch(Effect.asVoid(examine(desk, presented)), (refusal) => {
+    const { authorization, half, payment } = presented
+    if (authorization.binding === undefined || !isAnswerOwed(desk, known)) return Effect.fail(refusal)
+    return Effect.flatMap(desk.engine.isSettledByAnother(half, known, payment, refusal), (is) =>
+      is ? Effect.void : Effect.fail(refusal)
+    )
+  })
 
 /** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
 const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {

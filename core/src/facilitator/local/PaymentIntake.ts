@@ -12,6 +12,7 @@ import { Entropy, identifier } from "../../platform/Entropy.ts"
 import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
+import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import type { FacilitatorSchemeRegistry } from "../../scheme/FacilitatorSchemeRegistry.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
@@ -236,11 +237,31 @@ const takeKnown = Effect.fnUntraced(function* (
   claim: Claim | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
-  if (known.refusal !== undefined) return yield* known.refusal
+  if (known.refusal !== undefined) return yield* refusedBefore(desk, presented, known, known.refusal)
   if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
   const { execution, payment } = yield* claimKnown(desk, presented, claim)
   return { presented, stored: payment, execution, fresh: false, renewed: known.execution.holder?.claimId === claim.id }
 })
+
+/**
+ * The refusal of a payment whose record has one. That what was sent here has failed proves nothing of what others send: while its
+ * authorization is valid, a bound payment may have been settled by somebody else, and its lane looks at it once more after that.
+ */
+const refusedBefore = Effect.fnUntraced(function* (
+  { engine }: Desk,
+  { half, payment }: Presented,
+  known: StoredPayment,
+  refusal: PaymentError | ValidationError
+): Effect.fn.Return<never, PaymentFailure> {
+  if (known.status !== "failed" || known.authorization.binding === undefined) return yield* refusal
+  return (yield* engine.isTransferMade(half, known, payment)) ? yield* madeAfterAll(half, known) : yield* refusal
+})
+
+const madeAfterAll = ({ network }: SchemeFacilitator, { paymentId }: StoredPayment) =>
+  new ChainUnavailable({
+    network,
+    message: `${network} shows a transfer of ${paymentId} by somebody else, after the facilitator's own had failed; it is believed once the validity is over: send the same payment again then, do not sign a new one`
+  })
 
 /** Claims a payment that is on record. The chain is asked afterwards, when it reserves its part (`examine`). */
 export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>

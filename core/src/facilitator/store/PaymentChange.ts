@@ -123,7 +123,7 @@ export const changed = (known: StoredPayment, change: StateChange, now: number):
 export const isUnwanted = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane === undefined
 
 /**
- * The record of a payment whose validity is over without anybody having wanted it settled, as this final block proves.
+ * The record of a payment whose validity is over and that waits in no lane, as this final block proves.
  */
 export const expired = (known: StoredPayment, at: Block, now: number): StoredPayment =>
   changed(
@@ -132,7 +132,7 @@ export const expired = (known: StoredPayment, at: Block, now: number): StoredPay
       paymentId: known.paymentId,
       from: ["accepted"],
       to: "expired",
-      refusal: unwanted,
+      refusal: known.history.length === 1 ? unwanted : unsettled,
       note: `unused at block ${at.number}, which is final`
     },
     now
@@ -142,6 +142,13 @@ const unwanted: PaymentError = refuse(
   "EXPIRED_PAYMENT",
   "never_wanted",
   "nobody asked for its settlement in time; no money has moved, sign a new one"
+)
+
+/** It waited in a lane once, and was not sent there. */
+const unsettled: PaymentError = refuse(
+  "EXPIRED_PAYMENT",
+  "not_settled",
+  "its settlement was not started in time; no money has moved, sign a new one"
 )
 
 /** Whether the payment is in its lane's queue. */

@@ -62,10 +62,11 @@ export interface StoredPayment extends NewPayment {
 }
 
 /**
- * The reasons for which a payment that was not sent leaves its lane and another lane may take it at once: the nodes reject the
- * signer's transactions, or the signer is not configured any more. For every other reason another lane is in no better place.
+ * The reasons for which a payment that was not sent leaves its lane, where decisions depend on them. Another lane may take it at
+ * once if the nodes reject the signer's transactions (`signer_refused`) or the signer is not configured any more
+ * (`signer_missing`). `payment_refused`: its examination refused it, while nothing proves that its authorization cannot be used.
  */
-export const laneExits = ["signer_refused", "signer_missing"] as const
+export const laneExits = ["signer_refused", "signer_missing", "payment_refused"] as const
 
 export type LaneExit = (typeof laneExits)[number]
 

@@ -174,13 +174,14 @@ const backInTheQueue = law(
 const leavingTheLane = law(
   "a payment that leaves waits in no lane, and may be put into another, whose worker alone changes it then",
   Effect.fnUntraced(function* (store, subject) {
-    const { ids, lane, lease } = yield* staffed(store, subject, 2)
-    const [first = "", second = ""] = ids
+    const { ids, lane, lease } = yield* staffed(store, subject, 3)
+    const [first = "", second = "", third = ""] = ids
     yield* store.plan(lease, [yield* planOf(firstNumber, [first])])
     yield* store.record(lease, {
       changes: [
         change(first, "planned", "accepted", { leave: true, note: "no gas money", exit: "signer_refused" }),
-        change(second, "accepted", "accepted", { leave: true })
+        change(second, "accepted", "accepted", { leave: true }),
+        change(third, "accepted", "accepted", { leave: true, note: "too poor", exit: "payment_refused" })
       ]
     })
     yield* same("the queue", yield* store.queued(lane, 10), [])
@@ -190,6 +191,9 @@ const leavingTheLane = law(
     yield* same("its note", note, "no gas money")
     yield* same("its reason", exit, "signer_refused")
     yield* same("the other's reason", (yield* store.find(second))?.history.at(-1)?.exit, undefined)
+    const refused = yield* store.find(third)
+    yield* same("the reason of one that was refused", refused?.history.at(-1)?.exit, "payment_refused")
+    yield* same("its refusal", refused?.refusal, undefined)
     const { lane: other, lease: theirs } = yield* staffed(store, subject, 0)
     yield* same("its new lane", (yield* queuedIn(store, first, other))?.lane, other)
     const end = { changes: [change(first, "accepted", "rejected")] }
