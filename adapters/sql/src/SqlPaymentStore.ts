@@ -31,7 +31,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
   const desk = {
     dialect: database.dialect,
     records,
-    flights: LaneTransactionRows.make(database.dialect, records),
+    transactions: LaneTransactionRows.make(database.dialect, records),
     costs: CostBook.make(database.dialect)
   }
   return PaymentStore.PaymentStore.of({
@@ -91,12 +91,12 @@ const askShares = Records.asks(
   Schema.Struct({ caller: Schema.String, payer: Schema.String, waiting: Schema.BigInt })
 )
 const shares = `SELECT p.caller, p.payer, count(*) AS waiting FROM payment p
-  WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'accepted' AND p.active GROUP BY p.caller, p.payer`
+  WHERE p.lane = ? AND p.lane_number IS NULL AND p.status = 'accepted' AND p.active GROUP BY p.caller, p.payer`
 const askLoads = Records.asks("payment", Schema.Struct({ lane: Schema.String, load: Schema.BigInt }))
 
 const queues = (
   { ask }: Database,
-  { dialect, flights, records }: Desk
+  { dialect, records, transactions }: Desk
 ): Pick<Store, "loads" | "queued" | "queuedInTurn" | "lanesInUse" | "waitingBy" | "openTransactions"> => {
   const loads = `SELECT p.lane, count(*) AS load FROM payment p
     WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
@@ -118,13 +118,13 @@ const queues = (
           rows.map(({ waiting, ...share }) => ({ ...share, waiting: Number(waiting) }))
         )
       ),
-    openTransactions: (lane) => ask((transaction) => flights.all(transaction, lane))
+    openTransactions: (lane) => ask((transaction) => transactions.all(transaction, lane))
   }
 }
 
 const askLanes = Records.asks("lane", Schema.Struct({ lane: Schema.String }))
 const lanesInUse = `SELECT lane FROM payment WHERE active AND lane IS NOT NULL GROUP BY lane
-  UNION SELECT lane FROM flight WHERE NOT closed GROUP BY lane ORDER BY lane`
+  UNION SELECT lane FROM lane_transaction WHERE NOT closed GROUP BY lane ORDER BY lane`
 
 type LaneMethods = "openLane" | "skipTo" | "plan" | "fillGap" | "replace" | "record"
 
@@ -144,13 +144,10 @@ const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
 }
 
 /** Somebody waits for where a payment has come to; that its bytes were sent may wait itself; its end is old news. */
-const urgencyOf = ({
-  changes: advances,
-  transaction: flight
-}: PaymentStore.LaneWrite): "transact" | "gather" | "linger" => {
-  if (flight?.inclusion !== undefined) return "transact"
-  if (advances.every(({ to }) => to === "final")) return "linger"
-  return advances.every(({ to }) => to === "sent") ? "gather" : "transact"
+const urgencyOf = ({ changes, transaction }: PaymentStore.LaneWrite): "transact" | "gather" | "linger" => {
+  if (transaction?.inclusion !== undefined) return "transact"
+  if (changes.every(({ to }) => to === "final")) return "linger"
+  return changes.every(({ to }) => to === "sent") ? "gather" : "transact"
 }
 
 const books = (

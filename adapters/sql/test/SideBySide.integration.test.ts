@@ -71,7 +71,7 @@ const audit = Effect.fnUntraced(function* (url: Redacted.Redacted, all: Readonly
   assert.isAbove(granted.length, 30)
   const sql = yield* Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
   const gaps = yield* sql.unsafe(
-    `SELECT l.name FROM lane l WHERE l.next IS DISTINCT FROM (SELECT count(*) FROM flight f WHERE f.lane = l.name)`
+    `SELECT l.name FROM lane l WHERE l.next IS DISTINCT FROM (SELECT count(*) FROM lane_transaction t WHERE t.lane = l.name)`
   )
   assert.deepStrictEqual(gaps, [], "a lane has a gap in its numbers")
   return lines

@@ -22,7 +22,7 @@ import * as PackedRelease from "./PackedRelease.ts"
 import * as TrialPayments from "./TrialPayments.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
-type Record = { readonly paymentId: string; readonly status: string }
+type PrintedRecord = { readonly paymentId: string; readonly status: string }
 
 const { network, payment, prepared } = TrialPayments
 
@@ -49,11 +49,14 @@ const plain = (value: unknown): unknown =>
 const populated = Effect.fnUntraced(function* (version: string, database: string) {
   const child = yield* ChildProcess.run(yield* PackedRelease.program(version), "populate", database)
   yield* child.exited
-  return child.lines.map((line) => JSON.parse(line) as Record)
+  return child.lines.map((line) => JSON.parse(line) as PrintedRecord)
 })
 
-/** Everything is as the old release said: what it knew of a payment, this release knows. */
-const isKept = Effect.fnUntraced(function* (store: Store, before: ReadonlyArray<Record>) {
+/** Names of fields of a record that have changed since the release. */
+const renamed: Readonly<Record<string, string>> = { flight: "laneNumber", run: "execution" }
+
+/** Asserts that this release reads every field of a record as the old release printed it. */
+const isKept = Effect.fnUntraced(function* (store: Store, before: ReadonlyArray<PrintedRecord>) {
   assert.deepStrictEqual(
     before.map(({ paymentId }) => paymentId),
     states.map((name) => `pay_${name}`)
@@ -61,8 +64,8 @@ const isKept = Effect.fnUntraced(function* (store: Store, before: ReadonlyArray<
   const page = yield* store.page(0n, 100)
   assert.lengthOf(page, before.length)
   for (const [place, old] of before.entries()) {
-    const now = plain(page[place]) as Record
-    const known = Object.fromEntries(Object.keys(old).map((key) => [key, now[key as keyof Record]]))
+    const now = plain(page[place]) as Record<string, unknown>
+    const known = Object.fromEntries(Object.keys(old).map((key) => [key, now[renamed[key] ?? key]]))
     // The calls of payments under way have died with the old process, and their claims are given back (`DeadCalls`).
     const given = underWay.has(old.paymentId) ? { run: { resource: "report", refused: false, served: false } } : {}
     assert.deepInclude(page[place]?.execution, { ...given.run }, old.paymentId)

@@ -7,7 +7,7 @@
  *   each touches another page in every commit, and one of unordered values a page for each record.
  * - `contract`: what a record says for good and at length, apart from what changes: offer, signed terms, payload.
  * - `event`: the payments' histories, each in its order. Rows are only added, and none has the place of another.
- * - `lane`, `flight`, `attempt`: the lines of transactions and the signed bytes.
+ * - `lane`, `lane_transaction`, `attempt`: the lanes, their transactions by number, and the signed bytes of each.
  * - `spending`: what transactions have cost, by caller and hour.
  * - `notice`: what callers are to be told.
  * - `lane_member` (PostgreSQL): which instances would work which lanes.
@@ -43,11 +43,11 @@ const payments = ({ byKey, key, serial }: (typeof types)["sqlite" | "pg"]): Read
       block_number: "TEXT",
       block_hash: "TEXT",
       lane: "TEXT",
-      flight: "BIGINT",
-      seat: "BIGINT",
+      lane_number: "BIGINT",
+      position: "BIGINT",
       since: "TEXT",
       refusal: "TEXT",
-      run: "TEXT NOT NULL",
+      execution: "TEXT NOT NULL",
       answer_owed: "BOOLEAN NOT NULL"
     },
     { unique: ["payment_id"] }
@@ -59,8 +59,8 @@ const payments = ({ byKey, key, serial }: (typeof types)["sqlite" | "pg"]): Read
     payload: "TEXT NOT NULL"
   }),
   index("payment_reserving", "payment (network, asset, payer) WHERE active"),
-  index("payment_lane", "payment (lane, flight, serial) WHERE active"),
-  index("payment_flight", "payment (lane, flight) WHERE flight IS NOT NULL"),
+  index("payment_lane", "payment (lane, lane_number, serial) WHERE active"),
+  index("payment_lane_number", "payment (lane, lane_number) WHERE lane_number IS NOT NULL"),
   index("payment_unwanted", "payment (valid_before) WHERE active AND lane IS NULL"),
   index("payment_caller", "payment (caller, serial)"),
   table(
@@ -79,20 +79,20 @@ const payments = ({ byKey, key, serial }: (typeof types)["sqlite" | "pg"]): Read
 const transactions: ReadonlyArray<Change> = [
   table("lane", { name: "TEXT PRIMARY KEY", next: "BIGINT", epoch: "BIGINT NOT NULL" }),
   table(
-    "flight",
+    "lane_transaction",
     {
       lane: "TEXT NOT NULL",
       number: "BIGINT NOT NULL",
-      landed_transaction: "TEXT",
-      landed_block_number: "TEXT",
-      landed_block_hash: "TEXT",
-      landed_cost: "TEXT",
+      included_transaction: "TEXT",
+      included_block_number: "TEXT",
+      included_block_hash: "TEXT",
+      included_cost: "TEXT",
       booked: "BOOLEAN NOT NULL",
       closed: "BOOLEAN NOT NULL"
     },
     { key: ["lane", "number"] }
   ),
-  index("flight_open", "flight (lane, number) WHERE NOT closed"),
+  index("lane_transaction_open", "lane_transaction (lane, number) WHERE NOT closed"),
   table(
     "attempt",
     {

@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 
 import type { Transaction } from "../database/Database.ts"
 import type { Dialect } from "../database/SqlDialect.ts"
-import { Reservation, toRun } from "./PaymentRow.ts"
+import { Reservation, toExecution } from "./PaymentRow.ts"
 import { asks, reads, type RecordFault, type Records } from "./Records.ts"
 
 type Stored = PaymentStore.StoredPayment
@@ -120,8 +120,8 @@ const reservedBy = Effect.fnUntraced(function* (
   const younger = beside === undefined ? [] : yield* askAmounts(run, endedAfter, [...payer, beside.newest])
   const openIds = new Set(open.map(({ payment_id }) => payment_id))
   const earlier = [...(beside?.amounts ?? [])].filter(([paymentId]) => !openIds.has(paymentId))
-  const held = open.filter(({ lane, run: one, status }) =>
-    PaymentStore.reserves({ lane: lane ?? undefined, execution: toRun(one), status }, now)
+  const held = open.filter(({ lane, execution, status }) =>
+    PaymentStore.reserves({ lane: lane ?? undefined, execution: toExecution(execution), status }, now)
   )
   return [
     ...held.map(({ amount }) => amount),

@@ -13,7 +13,7 @@ import { asks, type RecordFault, type Records } from "./Records.ts"
 type Stored = PaymentStore.StoredPayment
 
 const askPayments = asks("payment", Schema.Struct({ payment: Schema.BigInt }))
-const askFlights = asks("flight", Schema.Struct({ number: Schema.BigInt }))
+const askNumbers = asks("lane_transaction", Schema.Struct({ number: Schema.BigInt }))
 
 /** So many numbers below those that a step has emptied are looked at too: transactions without payments lie between them. */
 const between = 64n
@@ -24,23 +24,23 @@ export const make = (dialect: Dialect, records: Records) => {
     LIMIT CAST(? AS BIGINT) ${dialect.skipLocked}`
   const told = `SELECT payment FROM notice WHERE ${dialect.isIn("payment", "bigint")}
     AND (NOT closed OR id = (SELECT max(id) FROM notice))`
-  const aboard = `SELECT p.serial AS payment FROM payment p JOIN flight f ON f.lane = p.lane AND f.number = p.flight
-    WHERE ${dialect.isIn("p.serial", "bigint")} AND NOT f.closed`
-  const emptied = `SELECT f.number FROM flight f WHERE f.lane = ? AND f.number >= ? AND f.number <= ? AND f.closed
-    AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.lane = f.lane AND p.flight = f.number)`
+  const ofOpenTransaction = `SELECT p.serial AS payment FROM payment p JOIN lane_transaction t ON t.lane = p.lane AND t.number = p.lane_number
+    WHERE ${dialect.isIn("p.serial", "bigint")} AND NOT t.closed`
+  const emptied = `SELECT t.number FROM lane_transaction t WHERE t.lane = ? AND t.number >= ? AND t.number <= ? AND t.closed
+    AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.lane = t.lane AND p.lane_number = t.number)`
   const deletions = ["notice", "event", "contract"].map(
     (table) => `DELETE FROM ${table} WHERE ${dialect.isIn("payment", "bigint")}`
   )
-  const flightDeletions = ["attempt", "flight"].map(
+  const transactionDeletions = ["attempt", "lane_transaction"].map(
     (table) => `DELETE FROM ${table} WHERE lane = ? AND ${dialect.isIn("number", "bigint")}`
   )
 
-  const removeFlights = Effect.fnUntraced(function* ({ run }: Transaction, gone: ReadonlyArray<Stored>) {
-    for (const [lane, { first, last }] of flightsOf(gone)) {
-      const rows = yield* askFlights(run, emptied, [lane, first - between, last])
+  const removeTransactions = Effect.fnUntraced(function* ({ run }: Transaction, gone: ReadonlyArray<Stored>) {
+    for (const [lane, { first, last }] of rangesOf(gone)) {
+      const rows = yield* askNumbers(run, emptied, [lane, first - between, last])
       if (rows.length === 0) continue
       const numbers = JSON.stringify(rows.map(({ number }) => `${number}`))
-      for (const text of flightDeletions) yield* run(text, [lane, numbers])
+      for (const text of transactionDeletions) yield* run(text, [lane, numbers])
     }
   })
 
@@ -58,14 +58,14 @@ export const make = (dialect: Dialect, records: Records) => {
       const old = young === -1 ? found : found.slice(0, young)
       const over = old.filter((one) => RecordAge.isForgettable(one, now, ageMillis))
       const needed = new Set<bigint>()
-      for (const text of over.length === 0 ? [] : [told, aboard]) {
+      for (const text of over.length === 0 ? [] : [told, ofOpenTransaction]) {
         for (const { payment } of yield* askPayments(run, text, [listOf(over)])) needed.add(payment)
       }
       const gone = over.filter(({ serial }) => !needed.has(serial))
       if (gone.length > 0) {
         for (const text of deletions) yield* run(text, [listOf(gone)])
         yield* records.remove(transaction, gone)
-        yield* removeFlights(transaction, gone)
+        yield* removeTransactions(transaction, gone)
       }
       const isDone = young !== -1 || serials.length < limit
       if (isDone)
@@ -80,14 +80,14 @@ const oldCosts = "DELETE FROM spending WHERE hour < ?"
 const listOf = (payments: ReadonlyArray<Stored>): Value => JSON.stringify(payments.map(({ serial }) => `${serial}`))
 
 /** The first and the last number of each lane that these payments travelled in. */
-const flightsOf = (payments: ReadonlyArray<Stored>) => {
+const rangesOf = (payments: ReadonlyArray<Stored>) => {
   const ranges = new Map<string, { readonly first: bigint; readonly last: bigint }>()
-  for (const { laneNumber: flight, lane } of payments) {
-    if (flight === undefined || lane === undefined) continue
-    const known = ranges.get(lane) ?? { first: flight, last: flight }
+  for (const { lane, laneNumber: number } of payments) {
+    if (number === undefined || lane === undefined) continue
+    const known = ranges.get(lane) ?? { first: number, last: number }
     ranges.set(lane, {
-      first: flight < known.first ? flight : known.first,
-      last: flight > known.last ? flight : known.last
+      first: number < known.first ? number : known.first,
+      last: number > known.last ? number : known.last
     })
   }
   return ranges

@@ -27,7 +27,7 @@ type Step<A> = Effect.Effect<A, Records.RecordFault | LaneLeases.LeaseLost>
 export interface Desk {
   readonly dialect: Dialect
   readonly records: Records.Records
-  readonly flights: LaneTransactionRows
+  readonly transactions: LaneTransactionRows
   readonly costs: CostBook.CostBook
 }
 
@@ -62,8 +62,8 @@ export const make = (desk: Desk) => {
       const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
       if (refused !== undefined) return refused
       yield* transaction.run(setNext, [next + BigInt(plans.length), lease.lane])
-      yield* desk.flights.begin(transaction.run, lease.lane, plans)
-      yield* board(desk, transaction, lease, plans)
+      yield* desk.transactions.begin(transaction.run, lease.lane, plans)
+      yield* takeFromQueue(desk, transaction, lease, plans)
       return undefined
     }),
 
@@ -75,7 +75,7 @@ export const make = (desk: Desk) => {
     ) {
       const next = yield* lane(run, lease)
       const isBegun =
-        next !== null && number < next && (yield* desk.flights.beginAgain(run, lease.lane, number, prepared))
+        next !== null && number < next && (yield* desk.transactions.beginAgain(run, lease.lane, number, prepared))
       if (!isBegun) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
     }),
 
@@ -86,24 +86,24 @@ export const make = (desk: Desk) => {
       allowance: Allowance | undefined
     ) {
       yield* lane(transaction.run, lease)
-      yield* openFlight(desk, transaction, lease, number)
+      yield* openTransaction(desk, transaction, lease, number)
       const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
       if (refused !== undefined) return refused
-      yield* desk.flights.addAttempt(transaction.run, lease.lane, number, prepared)
-      const aboard = yield* desk.records.lock(transaction, inFlight, [lease.lane, number])
+      yield* desk.transactions.addAttempt(transaction.run, lease.lane, number, prepared)
+      const payments = yield* desk.records.lock(transaction, ofTransaction, [lease.lane, number])
       yield* desk.records.keep(
         transaction,
-        aboard.filter(PaymentChange.isPending).map((one) => PaymentChange.withNewAttempt(one, prepared))
+        payments.filter(PaymentChange.isPending).map((one) => PaymentChange.withNewAttempt(one, prepared))
       )
       return undefined
     }),
 
     enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.LaneWrite) {
       yield* lane(transaction.run, lease)
-      const flight = entry.transaction && (yield* openFlight(desk, transaction, lease, entry.transaction.number))
-      const callers = flight && (yield* callersToBook(transaction, flight, entry.transaction))
+      const open = entry.transaction && (yield* openTransaction(desk, transaction, lease, entry.transaction.number))
+      const callers = open && (yield* callersToBook(transaction, open, entry.transaction))
       const changed = yield* advance(desk, transaction, lease, entry.changes)
-      if (flight !== undefined) yield* desk.flights.change(transaction.run, flight, entry.transaction)
+      if (open !== undefined) yield* desk.transactions.change(transaction.run, open, entry.transaction)
       // Last, since all lanes of a network meet in this row.
       if (callers !== undefined && entry.transaction?.inclusion) {
         yield* desk.costs.book(transaction, lease.lane, entry.transaction.inclusion.cost, callers)
@@ -114,7 +114,7 @@ export const make = (desk: Desk) => {
 }
 
 const setNext = "UPDATE lane SET next = ? WHERE name = ?"
-const inFlight = "WHERE p.lane = ? AND p.flight = ?"
+const ofTransaction = "WHERE p.lane = ? AND p.lane_number = ?"
 
 const LaneRow = Schema.Struct({ next: Schema.NullOr(Schema.BigInt), epoch: Schema.BigInt })
 const askLane = Records.asks("lane", LaneRow)
@@ -145,13 +145,13 @@ const refusedBy = Effect.fnUntraced(function* (
   return allows(books) ? undefined : books
 })
 
-const openFlight = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenTransaction> =>
-  Effect.flatMap(desk.flights.open(run, lease.lane, number), (flight) =>
-    flight === undefined ? Effect.fail(new LaneLeases.LeaseLost({ lane: lease.lane })) : Effect.succeed(flight)
+const openTransaction = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenTransaction> =>
+  Effect.flatMap(desk.transactions.open(run, lease.lane, number), (open) =>
+    open === undefined ? Effect.fail(new LaneLeases.LeaseLost({ lane: lease.lane })) : Effect.succeed(open)
   )
 
 /** Takes the plans' payments out of the queue; every one of them has to be in it. */
-const board = Effect.fnUntraced(function* (
+const takeFromQueue = Effect.fnUntraced(function* (
   { records }: Desk,
   transaction: Transaction,
   lease: Lease,
@@ -175,7 +175,7 @@ const board = Effect.fnUntraced(function* (
     })
   )
   if (passages.length !== ids.length) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
-  yield* records.board(transaction, passages)
+  yield* records.takeFromQueue(transaction, passages)
 })
 
 /** Applies what applies, one advance after another. */
@@ -215,7 +215,7 @@ const callersToBook = (
 ): Effect.Effect<ReadonlyArray<string> | undefined, Records.RecordFault> =>
   booked || !change?.inclusion
     ? Effect.undefined
-    : Effect.map(askCallers(run, callersAboard, [lane, number]), (rows) => rows.map(({ caller }) => caller))
+    : Effect.map(askCallers(run, callersOfTransaction, [lane, number]), (rows) => rows.map(({ caller }) => caller))
 
 const askCallers = Records.asks("payment", Schema.Struct({ caller: Schema.String }))
-const callersAboard = `SELECT p.caller FROM payment p ${inFlight} ORDER BY p.seat`
+const callersOfTransaction = `SELECT p.caller FROM payment p ${ofTransaction} ORDER BY p.position`

@@ -1,5 +1,5 @@
 /**
- * Flights and their signed bytes as rows.
+ * Lane transactions and their signed bytes as rows.
  */
 import type { PaymentStore, PreparedTransaction } from "@pontage/core"
 import * as Arr from "effect/Array"
@@ -11,7 +11,7 @@ import type { Transaction } from "../database/Database.ts"
 import type { Columns, Dialect, Run, Value } from "../database/SqlDialect.ts"
 import { asks, type RecordFault, type Records } from "./Records.ts"
 
-/** A flight that is not closed, as far as its lane's worker changes it. */
+/** A lane transaction that is not closed, as far as its lane's worker changes it. */
 export interface OpenTransaction {
   readonly lane: string
   readonly number: bigint
@@ -19,14 +19,14 @@ export interface OpenTransaction {
   readonly booked: boolean
 }
 
-/** The flights of one database. */
+/** The lane transactions of one database. */
 export interface LaneTransactionRows {
   readonly begin: (
     run: Run,
     lane: string,
     plans: ReadonlyArray<PaymentStore.PlannedTransaction>
   ) => Effect.Effect<void, SqlError>
-  /** Begins a flight again that is closed, or one that never was; `false` when it is open. */
+  /** Begins a lane transaction again that is closed, or one that never was; `false` when it is open. */
   readonly beginAgain: (
     run: Run,
     lane: string,
@@ -42,7 +42,7 @@ export interface LaneTransactionRows {
   readonly open: (run: Run, lane: string, number: bigint) => Effect.Effect<OpenTransaction | undefined, RecordFault>
   readonly change: (
     run: Run,
-    flight: OpenTransaction,
+    transaction: OpenTransaction,
     change: PaymentStore.LaneWrite["transaction"]
   ) => Effect.Effect<void, SqlError>
   readonly all: (
@@ -52,7 +52,7 @@ export interface LaneTransactionRows {
 }
 
 export const make = (dialect: Dialect, records: Records): LaneTransactionRows => {
-  const addFlights = dialect.insert("flight", flightColumns)
+  const addTransactions = dialect.insert("lane_transaction", transactionColumns)
   const addAttempts = dialect.insert("attempt", attemptColumns)
   const addAttempt: LaneTransactionRows["addAttempt"] = (run, lane, number, prepared) =>
     Effect.flatMap(askOrdinal(run, lastOrdinal, [lane, number]), ([last]) =>
@@ -61,34 +61,34 @@ export const make = (dialect: Dialect, records: Records): LaneTransactionRows =>
   return {
     begin: (run, lane, plans) =>
       run.write([
-        addFlights(plans.map(({ number }) => ({ lane, number, booked: false, closed: false }))),
+        addTransactions(plans.map(({ number }) => ({ lane, number, booked: false, closed: false }))),
         addAttempts(plans.map(({ number, prepared }) => toAttempt(lane, number, 0n, prepared)))
       ]),
     beginAgain: Effect.fnUntraced(function* (run, lane, number, prepared) {
       const [known] = yield* askClosed(run, isClosed, [lane, number])
       if (known !== undefined && !known.closed) return false
-      if (known === undefined) yield* run.write([addFlights([{ lane, number, booked: false, closed: false }])])
+      if (known === undefined) yield* run.write([addTransactions([{ lane, number, booked: false, closed: false }])])
       else yield* run(reopening, [lane, number])
       yield* addAttempt(run, lane, number, prepared)
       return true
     }),
     addAttempt,
     open: (run, lane, number) =>
-      Effect.map(askOpen(run, openFlight, [lane, number]), ([flight]) =>
-        flight === undefined ? undefined : { lane, number, booked: Boolean(flight.booked) }
+      Effect.map(askOpen(run, selectOne, [lane, number]), ([row]) =>
+        row === undefined ? undefined : { lane, number, booked: Boolean(row.booked) }
       ),
     change: Effect.fnUntraced(function* (run, { lane, number }, change) {
-      if (change?.inclusion !== undefined) yield* run(landing, [...landedColumns(change.inclusion), lane, number])
+      if (change?.inclusion !== undefined) yield* run(including, [...inclusionColumns(change.inclusion), lane, number])
       if (change?.closed === true) yield* run(closing, [lane, number])
     }),
     all: Effect.fnUntraced(function* (transaction, lane) {
-      const flights = yield* askFlights(transaction.run, openFlights, [lane])
-      if (flights.length === 0) return []
+      const rows = yield* askTransactions(transaction.run, selectOpen, [lane])
+      if (rows.length === 0) return []
       const attempts = yield* askAttempts(transaction.run, openAttempts, [lane])
-      const payments = yield* records.select(transaction, travelling, [lane])
+      const payments = yield* records.select(transaction, ofOpen, [lane])
       const attemptsOf = Arr.groupBy(attempts, ({ number }) => `${number}`)
       const paymentsOf = Arr.groupBy(payments, ({ laneNumber }) => `${laneNumber}`)
-      return flights.map((row) => ({
+      return rows.map((row) => ({
         lane,
         number: row.number,
         attempts: (attemptsOf[`${row.number}`] ?? []).map(toPrepared),
@@ -99,7 +99,7 @@ export const make = (dialect: Dialect, records: Records): LaneTransactionRows =>
   }
 }
 
-const flightColumns = {
+const transactionColumns = {
   lane: "text",
   number: "bigint",
   booked: "boolean",
@@ -123,20 +123,20 @@ const attemptColumns = {
 const lastOrdinal = "SELECT ordinal FROM attempt WHERE lane = ? AND number = ? ORDER BY ordinal DESC LIMIT 1"
 const askOrdinal = asks("attempt", Schema.Struct({ ordinal: Schema.BigInt }))
 
-const openFlight = "SELECT booked FROM flight WHERE lane = ? AND number = ? AND NOT closed"
+const selectOne = "SELECT booked FROM lane_transaction WHERE lane = ? AND number = ? AND NOT closed"
 const Flag = Schema.Union([Schema.Boolean, Schema.Literals([0n, 1n])])
-const askOpen = asks("flight", Schema.Struct({ booked: Flag }))
+const askOpen = asks("lane_transaction", Schema.Struct({ booked: Flag }))
 
-const isClosed = "SELECT closed FROM flight WHERE lane = ? AND number = ?"
-const askClosed = asks("flight", Schema.Struct({ closed: Flag }))
-const reopening = `UPDATE flight SET closed = FALSE, landed_transaction = NULL, landed_block_number = NULL,
-  landed_block_hash = NULL, landed_cost = NULL WHERE lane = ? AND number = ?`
+const isClosed = "SELECT closed FROM lane_transaction WHERE lane = ? AND number = ?"
+const askClosed = asks("lane_transaction", Schema.Struct({ closed: Flag }))
+const reopening = `UPDATE lane_transaction SET closed = FALSE, included_transaction = NULL, included_block_number = NULL,
+  included_block_hash = NULL, included_cost = NULL WHERE lane = ? AND number = ?`
 
-const landing = `UPDATE flight SET landed_transaction = ?, landed_block_number = ?, landed_block_hash = ?, landed_cost = ?,
+const including = `UPDATE lane_transaction SET included_transaction = ?, included_block_number = ?, included_block_hash = ?, included_cost = ?,
   booked = booked OR ? WHERE lane = ? AND number = ?`
-const closing = "UPDATE flight SET closed = TRUE WHERE lane = ? AND number = ?"
+const closing = "UPDATE lane_transaction SET closed = TRUE WHERE lane = ? AND number = ?"
 
-const landedColumns = (inclusion: PaymentStore.LaneTransaction["inclusion"] | null): ReadonlyArray<Value> =>
+const inclusionColumns = (inclusion: PaymentStore.LaneTransaction["inclusion"] | null): ReadonlyArray<Value> =>
   inclusion === null || inclusion === undefined
     ? [null, null, null, null, false]
     : [inclusion.transaction, `${inclusion.block.number}`, inclusion.block.hash, `${inclusion.cost}`, true]
@@ -144,16 +144,16 @@ const landedColumns = (inclusion: PaymentStore.LaneTransaction["inclusion"] | nu
 const Text = Schema.NullOr(Schema.String)
 const Number = Schema.NullOr(Schema.BigIntFromString)
 
-const FlightRow = Schema.Struct({
+const TransactionRow = Schema.Struct({
   number: Schema.BigInt,
-  landed_transaction: Text,
-  landed_block_number: Number,
-  landed_block_hash: Text,
-  landed_cost: Number
+  included_transaction: Text,
+  included_block_number: Number,
+  included_block_hash: Text,
+  included_cost: Number
 })
-const openFlights = `SELECT ${Object.keys(FlightRow.fields).join(", ")} FROM flight
+const selectOpen = `SELECT ${Object.keys(TransactionRow.fields).join(", ")} FROM lane_transaction
   WHERE lane = ? AND NOT closed ORDER BY number`
-const askFlights = asks("flight", FlightRow)
+const askTransactions = asks("lane_transaction", TransactionRow)
 
 const AttemptRow = Schema.Struct({
   number: Schema.BigInt,
@@ -169,23 +169,23 @@ const AttemptRow = Schema.Struct({
 const openAttempts = `SELECT ${Object.keys(AttemptRow.fields)
   .map((name) => `a.${name}`)
   .join(", ")}
-  FROM attempt a JOIN flight f ON f.lane = a.lane AND f.number = a.number
-  WHERE f.lane = ? AND NOT f.closed ORDER BY a.number, a.ordinal`
+  FROM attempt a JOIN lane_transaction t ON t.lane = a.lane AND t.number = a.number
+  WHERE t.lane = ? AND NOT t.closed ORDER BY a.number, a.ordinal`
 const askAttempts = asks("attempt", AttemptRow)
 
-const travelling = `JOIN flight f ON f.lane = p.lane AND f.number = p.flight
-  WHERE f.lane = ? AND NOT f.closed AND p.flight IS NOT NULL ORDER BY p.flight, p.seat`
+const ofOpen = `JOIN lane_transaction t ON t.lane = p.lane AND t.number = p.lane_number
+  WHERE t.lane = ? AND NOT t.closed AND p.lane_number IS NOT NULL ORDER BY p.lane_number, p.position`
 
-const toLanded = (row: typeof FlightRow.Type): PaymentStore.LaneTransaction["inclusion"] =>
-  row.landed_transaction === null ||
-  row.landed_block_number === null ||
-  row.landed_block_hash === null ||
-  row.landed_cost === null
+const toLanded = (row: typeof TransactionRow.Type): PaymentStore.LaneTransaction["inclusion"] =>
+  row.included_transaction === null ||
+  row.included_block_number === null ||
+  row.included_block_hash === null ||
+  row.included_cost === null
     ? undefined
     : {
-        transaction: row.landed_transaction,
-        block: { number: row.landed_block_number, hash: row.landed_block_hash },
-        cost: row.landed_cost
+        transaction: row.included_transaction,
+        block: { number: row.included_block_number, hash: row.included_block_hash },
+        cost: row.included_cost
       }
 
 const toPrepared = (row: typeof AttemptRow.Type): PreparedTransaction => ({

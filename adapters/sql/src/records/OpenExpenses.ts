@@ -25,15 +25,15 @@ const askAttempts = asks(
 )
 const askPayments = asks(
   "payment",
-  Schema.Struct({ lane: Schema.String, flight: Schema.BigInt, caller: Schema.String, status: Schema.String })
+  Schema.Struct({ lane: Schema.String, lane_number: Schema.BigInt, caller: Schema.String, status: Schema.String })
 )
 
 export const make = (dialect: Dialect): OpenExpenses => {
-  const isOpen = `${dialect.isIn("f.lane", "text")} AND NOT f.closed AND f.landed_transaction IS NULL`
-  const attempts = `SELECT a.lane, a.number, a.cost, a.slot_lane FROM flight f
-    JOIN attempt a ON a.lane = f.lane AND a.number = f.number WHERE ${isOpen} ORDER BY a.lane, a.number, a.ordinal`
-  const payments = `SELECT p.lane, p.flight, p.caller, p.status FROM flight f
-    JOIN payment p ON p.lane = f.lane AND p.flight = f.number WHERE ${isOpen} ORDER BY p.seat`
+  const isOpen = `${dialect.isIn("t.lane", "text")} AND NOT t.closed AND t.included_transaction IS NULL`
+  const attempts = `SELECT a.lane, a.number, a.cost, a.slot_lane FROM lane_transaction t
+    JOIN attempt a ON a.lane = t.lane AND a.number = t.number WHERE ${isOpen} ORDER BY a.lane, a.number, a.ordinal`
+  const payments = `SELECT p.lane, p.lane_number, p.caller, p.status FROM lane_transaction t
+    JOIN payment p ON p.lane = t.lane AND p.lane_number = t.number WHERE ${isOpen} ORDER BY p.position`
   return {
     on: Effect.fnUntraced(function* (run, network) {
       const lanes = (yield* askLanes(run, "SELECT name FROM lane", [])).map(({ name }) => name)
@@ -43,8 +43,8 @@ export const make = (dialect: Dialect): OpenExpenses => {
         open.set(`${lane} ${number}`, { cost, callers: [], isOpen: slot !== null })
       }
       if (open.size === 0) return []
-      for (const { caller, flight, lane, status } of yield* askPayments(run, payments, [own])) {
-        const expense = open.get(`${lane} ${flight}`)
+      for (const { caller, lane, lane_number: number, status } of yield* askPayments(run, payments, [own])) {
+        const expense = open.get(`${lane} ${number}`)
         expense?.callers.push(caller)
         if (expense !== undefined && (status === "planned" || status === "sent")) expense.isOpen = true
       }

@@ -57,13 +57,18 @@ export const standing = {
 export const ended = { ...standing, active: "boolean" } as const satisfies Columns
 
 /** The same, where it waits or travels elsewhere, or nowhere any more. */
-export const placed = { ...ended, lane: "text", flight: "bigint", since: "text" } as const satisfies Columns
+export const placed = { ...ended, lane: "text", lane_number: "bigint", since: "text" } as const satisfies Columns
 
 /** How the transfer stands of one that travels, and has waited in this lane until now. */
-export const seated = { ...standing, flight: "bigint", since: "text", seat: "bigint" } as const satisfies Columns
+export const planned = {
+  ...standing,
+  lane_number: "bigint",
+  since: "text",
+  position: "bigint"
+} as const satisfies Columns
 
 /** How its run stands, and what its caller is owed. */
-export const running = { serial: "bigint", run: "text", answer_owed: "boolean" } as const satisfies Columns
+export const running = { serial: "bigint", execution: "text", answer_owed: "boolean" } as const satisfies Columns
 
 /** All that changes in a record's life. Updates write the part that has changed: an index costs when its columns are set. */
 export const changing = { ...placed, ...running } as const satisfies Columns
@@ -83,7 +88,7 @@ const Terms = Schema.Struct({
   binding: OrNull(PaymentPayload.RequestBinding)
 })
 
-const RunRow = Schema.Struct({
+const ExecutionJson = Schema.Struct({
   resource: OrNull(Schema.String),
   /** Rows of releases before 0.2 lack the optional fields. */
   route: Schema.optionalKey(OrNull(Schema.String)),
@@ -122,10 +127,10 @@ const PaymentRow = Schema.Struct({
   block_number: OrNull(Schema.BigIntFromString),
   block_hash: OrNull(Schema.String),
   lane: OrNull(Schema.String),
-  flight: OrNull(Schema.BigInt),
+  lane_number: OrNull(Schema.BigInt),
   since: OrNull(Schema.BigIntFromString),
   refusal: OrNull(Refusal),
-  run: Schema.fromJsonString(RunRow),
+  execution: Schema.fromJsonString(ExecutionJson),
   answer_owed: Flag,
   history: Schema.fromJsonString(
     Schema.Array(Schema.Tuple([Settlement.PaymentState, Int, OrNull(Schema.String), OrNull(Schema.String)]))
@@ -138,7 +143,7 @@ export const Reservation = Schema.Struct({
   amount: Amount.FromText,
   status: Settlement.PaymentState,
   lane: OrNull(Schema.String),
-  run: Schema.fromJsonString(RunRow)
+  execution: Schema.fromJsonString(ExecutionJson)
 })
 
 const decode = Schema.decodeUnknownResult(PaymentRow)
@@ -209,10 +214,10 @@ const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => (
       ? undefined
       : { number: row.block_number, hash: row.block_hash },
   lane: row.lane ?? undefined,
-  laneNumber: row.flight ?? undefined,
+  laneNumber: row.lane_number ?? undefined,
   since: row.since ?? undefined,
   refusal: row.refusal === null ? undefined : toRefusal(row.refusal),
-  execution: toRun(row.run),
+  execution: toExecution(row.execution),
   answerOwed: Boolean(row.answer_owed),
   history: row.history.map(([status, at, note, exit]) => ({
     status,
@@ -230,14 +235,14 @@ const toRefusal = (row: typeof Refusal.Type): PaymentError | ValidationError =>
   row._tag === "PaymentError" ? new PaymentError(row) : new ValidationError(row)
 
 /** The run as the core knows it. */
-export const toRun = ({
+export const toExecution = ({
   holder,
   refused = false,
   releasedAt,
   resource,
   route,
   ...run
-}: typeof RunRow.Type): Execution.Execution => ({
+}: typeof ExecutionJson.Type): Execution.Execution => ({
   ...run,
   refused,
   resource: resource ?? undefined,
@@ -305,20 +310,20 @@ export const toEnded = (payment: PaymentStore.StoredPayment): Values<typeof ende
 export const toPlaced = (payment: PaymentStore.StoredPayment): Values<typeof placed> => ({
   ...toEnded(payment),
   lane: payment.lane ?? null,
-  ...toVoyage(payment)
+  ...toTransaction(payment)
 })
 
-/** The columns of `seated`. */
-export const toSeated = (payment: PaymentStore.StoredPayment, seat: number): Values<typeof seated> => ({
+/** The columns of `planned`. */
+export const toPlanned = (payment: PaymentStore.StoredPayment, position: number): Values<typeof planned> => ({
   ...toStanding(payment),
-  ...toVoyage(payment),
-  seat: BigInt(seat)
+  ...toTransaction(payment),
+  position: BigInt(position)
 })
 
 /** The columns of `running`. */
 export const toRunning = (payment: PaymentStore.StoredPayment): Values<typeof running> => ({
   serial: payment.serial,
-  run: JSON.stringify(runJson(payment.execution)),
+  execution: JSON.stringify(executionJson(payment.execution)),
   answer_owed: payment.answerOwed
 })
 
@@ -328,12 +333,12 @@ export const toChanging = (payment: PaymentStore.StoredPayment): Values<typeof c
   ...toRunning(payment)
 })
 
-const toVoyage = ({ laneNumber: flight, since }: PaymentStore.StoredPayment) => ({
-  flight: flight ?? null,
+const toTransaction = ({ laneNumber, since }: PaymentStore.StoredPayment) => ({
+  lane_number: laneNumber ?? null,
   since: since === undefined ? null : `${since}`
 })
 
-const runJson = ({
+const executionJson = ({
   count,
   holder,
   refused,

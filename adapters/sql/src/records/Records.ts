@@ -75,8 +75,8 @@ export interface Records {
   readonly keep: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
   /** Writes records that have come into other states, one after another. */
   readonly pass: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
-  /** Writes records that have begun to travel in a flight, in the order of their seats. */
-  readonly board: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+  /** Writes records that a lane transaction has taken from the queue, in the order of their positions in it. */
+  readonly takeFromQueue: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
   /** Removes the rows of records whose other rows are gone. */
   readonly remove: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
 }
@@ -89,7 +89,7 @@ export const make = (dialect: Dialect): Records => {
   const updateEnded = dialect.update("payment", "serial", PaymentRow.ended)
   const updatePlaced = dialect.update("payment", "serial", PaymentRow.placed)
   const removal = `DELETE FROM payment WHERE ${dialect.isIn("serial", "bigint")}`
-  const updateSeated = dialect.update("payment", "serial", PaymentRow.seated)
+  const updatePlanned = dialect.update("payment", "serial", PaymentRow.planned)
   return {
     ...reading(dialect),
     create: Effect.fnUntraced(function* (transaction, payment) {
@@ -124,9 +124,9 @@ export const make = (dialect: Dialect): Records => {
         ...chronicle(transaction, passages)
       ])
     },
-    board: (transaction, passages) =>
+    takeFromQueue: (transaction, passages) =>
       transaction.run.write([
-        updateSeated(passages.map(({ after }, seat) => PaymentRow.toSeated(after, seat))),
+        updatePlanned(passages.map(({ after }, position) => PaymentRow.toPlanned(after, position))),
         ...chronicle(transaction, passages)
       ]),
     remove: ({ run }, payments) =>
@@ -186,16 +186,16 @@ const inTurn = `WHERE p.serial IN (
   SELECT fair.serial FROM (
     SELECT own.serial, ROW_NUMBER() OVER (PARTITION BY own.caller ORDER BY own.place, own.serial) AS turn FROM (
       SELECT q.serial, q.caller, ROW_NUMBER() OVER (PARTITION BY q.caller, q.payer ORDER BY q.serial) AS place
-      FROM payment q WHERE q.lane = ? AND q.flight IS NULL AND q.status = 'accepted' AND q.active
+      FROM payment q WHERE q.lane = ? AND q.lane_number IS NULL AND q.status = 'accepted' AND q.active
     ) own WHERE own.place <= CAST(? AS BIGINT)
   ) fair ORDER BY fair.turn, fair.serial LIMIT CAST(? AS BIGINT)
 ) ORDER BY p.serial`
 
 /**
- * The condition on those that wait in a lane, oldest first: in no flight, so that the index passes by those that are. For a
+ * The condition on those that wait in a lane, oldest first: in no transaction, so that the index passes by those that are. For a
  * bare `LIMIT ?` SQLite plans the question anew whenever it is asked, which costs ten times as much as its answer.
  */
-export const inQueue = `WHERE p.lane = ? AND p.flight IS NULL AND p.status = 'accepted' AND p.active
+export const inQueue = `WHERE p.lane = ? AND p.lane_number IS NULL AND p.status = 'accepted' AND p.active
   ORDER BY p.serial LIMIT CAST(? AS BIGINT)`
 
 const chronicling = (dialect: Dialect) => {

@@ -21,8 +21,10 @@ export const make = (plain: Records, image: RecordImage): Records => ({
     Effect.map(plain.keep(transaction, payments), () => payments.forEach(keeping(image))),
   pass: (transaction, passages) =>
     Effect.map(plain.pass(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
-  board: (transaction, passages) =>
-    Effect.map(plain.board(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
+  takeFromQueue: (transaction, passages) =>
+    Effect.map(plain.takeFromQueue(transaction, passages), () =>
+      passages.forEach(({ after }) => keeping(image)(after))
+    ),
   remove: (transaction, payments) =>
     Effect.map(plain.remove(transaction, payments), () => payments.forEach(({ paymentId }) => image.forget(paymentId)))
 })

@@ -11,8 +11,8 @@ import * as Migrations from "../../src/schema/Migrations.ts"
  */
 const frozen = [
   {
-    sqlite: "b5fbee95fa86a8f81ac5b645e843018b054a0b7fc3875b8b417d7b2b4449b2b6",
-    pg: "4f7f880f5a24ed7d90d1e6c3bf384d8677ecd08acdd2d66278422b5ea55209d3"
+    sqlite: "e9a35953abcbf31e48ffa4bb49f3810be92d5a67a0c37dfbb63deb0522608ac5",
+    pg: "027cbd6456daa314c61fb68ff8bbafccebba32354aa02a3b90a2cc248f076ede"
   },
   {
     sqlite: "ad04bd452ba28c250dc173f056d49b54dad97bcc776a916f9fab70f2316da183",

@@ -32,7 +32,7 @@ const ids = names.map((name) => `pay_${name}`)
 /** Less than there are payments: some are always forgotten. */
 const remembered = 3
 
-const tables = ["payment", "contract", "event", "flight", "attempt", "lane", "spending", "notice"]
+const tables = ["payment", "contract", "event", "lane_transaction", "attempt", "lane", "spending", "notice"]
 
 /** A store in a file of its own, which remembers or does not. */
 const opened = Effect.fnUntraced(function* (remembers: boolean) {
@@ -99,7 +99,7 @@ const entry = fc
       : { changes, transaction: { number, inclusion, ...(closed && { closed: true as const }) } }
   )
 
-/** Begins a flight with the number that is next. */
+/** Begins a lane transaction with the number that is next. */
 const plan =
   (by: LaneLeases.Lease, size: number, others: ReadonlyArray<string>): Deed =>
   (store) =>
@@ -133,9 +133,9 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   ),
   fc.tuple(lease, fc.nat(3), fc.array(id, { maxLength: 1 })).map(([by, size, others]) => plan(by, size, others)),
   fc.tuple(lease, number).map(
-    ([by, flight]): Deed =>
+    ([by, number]): Deed =>
       ({ replace }) =>
-        replace(by, flight, { ...TrialPayments.prepared(flight), transaction: "another" })
+        replace(by, number, { ...TrialPayments.prepared(number), transaction: "another" })
   ),
   {
     weight: 3,
@@ -172,7 +172,7 @@ const stumbles = fc.constantFrom(
   "INSERT INTO contract",
   "INSERT INTO event",
   "INSERT INTO spending",
-  "UPDATE flight",
+  "UPDATE lane_transaction",
   "UPDATE payment"
 )
 
@@ -238,7 +238,7 @@ describe("records that are remembered", () => {
       const by = { lane, epoch: 1, isValid: () => true }
       yield* store.claim(wished("a", false), undefined, { lane })
       yield* plan(by, 1, [])(store)
-      arm({ text: "UPDATE flight", from: 0, length: 2, undoes: false })
+      arm({ text: "UPDATE lane_transaction", from: 0, length: 2, undoes: false })
       const entry: PaymentStore.LaneWrite = {
         changes: [{ paymentId: "pay_a", from: ["planned"], to: "included" }],
         transaction: { number: 0n, closed: true }
