@@ -1,5 +1,5 @@
 /**
- * The payer's half alone, for bundles: `import * as exactTon from "@pontage/ton/client"` and then `exactTon.client(...)`.
+ * The scheme client alone, for bundles: `import * as exactTon from "@pontage/ton/client"` and then `exactTon.client(...)`.
  */
 export { client } from "./exact/ExactTonClient.ts"
 export type * as TonSigner from "./wallet/TonSigner.ts"

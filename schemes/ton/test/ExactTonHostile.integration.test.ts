@@ -318,7 +318,7 @@ describe("with an emulation", () => {
           const payment = yield* Trial.payment(trial, payer)
           assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "unsupported_authorization not_playable")
         }
-        assert.deepStrictEqual(seen, ["Unplayable", "Unplayable", "Unplayable"])
+        assert.deepStrictEqual(seen, ["EmulationFailed", "EmulationFailed", "EmulationFailed"])
         isOdd = false
         const fourth = yield* Trial.payment(trial, payer)
         assert.strictEqual(yield* Trial.wordOf(half.verify(fourth)), "unsupported_authorization account_banned")
@@ -350,7 +350,7 @@ describe("with an emulation", () => {
         } as const
         const before = create.mock.calls.length
         for (let time = 1; time <= 3; time++) {
-          assert.strictEqual((yield* Effect.flip(machine(scene)))._tag, "Unplayable")
+          assert.strictEqual((yield* Effect.flip(machine(scene)))._tag, "EmulationFailed")
           // One to try the scene again, and one that shows that it is not the machine.
           assert.strictEqual(create.mock.calls.length, before + 2 * time)
         }

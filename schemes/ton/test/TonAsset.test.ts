@@ -41,7 +41,7 @@ describe("TonAsset.table", () => {
   })
 
   it("names the mistake in an asset", () => {
-    assert.match(messageOf({ ...own, network: "base" }), /GOLD: network "base" is none of TON's/)
+    assert.match(messageOf({ ...own, network: "base" }), /GOLD: network "base" is not a TON network/)
     assert.match(messageOf({ ...own, address: "0x1" }), /GOLD: address "0x1" is no address/)
     assert.match(messageOf({ ...own, decimals: 37 }), /GOLD: decimals 37/)
   })

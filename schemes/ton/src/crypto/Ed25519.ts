@@ -1,22 +1,22 @@
 /**
- * Ed25519, by `node:crypto` where it is (30 times as fast), else in JavaScript. A service, so that payers' bundles run in
- * browsers and tests hold the two against each other.
+ * Ed25519, by `node:crypto` where it exists (30 times as fast), else in JavaScript. A service, so that payers' bundles run in
+ * browsers and tests compare the two.
  */
 import { ed25519 } from "@noble/curves/ed25519.js"
 import * as Context from "effect/Context"
 import * as Base64Url from "effect/encoding/Base64Url"
 
-/** What is computed. Nothing of it throws: what is no key and no signature verifies nothing. */
+/** The functions. `verify` returns false for an invalid key or signature and never throws. */
 export interface Shape {
-  /** Which code this is, for people. */
+  /** Name of the implementation, for people. */
   readonly name: string
-  /** Whether a signature (64 bytes) of a message is by this public key (32 bytes). */
+  /** Whether this public key (32 bytes) has signed the message; the signature has 64 bytes. */
   readonly verify: (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
   /** Signs with a seed of 32 bytes. */
   readonly sign: (seed: Uint8Array, message: Uint8Array) => Uint8Array
 }
 
-/** The service. Its default is the fastest the platform has. */
+/** The service. Its default is the fastest one of the platform. */
 export class Ed25519 extends Context.Reference<Shape>("@pontage/ton/Ed25519", {
   defaultValue: () => fromNode() ?? javaScript
 }) {}
@@ -29,7 +29,7 @@ const judged = (judge: () => boolean): boolean => {
   }
 }
 
-/** In JavaScript. */
+/** The implementation in JavaScript. */
 export const javaScript: Shape = {
   name: "JavaScript",
   verify: (publicKey, message, signature) =>
@@ -43,7 +43,7 @@ interface PublicJwk {
   readonly x: string
 }
 
-/** What this module needs of `node:crypto`; written out so that browsers' type environments need no Node types. */
+/** The part of `node:crypto` that this module uses, so that browsers' type environments need no Node types. */
 interface NodeCrypto {
   createPublicKey(key: { key: PublicJwk; format: "jwk" }): object
   createPrivateKey(key: { key: Uint8Array; format: "der"; type: "pkcs8" }): object
@@ -55,7 +55,7 @@ interface WithBuiltins {
   readonly process?: { readonly getBuiltinModule?: (name: "node:crypto") => NodeCrypto | undefined }
 }
 
-/** What stands before the 32 bytes of a private key in its DER form (RFC 8410). */
+/** The bytes before the 32 bytes of a private key in its DER form (RFC 8410). */
 const privatePrefix = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32])
 
 const inDer = (key: Uint8Array): Uint8Array => {
@@ -65,7 +65,7 @@ const inDer = (key: Uint8Array): Uint8Array => {
   return der
 }
 
-/** By `node:crypto`, or `undefined` where there is none. */
+/** The implementation of `node:crypto`; `undefined` where it does not exist. */
 export const fromNode = (): Shape | undefined => {
   const { process }: WithBuiltins = globalThis
   const crypto = process?.getBuiltinModule?.("node:crypto")

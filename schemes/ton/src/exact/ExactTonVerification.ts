@@ -212,7 +212,7 @@ const emulate = Effect.fnUntraced(function* (
       : TonRelay.make(signed, isDeployed, yield* tariff).message,
     accounts: [[signed.payer, payer], ...others],
     time: payer.head.time
-  }).pipe(Effect.catchTag("Unplayable", () => Effect.andThen(losses.suspect(payment), unemulated)))
+  }).pipe(Effect.catchTag("EmulationFailed", () => Effect.andThen(losses.suspect(payment), unemulated)))
   const credit = transactions.find(
     ({ account, transaction: { cause } }) =>
       account === recipient &&

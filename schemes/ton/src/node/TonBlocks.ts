@@ -1,6 +1,6 @@
 /**
- * Whether a block is the masterchain's. It takes nothing back, so that a block once shown is not asked for again for a while:
- * payments that hang until the end of their validity have their block asked for again and again.
+ * Whether a block is the masterchain's. The masterchain reverts nothing, so a block once shown is not requested again for a
+ * while: the engine checks the block of a pending payment again and again.
  */
 import { type Block, ChainUnavailable } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 
 import type * as TonRpc from "./TonRpc.ts"
 
-/** How long a block that was shown counts as shown, in milliseconds, and how many are remembered. */
+/** Milliseconds that a shown block is remembered, and the number of blocks. */
 const shownMillis = 600_000
 const capacity = 10_000
 
-/** Makes the question over a node. */
+/** Makes the check over a node. */
 export const make = (rpc: TonRpc.TonRpc): ((block: Block) => Effect.Effect<boolean, ChainUnavailable>) => {
   const shown = BoundedMap.oldestOut<string, number>(capacity)
   return Effect.fnUntraced(function* ({ hash, number }: Block) {
@@ -23,7 +23,7 @@ export const make = (rpc: TonRpc.TonRpc): ((block: Block) => Effect.Effect<boole
     if (at !== undefined && now - at < shownMillis) return true
     const found = yield* rpc.block(number)
     if (found === undefined) {
-      // A node that does not know the place yet has fallen behind, or another has: that proves nothing.
+      // This node or the one that showed the block is behind: that proves nothing.
       const message = `the node of ${rpc.network} does not know block ${number}`
       return yield* new ChainUnavailable({ network: rpc.network, message })
     }

@@ -1,6 +1,6 @@
 /**
- * One question to a node's HTTP API (toncenter v2). What is not a well-formed answer is `ChainUnavailable`; the node's own
- * refusal is a value.
+ * One request to a node's HTTP API (toncenter v2). A malformed response is `ChainUnavailable`; an error that the node returns
+ * is a value.
  */
 import { ChainNodeClient, type ChainUnavailable, type HttpOrigin, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -9,11 +9,11 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 /**
- * How a node is reached: `url` is the JSON-RPC address, for example `https://toncenter.com/api/v2/jsonRPC`; `onRequest` is
- * told the method.
+ * Connection to a node: `url` is the JSON-RPC address, for example `https://toncenter.com/api/v2/jsonRPC`; `onRequest` receives
+ * the method.
  */
 export interface Options extends Omit<ChainNodeClient.Options, "headers"> {
-  /** Sent as `X-API-Key`. Never shown in a message. */
+  /** Sent as `X-API-Key`. No message shows it. */
   readonly apiKey?: string
 }
 
@@ -21,49 +21,49 @@ const { headers: _, ...shared } = ChainNodeClient.keys
 
 const check = OptionCheck.options<Options>({ ...shared, apiKey: OptionCheck.optional(OptionCheck.text) })
 
-/** Asks: the node's result, or its refusal in its words. */
-export type Ask = (
+/** Sends a request: the node's result, or the text of its error. */
+export type Request = (
   method: string,
   params: Readonly<Record<string, unknown>>
 ) => Effect.Effect<Result.Result<unknown, string>, ChainUnavailable>
 
-/** The longest answer that is read, in bytes. */
+/** Size limit of a response, in bytes. */
 export const maximumBytes = 4_194_304
 
-const Answer = Schema.Union([
+const Response = Schema.Union([
   Schema.Struct({ ok: Schema.Literal(true), result: Schema.Unknown }),
   Schema.Struct({ ok: Schema.Literal(false), error: Schema.String, code: Schema.optionalKey(Schema.Number) })
 ])
 
-const decodeAnswer = Schema.decodeUnknownResult(Answer)
+const decodeResponse = Schema.decodeUnknownResult(Response)
 
-/** What a node says when it does not answer: no verdict about what was asked. */
-const isNoAnswer = (code: number): boolean =>
+/** Whether a status means that the node did not serve the request: that proves nothing about its subject. */
+const isUnserved = (code: number): boolean =>
   code === 401 || code === 403 || code === 429 || code === 502 || code === 503
 
-type Answered = Result.Result<unknown, string>
+type RpcResult = Result.Result<unknown, string>
 
-/** The answer to one question; or what was wrong with it, without a subject. */
+/** Reads a response, or says what was wrong with it, without a subject. */
 const read = (
   { body, status }: HttpOrigin.HttpResponse,
   quote: (words: string) => string
-): Result.Result<Answered, string> => {
-  if (isNoAnswer(status)) return Result.fail(`answered HTTP ${status}`)
+): Result.Result<RpcResult, string> => {
+  if (isUnserved(status)) return Result.fail(`answered HTTP ${status}`)
   const json = ChainNodeClient.readJson(body)
   if (Result.isFailure(json)) return Result.fail(json.failure)
-  const answer = decodeAnswer(json.success)
-  if (Result.isFailure(answer)) return Result.fail(`answered HTTP ${status} and something that is no answer`)
-  if (answer.success.ok) return Result.succeed(Result.succeed(answer.success.result))
-  if (isNoAnswer(answer.success.code ?? 0)) return Result.fail(`answered with the code ${answer.success.code}`)
-  return Result.succeed(Result.fail(quote(answer.success.error)))
+  const response = decodeResponse(json.success)
+  if (Result.isFailure(response)) return Result.fail(`answered HTTP ${status} and a malformed response`)
+  if (response.success.ok) return Result.succeed(Result.succeed(response.success.result))
+  if (isUnserved(response.success.code ?? 0)) return Result.fail(`answered with the code ${response.success.code}`)
+  return Result.succeed(Result.fail(quote(response.success.error)))
 }
 
 /**
- * Makes the function that asks.
+ * Makes the function that sends requests.
  *
- * @throws Misconfigured when the URL is not one of HTTP.
+ * @throws Misconfigured when the URL is not an HTTP URL.
  */
-export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ask, Misconfigured> {
+export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Request, Misconfigured> {
   const { apiKey, ...node } = yield* Effect.fromResult(OptionCheck.read(check, options, "the RPC"))
   const headers = apiKey === undefined ? undefined : { "x-api-key": apiKey }
   const { quote, send } = yield* ChainNodeClient.make({ ...node, ...(headers && { headers }) }, maximumBytes)

@@ -1,6 +1,6 @@
 /**
- * The few questions this package asks a node, in the dialect of toncenter's API (v2), each answer decoded by a schema. A
- * node shows what the masterchain has taken in, which is never taken back.
+ * The requests that this package sends to a node, in the dialect of toncenter's API (v2), each response decoded by a schema. A
+ * node shows the state that the masterchain has committed, which is never reverted.
  */
 import { type Block, ChainUnavailable, type Misconfigured } from "@pontage/core"
 import { Cell } from "@ton/core"
@@ -28,59 +28,63 @@ export interface Account {
   readonly head: Block & { readonly time: number }
 }
 
-/** How a get method ended: its stack, or why there is none. */
-export type Got = (
+/** Result of a get method: its stack, or the exit code of its failure. */
+export type GetResult = (
   | { readonly _tag: "Returned"; readonly stack: ReadonlyArray<TonStack.Item> }
-  /** The contract does not have it, or it failed; or there is no contract. */
+  /** The method failed, or the contract lacks it, or there is no contract. */
   | { readonly _tag: "Failed"; readonly exitCode: number }
 ) & {
-  /** The masterchain's block that it was run as of; `undefined` where the node does not say. */
+  /** The masterchain block of the state that it ran on; `undefined` where the node does not name it. */
   readonly block: bigint | undefined
 }
 
-/** What the node said of a message. */
-export type Sending = { readonly _tag: "Taken" } | { readonly _tag: "Refused"; readonly message: string }
+/** The node's response to a message. */
+export type SendResult = { readonly _tag: "Taken" } | { readonly _tag: "Refused"; readonly message: string }
 
-type Asked<A> = Effect.Effect<A, ChainUnavailable>
+type Response<A> = Effect.Effect<A, ChainUnavailable>
 
-/** The questions. */
+/** The requests. */
 export interface TonRpc {
   readonly network: string
-  /** What tells a chain from all others: the root hash of its beginning, base64. */
-  readonly zeroState: Asked<string>
+  /** The root hash of the chain's zero state, base64: it identifies the chain. */
+  readonly zeroState: Response<string>
   /**
-   * The newest masterchain block that an answer was of in the last minute; 0 where there was none. A backend whose answers are
-   * older has fallen behind its fellows: it knows nothing of what they have shown.
+   * The newest masterchain block among the responses of the last minute; 0 without one. A backend with older responses is behind
+   * the others: it does not know the state that they have shown.
    */
   readonly newest: Effect.Effect<bigint>
   /** The chain's configuration: prices and limits. */
-  readonly config: Asked<Cell>
-  readonly account: (address: TonAddress.Address) => Asked<Account>
-  readonly get: (address: TonAddress.Address, method: string, stack?: ReadonlyArray<TonStack.Argument>) => Asked<Got>
-  /** The masterchain's block of this number; `undefined` where the node knows none. */
-  readonly block: (number: bigint) => Asked<Block | undefined>
-  /** The masterchain's block that was current at this logical time. */
-  readonly blockAt: (lt: bigint) => Asked<Block | undefined>
-  /** An account's transactions from this one on, newest first, at least that one, without a gap. */
+  readonly config: Response<Cell>
+  readonly account: (address: TonAddress.Address) => Response<Account>
+  readonly get: (
+    address: TonAddress.Address,
+    method: string,
+    stack?: ReadonlyArray<TonStack.Argument>
+  ) => Response<GetResult>
+  /** The masterchain block of this number; `undefined` where the node does not know it. */
+  readonly block: (number: bigint) => Response<Block | undefined>
+  /** The masterchain block that was current at this logical time. */
+  readonly blockAt: (lt: bigint) => Response<Block | undefined>
+  /** An account's transactions from this one backwards, newest first, at least that one, without a gap. */
   readonly transactions: (
     address: TonAddress.Address,
     from: { readonly lt: bigint; readonly hash: string },
     limit: number
-  ) => Asked<ReadonlyArray<TonTransaction.TonTransaction>>
-  /** The transaction that exactly this message caused; `undefined` while there is none. Another one is no answer. */
+  ) => Response<ReadonlyArray<TonTransaction.TonTransaction>>
+  /** The transaction that exactly this message caused; `undefined` while there is none. Any other one counts as malformed. */
   readonly result: (
     source: TonAddress.Address,
     destination: TonAddress.Address,
     createdLt: bigint
-  ) => Asked<TonTransaction.TonTransaction | undefined>
+  ) => Response<TonTransaction.TonTransaction | undefined>
   /** The transaction that sent exactly this message. */
   readonly origin: (
     source: TonAddress.Address,
     destination: TonAddress.Address,
     createdLt: bigint
-  ) => Asked<TonTransaction.TonTransaction | undefined>
+  ) => Response<TonTransaction.TonTransaction | undefined>
   /** Sends an external message: a bag of cells in base64. */
-  readonly send: (boc: string) => Asked<Sending>
+  readonly send: (boc: string) => Response<SendResult>
 }
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
@@ -89,7 +93,7 @@ const WholeNumber = Schema.String.check(Schema.isPattern(/^[0-9]{1,39}$/))
 
 const BlockId = Schema.Struct({ workchain: Schema.Literal(-1), seqno: Count, root_hash: Digest })
 const TransactionId = Schema.Struct({ lt: WholeNumber, hash: Schema.String })
-const AccountAnswer = Schema.Struct({
+const AccountResponse = Schema.Struct({
   balance: Schema.Union([WholeNumber, Count]),
   state: Schema.Literals(["active", "uninitialized", "frozen"]),
   code: Schema.String,
@@ -98,114 +102,114 @@ const AccountAnswer = Schema.Struct({
   block_id: BlockId,
   sync_utime: Count
 })
-const GetAnswer = Schema.Struct({
+const GetResponse = Schema.Struct({
   exit_code: Schema.Int,
   stack: Schema.Array(Schema.Unknown),
   block_id: Schema.optionalKey(BlockId)
 })
-const HeadAnswer = Schema.Struct({ init: Schema.Struct({ root_hash: Digest }) })
-const ConfigAnswer = Schema.Struct({ config: Schema.Struct({ bytes: Schema.String }) })
-const TransactionAnswer = Schema.Struct({ data: Schema.String, transaction_id: TransactionId })
-const TransactionsAnswer = Schema.Array(TransactionAnswer)
+const HeadResponse = Schema.Struct({ init: Schema.Struct({ root_hash: Digest }) })
+const ConfigResponse = Schema.Struct({ config: Schema.Struct({ bytes: Schema.String }) })
+const TransactionResponse = Schema.Struct({ data: Schema.String, transaction_id: TransactionId })
+const TransactionsResponse = Schema.Array(TransactionResponse)
 
-/** The masterchain is one shard. */
+/** The only shard of the masterchain. */
 const masterchain = { workchain: -1, shard: "-9223372036854775808" }
 
 const toHex = (base64: string): string => Buffer.from(base64, "base64").toString("hex")
 const toBlock = ({ root_hash: hash, seqno }: typeof BlockId.Type): Block => ({ number: BigInt(seqno), hash })
 const cellOf = (text: string): Cell | undefined => TonBoc.attempt(() => Cell.fromBase64(text))
 
-const toAccount = (answer: typeof AccountAnswer.Type): Account | undefined => {
-  const code = cellOf(answer.code)
-  const data = cellOf(answer.data)
-  if (answer.state === "active" && (code === undefined || data === undefined)) return undefined
-  const { hash, lt } = answer.last_transaction_id
+const toAccount = (response: typeof AccountResponse.Type): Account | undefined => {
+  const code = cellOf(response.code)
+  const data = cellOf(response.data)
+  if (response.state === "active" && (code === undefined || data === undefined)) return undefined
+  const { hash, lt } = response.last_transaction_id
   return {
-    state: answer.state,
-    balance: BigInt(answer.balance),
+    state: response.state,
+    balance: BigInt(response.balance),
     code,
     data,
     last: { lt: BigInt(lt), hash: toHex(hash) },
-    head: { ...toBlock(answer.block_id), time: answer.sync_utime }
+    head: { ...toBlock(response.block_id), time: response.sync_utime }
   }
 }
 
-/** A transaction is believed by its own bytes, which have to hash to its name. */
-const toTransaction = ({ data, transaction_id: id }: typeof TransactionAnswer.Type) => {
+/** Reads a transaction from its own bytes, whose hash must be the one that the node names. */
+const toTransaction = ({ data, transaction_id: id }: typeof TransactionResponse.Type) => {
   const cell = cellOf(data)
   const read = cell && TonBoc.attempt(() => TonTransaction.read(cell))
   return read?.hash === toHex(id.hash) && `${read.lt}` === id.lt ? read : undefined
 }
 
-/** Asks, and holds the answer against its shape. A refusal is nothing, unless it is asked for. */
-const makeQuestions = (ask: TonJsonRpc.Ask, network: string) => {
-  const nonsense = (method: string) =>
+/** Makes requests with decoded responses. The node's error gives `undefined`, or `ChainUnavailable` where a result is required. */
+const makeRequests = (request: TonJsonRpc.Request, network: string) => {
+  const malformed = (method: string) =>
     Effect.fail(
-      new ChainUnavailable({ network, message: `The node of ${network}, asked for ${method}, answered something else` })
+      new ChainUnavailable({ network, message: `The node of ${network} returned a malformed response to ${method}` })
     )
   const optional = <S extends Schema.Codec<unknown, unknown>, A>(
     schema: S,
-    convert: (answer: S["Type"]) => A | undefined
+    convert: (response: S["Type"]) => A | undefined
   ) => {
     const decode = Schema.decodeUnknownOption(schema)
-    return (method: string, params: Readonly<Record<string, unknown>>): Asked<A | undefined> =>
-      Effect.flatMap(ask(method, params), (answer): Asked<A | undefined> => {
-        if (Result.isFailure(answer)) return Effect.undefined
-        const decoded = Option.flatMapNullishOr(decode(answer.success), convert)
-        return Option.isNone(decoded) ? nonsense(method) : Effect.succeed(decoded.value)
+    return (method: string, params: Readonly<Record<string, unknown>>): Response<A | undefined> =>
+      Effect.flatMap(request(method, params), (response): Response<A | undefined> => {
+        if (Result.isFailure(response)) return Effect.undefined
+        const decoded = Option.flatMapNullishOr(decode(response.success), convert)
+        return Option.isNone(decoded) ? malformed(method) : Effect.succeed(decoded.value)
       })
   }
   const required = <S extends Schema.Codec<unknown, unknown>, A>(
     schema: S,
-    convert: (answer: S["Type"]) => A | undefined
+    convert: (response: S["Type"]) => A | undefined
   ) => {
-    const question = optional(schema, convert)
-    return (method: string, params: Readonly<Record<string, unknown>>): Asked<A> =>
-      Effect.flatMap(question(method, params), (answer) =>
-        answer === undefined ? nonsense(method) : Effect.succeed(answer)
+    const send = optional(schema, convert)
+    return (method: string, params: Readonly<Record<string, unknown>>): Response<A> =>
+      Effect.flatMap(send(method, params), (result) =>
+        result === undefined ? malformed(method) : Effect.succeed(result)
       )
   }
   return { optional, required }
 }
 
-/** How long a head counts as the newest, in milliseconds. */
+/** Milliseconds that a head counts as the newest. */
 const headMillis = 60_000
 
-/** Remembers the newest head. It is forgotten where nothing confirms it: one backend's nonsense must not last. */
+/** Remembers the newest head, and forgets it unless it is confirmed: one backend's wrong number must not last. */
 const makeHeads = () => {
   let known = { number: 0n, at: 0 }
-  const isOver = (now: number) => now - known.at > headMillis
+  const isExpired = (now: number) => now - known.at > headMillis
   return {
-    newest: Effect.map(Clock.currentTimeMillis, (now) => (isOver(now) ? 0n : known.number)),
+    newest: Effect.map(Clock.currentTimeMillis, (now) => (isExpired(now) ? 0n : known.number)),
     note: (number: bigint) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
-        if (number >= known.number || isOver(at)) known = { number, at }
+        if (number >= known.number || isExpired(at)) known = { number, at }
       })
   }
 }
 
-const makeShape = (ask: TonJsonRpc.Ask, network: string): TonRpc => {
-  const { optional, required } = makeQuestions(ask, network)
-  const account = required(AccountAnswer, toAccount)
-  const get = required(GetAnswer, ({ block_id: id, exit_code: exitCode, stack }): Got => {
+const fromRequest = (request: TonJsonRpc.Request, network: string): TonRpc => {
+  const { optional, required } = makeRequests(request, network)
+  const account = required(AccountResponse, toAccount)
+  const get = required(GetResponse, ({ block_id: id, exit_code: exitCode, stack }): GetResult => {
     const at = id && BigInt(id.seqno)
     return exitCode === 0 || exitCode === 1
       ? { _tag: "Returned", stack: stack.map(TonStack.read), block: at }
       : { _tag: "Failed", exitCode, block: at }
   })
-  const config = required(ConfigAnswer, (answer) => cellOf(answer.config.bytes))
-  const zeroState = required(HeadAnswer, ({ init }) => init.root_hash)
+  const config = required(ConfigResponse, ({ config: { bytes } }) => cellOf(bytes))
+  const zeroState = required(HeadResponse, ({ init }) => init.root_hash)
   const block = optional(BlockId, toBlock)
   const blockOf = (number: bigint) => optional(BlockId, (id) => (BigInt(id.seqno) === number ? toBlock(id) : undefined))
   const located = (isIt: (transaction: TonTransaction.TonTransaction) => boolean) =>
-    optional(TransactionAnswer, (answer) => {
-      const read = toTransaction(answer)
+    optional(TransactionResponse, (response) => {
+      const read = toTransaction(response)
       return read !== undefined && isIt(read) ? read : undefined
     })
   const history = (address: TonAddress.Address, from: TonTransaction.TonTransaction["previous"]) =>
-    required(TransactionsAnswer, (answers) => {
-      const read = answers.map(toTransaction).filter((one) => one !== undefined)
-      return read.length === answers.length && TonTransaction.isHistory(read, address, from) ? read : undefined
+    required(TransactionsResponse, (responses) => {
+      const read = responses.map(toTransaction).filter((one) => one !== undefined)
+      return read.length === responses.length && TonTransaction.isHistory(read, address, from) ? read : undefined
     })
   const heads = makeHeads()
   return {
@@ -240,16 +244,16 @@ const makeShape = (ask: TonJsonRpc.Ask, network: string): TonRpc => {
         created_lt: `${createdLt}`
       }),
     send: (boc) =>
-      Effect.map(ask("sendBoc", { boc }), (answer): Sending =>
-        Result.isSuccess(answer) ? { _tag: "Taken" } : { _tag: "Refused", message: answer.failure }
+      Effect.map(request("sendBoc", { boc }), (response): SendResult =>
+        Result.isSuccess(response) ? { _tag: "Taken" } : { _tag: "Refused", message: response.failure }
       )
   }
 }
 
 /**
- * Makes the questions to one node. Nothing is asked yet.
+ * Makes the requests to one node. It sends nothing yet.
  *
- * @throws Misconfigured when the URL is not one of HTTP.
+ * @throws Misconfigured when the URL is not an HTTP URL.
  */
 export const make = (options: TonJsonRpc.Options): Effect.Effect<TonRpc, Misconfigured> =>
-  Effect.map(TonJsonRpc.make(options), (ask) => makeShape(ask, options.network))
+  Effect.map(TonJsonRpc.make(options), (request) => fromRequest(request, options.network))

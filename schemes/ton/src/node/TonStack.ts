@@ -1,5 +1,5 @@
 /**
- * What goes into a contract's get method and comes out of it, in the API's words.
+ * Arguments and results of a contract's get method, in the API's form.
  */
 import { beginCell, Cell } from "@ton/core"
 
@@ -9,7 +9,7 @@ import * as TonBoc from "../primitives/TonBoc.ts"
 /** An argument. */
 export type Argument = readonly [kind: "tvm.Slice", boc: string]
 
-/** A result. What this package has no use for is `Other`. */
+/** A result; `Other` for kinds that this package does not use. */
 export type Item =
   | { readonly _tag: "Number"; readonly value: bigint }
   | { readonly _tag: "Cell"; readonly cell: Cell }

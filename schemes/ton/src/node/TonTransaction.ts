@@ -1,6 +1,5 @@
 /**
- * A transaction of an account, as far as it shows what became of a message: which one came in, whether it was carried out,
- * and which went out.
+ * A transaction of an account: the message that came in, whether it was carried out, and the messages that went out.
  */
 import { type Cell, loadTransaction, type Message, type Transaction } from "@ton/core"
 
@@ -11,7 +10,7 @@ import * as TonMessage from "../primitives/TonMessage.ts"
 export interface Sent {
   readonly to: TonAddress.Address | undefined
   readonly value: bigint
-  /** Logical time, by which its own transaction is found. */
+  /** Logical time; the transaction that it causes is found by it. */
   readonly createdLt: bigint
   readonly body: Cell
 }
@@ -25,7 +24,7 @@ export interface TonTransaction {
   readonly previous: { readonly lt: bigint; readonly hash: string }
   /** Unix seconds. */
   readonly time: number
-  /** What came in: from whom (nobody is outside of the chain), when it was sent, and with how much. */
+  /** The message that came in; `from` is `undefined` for a message from outside of the chain. */
   readonly cause:
     | {
         readonly from: TonAddress.Address | undefined
@@ -36,12 +35,12 @@ export interface TonTransaction {
         readonly body: Cell
       }
     | undefined
-  /** Whether the contract took the message and its actions were carried out. */
+  /** Whether the contract accepted the message and its actions were carried out. */
   readonly isCarriedOut: boolean
   /** The exit code of the contract, or of its actions; 0 where it was carried out, -1 where there is no contract. */
   readonly exitCode: number
   readonly sent: ReadonlyArray<Sent>
-  /** What the transaction took from the account beyond what it was sent, in nanotons. */
+  /** TON that the transaction took from the account beyond the value of its message, in nanotons. */
   readonly cost: bigint
 }
 
@@ -87,7 +86,7 @@ const costOf = ({ outMessages, totalFees }: Transaction, received: bigint): bigi
   return cost
 }
 
-/** Reads a transaction; throws when the cell holds none. */
+/** Reads a transaction; throws when the cell holds something else. */
 export const read = (cell: Cell): TonTransaction => {
   const transaction = loadTransaction(cell.beginParse())
   const cause = causeOf(transaction)
@@ -108,8 +107,8 @@ export const read = (cell: Cell): TonTransaction => {
 }
 
 /**
- * Whether a transaction was caused by the one message that this source sent to this destination at this logical time. A
- * source gives each of its messages a time of its own.
+ * Whether the one message that this source sent to this destination at this logical time caused a transaction. Each message of a
+ * source has a different logical time.
  */
 export const isResult = (
   { account, cause }: TonTransaction,
@@ -128,8 +127,8 @@ export const isOrigin = (
 ): boolean => account === source && sent.some((one) => one.to === destination && one.createdLt === createdLt)
 
 /**
- * Whether transactions are the newest ones of an account in their order without a gap, the first of them this one: each
- * names the hash of the one before it.
+ * Whether transactions are those of an account from `first` backwards, in their order without a gap: each names the hash of the
+ * one before it.
  */
 export const isHistory = (
   transactions: ReadonlyArray<TonTransaction>,
@@ -146,8 +145,8 @@ export const isHistory = (
 }
 
 /**
- * The hash of the external message that made an account act, in hexadecimal: the name of all that followed from it. Where
- * it acted on something else, its own.
+ * The hash of the external message that caused a transaction, in hexadecimal: explorers name the whole trace by it. For a
+ * transaction with another cause, its own hash.
  */
 export const originOf = (account: TonAddress.Address, { cause, hash }: TonTransaction): string =>
   cause?.isExternal === true ? TonMessage.externalHash(account, cause.body) : hash

@@ -1,7 +1,7 @@
 /**
  * The scheme `exact` on TON: its definition, its payload, and the terms it adds to an offer. The payer signs a request to
- * its own wallet to transfer exactly the amount of a Jetton; whoever brings it to the wallet pays the gas and can change
- * nothing of it.
+ * its own wallet to transfer exactly the amount of a Jetton; the account that sends it to the wallet pays the gas and cannot
+ * change it.
  */
 import { invalid, type PaymentRequirements, type Scheme, type ValidationError } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 
-/** The definition that the three halves share. */
+/** The definition that the scheme client, server and facilitator share. */
 export const scheme: Scheme = {
   name: "exact",
   family: "ton",
@@ -21,16 +21,16 @@ export const scheme: Scheme = {
 }
 
 /**
- * How the signed request travels: inside a message that the facilitator pays for (W5 wallets), or as an external message
- * whose gas is the payer's.
+ * How the signed request reaches the wallet: inside a message that the facilitator pays for (W5 wallets), or as an external
+ * message whose gas the payer pays.
  */
 export const Kind = /* @__PURE__ */ Schema.Literals(["w5-internal", "external"])
 
 export type Kind = typeof Kind.Type
 
 /**
- * The scheme's payload: the signed message as a bag of cells in base64, whose it is, and the binding of its query id to a
- * request where there is one. Everything else stands in the signed cells.
+ * The scheme's payload: the signed message as a bag of cells in base64, the payer's address, and for a bound payment the binding
+ * of its query id to a request. The signed cells hold everything else.
  */
 export const Payload = /* @__PURE__ */ Schema.Struct({
   kind: Kind,
@@ -46,19 +46,19 @@ const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 /** Reads a payload; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
   Effect.mapError(decode(json), (error) =>
-    invalid("malformed", "payload_fields", `the payload is no signed TON message: ${error.message}`)
+    invalid("malformed", "payload_fields", `the payload is not a signed TON message: ${error.message}`)
   )
 
-/** What a facilitator demands beside the common terms, as it stands in an offer's `extra`. */
+/** A facilitator's demands beside the common terms: an offer's `extra`. */
 export interface Terms {
   readonly kinds: ReadonlyArray<Kind>
-  /** Who gets the rest of the TON that the facilitator attaches to a payment. */
+  /** The account that receives the unused TON of a payment. */
   readonly responseDestination: TonAddress.Address | undefined
   /** The most TON that a payer's request may hand on, in nanotons. */
   readonly maxInnerTon: bigint
 }
 
-/** The most TON that a request may hand on where nothing else is said, in nanotons. */
+/** The most TON that a request may hand on by default, in nanotons. */
 export const defaultMaxInnerTon = 100_000_000n
 
 const Extra = /* @__PURE__ */ Schema.Struct({
@@ -70,7 +70,7 @@ const Extra = /* @__PURE__ */ Schema.Struct({
 const decodeExtra = /* @__PURE__ */ Schema.decodeUnknownOption(Extra)
 const nanotons = /^(0|[1-9][0-9]{0,17})$/
 
-/** The terms of an offer; `undefined` when its `extra` is not of this scheme. */
+/** The terms of an offer; `undefined` when its `extra` is not valid for this scheme. */
 export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements): Terms | undefined => {
   const decoded = decodeExtra(extra)
   if (decoded._tag === "None") return undefined
@@ -80,10 +80,10 @@ export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements)
   return { kinds, responseDestination: response, maxInnerTon: BigInt(maxInnerTon) }
 }
 
-/** The query id of a transfer: the first 8 bytes, as a number, big endian. */
+/** The query id of a transfer: the first 8 bytes as a big-endian number. */
 export const queryIdFrom = (bytes: Uint8Array): bigint =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0)
 
-/** The query id that binds a transfer to a request: of the binding's tag. */
+/** The query id that binds a transfer to a request: the first 8 bytes of the binding's tag. */
 export const boundQueryId = (binding: RequestBinding): Effect.Effect<bigint> =>
   Effect.map(Binding.tag(binding), queryIdFrom)

@@ -1,6 +1,6 @@
 /**
- * A payer's signed message, taken apart: message, request, inner message, transfer. Whatever is not exactly a plain
- * transfer of a Jetton by a wallet is refused here, from the signed cells alone.
+ * Reads a payer's signed message: message, request, inner message, transfer. It refuses everything except a plain transfer of a
+ * Jetton by a wallet, from the signed cells alone.
  */
 import { invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 import type { Cell, StateInit } from "@ton/core"
@@ -13,25 +13,23 @@ import * as JettonTransfer from "../transfer/JettonTransfer.ts"
 import * as WalletRequest from "../wallet/WalletRequest.ts"
 import type * as ExactTon from "./ExactTon.ts"
 
-/** What was signed. */
+/** A signed transfer of Jettons. */
 export interface TonAuthorization {
   readonly kind: ExactTon.Kind
   readonly payer: TonAddress.Address
-  /** What deploys the payer's wallet, where it is not deployed yet. */
+  /** The state init that deploys the payer's wallet, if the message holds one. */
   readonly init: StateInit | undefined
-  /** The signed request as it goes to the wallet. */
+  /** The signed request: the body of the message to the wallet. */
   readonly body: Cell
   readonly request: WalletRequest.WalletRequest
-  /** The hash that was signed, in hexadecimal: what makes this authorization itself, whatever carries it. */
+  /** The signed hash, in hexadecimal: it identifies this authorization in every message. */
   readonly nonce: string
-  /** TON that the wallet hands on to the Jetton wallet, in nanotons; with mode 64 all that was attached. */
+  /** TON that the wallet hands on to the Jetton wallet, in nanotons; with mode 64 all the attached TON. */
   readonly value: bigint
-  /** The contract that is told to transfer. Whether it is the payer's Jetton wallet, the chain knows. */
+  /** The contract that receives the transfer message. Only the chain knows whether it is the payer's Jetton wallet. */
   readonly jettonWallet: TonAddress.Address
   readonly transfer: JettonTransfer.JettonTransfer
 }
-
-type Refusal = PaymentError | ValidationError
 
 const malformed = (detail: string, message: string) => Result.fail(invalid("malformed", detail, message))
 const unsupported = (detail: string, message: string) =>
@@ -41,21 +39,20 @@ const unsupported = (detail: string, message: string) =>
 export const read = (
   { boc, from, kind }: ExactTon.Payload,
   terms: ExactTon.Terms
-): Result.Result<TonAuthorization, Refusal> => {
+): Result.Result<TonAuthorization, PaymentError | ValidationError> => {
   const root = TonBoc.fromBase64(boc)
   if (root === undefined)
-    return malformed("boc", "the field boc is no bag of cells: base64, one root, with a checksum, at most 64 cells")
+    return malformed("boc", "the field boc is not a bag of cells: base64, one root, with a checksum, at most 64 cells")
   const message = TonBoc.attempt(() => TonMessage.read(root))
-  if (message === undefined) return malformed("message", "the message is not one to a wallet")
+  if (message === undefined) return malformed("message", "the message is not a message to a wallet")
   if (message.isExternal !== (kind === "external") || message.value !== 0n)
     return malformed("kind", `the message is not of the kind ${kind}`)
   if (message.to !== TonAddress.fromText(from))
     return malformed("from", `the message is to ${message.to}, the payload says ${from}`)
   if (!terms.kinds.includes(kind))
-    return unsupported("kind", `the offer takes payments of the kind ${terms.kinds.join(" or ")}, not ${kind}`)
+    return unsupported("kind", `the offer accepts payments of the kind ${terms.kinds.join(" or ")}, not ${kind}`)
   const request = TonBoc.attempt(() => WalletRequest.read(message.body, message.isExternal))
-  if (request === undefined)
-    return unsupported("request", "the wallet is asked for something else than to send one message")
+  if (request === undefined) return unsupported("request", "the request is not one to send one message")
   return Result.map(readInner(request, kind, terms), (inner) => ({
     ...inner,
     kind,
@@ -67,42 +64,42 @@ export const read = (
   }))
 }
 
-/** The message that the wallet is to send. */
+/** Reads the message that the wallet is to send. */
 const readInner = (
   { message, mode }: WalletRequest.WalletRequest,
   kind: ExactTon.Kind,
   terms: ExactTon.Terms
-): Result.Result<Pick<TonAuthorization, "value" | "jettonWallet" | "transfer">, Refusal> => {
+): Result.Result<Pick<TonAuthorization, "value" | "jettonWallet" | "transfer">, PaymentError | ValidationError> => {
   const inner = TonBoc.attempt(() => TonMessage.read(message))
   if (inner === undefined || inner.isExternal || inner.init !== undefined)
-    return unsupported("inner_message", "the wallet is asked to send something else than a plain bounceable message")
+    return unsupported("inner_message", "the message that the wallet is to send is not a plain bounceable one")
   if (!isAllowed(kind, mode, inner.value, terms))
-    return unsupported("send_mode", `mode ${mode} with ${inner.value} nanotons is not taken for ${kind}`)
+    return unsupported("send_mode", `mode ${mode} with ${inner.value} nanotons is not accepted for ${kind}`)
   const transfer = TonBoc.attempt(() => JettonTransfer.read(inner.body))
   if (transfer === undefined)
-    return unsupported("transfer", "the inner message is no plain Jetton transfer that forwards nothing")
-  return Result.map(answeringTo(transfer, kind, terms), () => ({
+    return unsupported("transfer", "the inner message is not a plain Jetton transfer without forwarded TON")
+  return Result.map(checkResponse(transfer, kind, terms), () => ({
     value: inner.value,
     jettonWallet: inner.to,
     transfer
   }))
 }
 
-/** The rest of a relayed payment's TON goes back to the facilitator; to anybody else, and the payer could milk it. */
-const answeringTo = (
+/** Checks that a relayed payment's unused TON goes back to the facilitator: a payer who received it would gain it each time. */
+const checkResponse = (
   { responseTo }: JettonTransfer.JettonTransfer,
   kind: ExactTon.Kind,
   { responseDestination }: ExactTon.Terms
-): Result.Result<void, Refusal> => {
+): Result.Result<void, PaymentError | ValidationError> => {
   if (kind === "external" || (responseTo !== undefined && responseTo === responseDestination)) return Result.void
-  const message = `the rest of the TON would go to ${responseTo ?? "nobody"}, the offer asks ${responseDestination ?? "nothing that can be relayed"}`
+  const message = `the unused TON would go to ${responseTo ?? "no account"}, the offer demands ${responseDestination ?? "no account, so the payment cannot be relayed"}`
   return Result.fail(refuse("INVALID_RECIPIENT", "other_response_destination", message))
 }
 
 /**
- * The modes are those that our own client writes. Mode 64 hands on what the relay attached and nothing of the payer's; with 3
- * the payer's wallet pays a fixed amount. Without the flag 2 a wallet whose action fails keeps or burns what it was sent, and
- * 128 would give all it has.
+ * Whether a send mode is one that our own client writes. Mode 64 hands on the TON that the relayer attached and none of the
+ * payer's; with mode 3 the payer's wallet pays a fixed amount. Without the flag 2 a wallet whose action fails keeps or burns the
+ * TON it received, and 128 would send all of its TON.
  */
 const isAllowed = (kind: ExactTon.Kind, mode: number, value: bigint, { maxInnerTon }: ExactTon.Terms): boolean =>
   mode === 64 ? kind === "w5-internal" && value === 0n : mode === 3 && value > 0n && value <= maxInnerTon

@@ -7,7 +7,7 @@ import { Address as CoreAddress } from "@ton/core"
 import * as Brand from "effect/Brand"
 import * as Schema from "effect/Schema"
 
-/** An address that has been parsed: raw, lower case, workchain 0. */
+/** A parsed address: raw, lower case, workchain 0. */
 export type Address = string & Brand.Brand<"@pontage/ton/Address">
 
 const make = Brand.nominal<Address>()
@@ -20,15 +20,15 @@ const friendly = /^(?:[A-Za-z0-9_-]{48}|[A-Za-z0-9+/]{48})$/
 const isAddress = (value: unknown): value is Address => typeof value === "string" && raw.test(value) && value !== zero
 
 /**
- * What a text says: the account, and whether it is marked for test networks only. The user-friendly form alone has the mark.
+ * A parsed text: the account, and whether it is marked for test networks only. Only the user-friendly form has the mark.
  */
-export interface Parsed {
+export interface ParsedAddress {
   readonly address: Address
   readonly testOnly: boolean
 }
 
-/** Parses an address; `undefined` for everything that is not exactly one of the two forms. */
-export const parse = (text: string): Parsed | undefined => {
+/** Parses an address; `undefined` for every text that is not exactly one of the two forms. */
+export const parse = (text: string): ParsedAddress | undefined => {
   if (isAddress(text)) return { address: text, testOnly: false }
   if (!friendly.test(text)) return undefined
   try {
@@ -40,7 +40,7 @@ export const parse = (text: string): Parsed | undefined => {
   }
 }
 
-/** The account of a text, whatever network it is marked for; `undefined` when it is no address. */
+/** The account of a text with or without the test mark; `undefined` for an invalid address. */
 export const fromText = (text: string): Address | undefined => parse(text)?.address
 
 /** The account of an address inside a cell; `undefined` outside of workchain 0. */
@@ -49,18 +49,18 @@ export const fromCore = (address: CoreAddress): Address | undefined => {
   return isAddress(text) ? text : undefined
 }
 
-/** The address as the chain's library has it. */
+/** The address in the form of `@ton/core`. */
 export const toCore = (address: Address): CoreAddress => CoreAddress.parseRaw(address)
 
 /** The address of an account by its hash: 32 bytes. */
 export const fromHash = (hash: Uint8Array): Address =>
   make(`0:${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`)
 
-/** Whether two texts are the same account. A text that is no address is nobody's. */
+/** Whether two texts are the same account; false for an invalid address. */
 export const equals = (left: string, right: string): boolean => {
   const address = fromText(left)
   return address !== undefined && address === fromText(right)
 }
 
-/** A parsed address. */
+/** Schema of a parsed address. */
 export const Address = /* @__PURE__ */ Schema.declare(isAddress, { expected: "a raw TON address of workchain 0" })

@@ -1,7 +1,7 @@
 /**
- * Bags of cells from strangers, read within bounds: so many characters, so many cells, one root, a checksum that holds,
- * ordinary cells alone, nothing unused and nothing left over. What passes is parsed by the chain's library, whose work is
- * then bounded too, since it builds each cell once.
+ * Reads bags of cells from strangers within bounds: at most 8,192 characters and 64 cells, one root, a valid checksum,
+ * ordinary cells only, nothing unused and nothing left over. `@ton/core` then parses the rest; its work is bounded too,
+ * since it builds each cell once.
  */
 import { Cell } from "@ton/core"
 import * as Base64 from "effect/encoding/Base64"
@@ -14,11 +14,11 @@ export const maximumCharacters = 8_192
 export const maximumCells = 64
 
 const magic = [0xb5, 0xee, 0x9c, 0x72]
-/** Checksum present, no cache bits, references of one byte; an index may be there. */
+/** Flags: checksum present, no cache bits, references of one byte; an index is optional. */
 const flags = 0x41
 const indexFlag = 0x80
 
-/** Where the cells begin and end; `undefined` when the header is none of ours. */
+/** Reads where the cells begin and end; `undefined` for any other header. */
 const headerOf = (bytes: Uint8Array) => {
   if (magic.some((byte, at) => bytes[at] !== byte)) return undefined
   const [, , , , form = 0, offsetBytes = 0, cells = 0, roots, absent] = bytes
@@ -31,7 +31,7 @@ const headerOf = (bytes: Uint8Array) => {
   return isWhole ? { begin, cells, end: begin + size } : undefined
 }
 
-/** Whether the cells fill their place exactly, are ordinary, and each but the root is used by an earlier one. */
+/** Whether the cells fill their place exactly, are ordinary, and an earlier one uses each but the root. */
 const areRegular = (bytes: Uint8Array, header: NonNullable<ReturnType<typeof headerOf>>): boolean => {
   const used = new Set([0])
   let at = header.begin
@@ -49,7 +49,7 @@ const areRegular = (bytes: Uint8Array, header: NonNullable<ReturnType<typeof hea
   return at === header.end
 }
 
-/** Runs what reads cells: the library throws where they end too early or hold something else. */
+/** Runs a reader of cells; `undefined` where it throws, since `@ton/core` throws on cells that end too early or do not match. */
 export const attempt = <A>(read: () => A | undefined): A | undefined => {
   try {
     return read()
@@ -58,7 +58,7 @@ export const attempt = <A>(read: () => A | undefined): A | undefined => {
   }
 }
 
-/** The root of a bag of cells in base64 (standard alphabet, padded); `undefined` for everything else. */
+/** The root of a bag of cells in base64 (standard alphabet, padded); `undefined` for any other text. */
 export const fromBase64 = (text: string): Cell | undefined => {
   if (text.length > maximumCharacters) return undefined
   const bytes = Result.getOrUndefined(Base64.decode(text))

@@ -1,8 +1,8 @@
 /**
- * Messages as payers write them: internal ones (an action of a wallet, or a request to be relayed) and external ones. They
- * are read strictly: every field that only the chain fills in is empty, nothing is left over, and writing the fields again
- * gives the same cell. A reader that takes an encoding which the chain refuses (a number with leading zero bytes, an
- * address with anycast) would have a wallet take the attached TON and send nothing.
+ * Messages written by payers: internal ones (an action of a wallet, or a request to be relayed) and external ones. They are read
+ * strictly: every field that only the chain fills in is empty, nothing is left over, and writing the fields again gives the same
+ * cell. If the reader accepted an encoding that the chain refuses (a number with leading zero bytes, an address with anycast),
+ * the wallet would keep the attached TON and send nothing.
  */
 import {
   beginCell,
@@ -16,7 +16,7 @@ import {
 
 import * as TonAddress from "./TonAddress.ts"
 
-/** A message that has been read. */
+/** A message. */
 export interface TonMessage {
   readonly isExternal: boolean
   readonly to: TonAddress.Address
@@ -28,7 +28,7 @@ export interface TonMessage {
 
 const isEmpty = (slice: Slice): boolean => slice.remainingBits === 0 && slice.remainingRefs === 0
 
-/** Where a message's parts stand: in its own cell, or in cells of their own. Both forms are good. */
+/** Layout of a message's parts: in its own cell, or in separate cells. Both forms are valid. */
 interface Layout {
   readonly isInitApart: boolean
   readonly isBodyApart: boolean
@@ -37,8 +37,8 @@ interface Layout {
 const apart: Layout = { isInitApart: true, isBodyApart: true }
 
 /**
- * Reads a message. `undefined` when it is not exactly one of these forms, in the one encoding of its fields; throws where
- * the cells end too early.
+ * Reads a message. `undefined` unless it is exactly one of these forms, in the one encoding of its fields; throws where the
+ * cells end too early.
  */
 export const read = (cell: Cell): TonMessage | undefined => {
   const slice = cell.beginParse()
@@ -58,7 +58,7 @@ export const read = (cell: Cell): TonMessage | undefined => {
 const write = ({ body, init, isExternal, to, value }: TonMessage, layout: Layout): Cell =>
   storeTail(isExternal ? externalHead(to) : internalHead(to, value), init, body, layout)
 
-/** Bounceable, from nobody yet, without extra currencies, fees, or a time. */
+/** Reads the head of a bounceable message without a sender, extra currencies, fees, or a time. */
 const readInternal = (slice: Slice) => {
   const flags = slice.loadUint(5)
   const to = slice.loadAddress()
@@ -122,7 +122,7 @@ export const external = (to: TonAddress.Address, body: Cell, init?: StateInit): 
   storeTail(externalHead(to), init, body, apart)
 
 /**
- * The hash an external message goes by, in hexadecimal: that of the message with this recipient and body and nothing else,
- * so that it is the same however the message was packed (TEP-467).
+ * The normalised hash of an external message, in hexadecimal: that of the message with this recipient and body and nothing else,
+ * so it does not depend on the message's layout (TEP-467).
  */
 export const externalHash = (to: TonAddress.Address, body: Cell): string => external(to, body).hash().toString("hex")

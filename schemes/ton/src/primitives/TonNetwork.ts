@@ -1,6 +1,6 @@
 /**
- * TON networks: `ton:mainnet`, `ton:testnet`, and `ton:local` for a chain on one's own machine. Other names of them (the
- * global id under `ton:` or `tvm:`) are understood here, on input, and nowhere else.
+ * TON networks: `ton:mainnet`, `ton:testnet`, and `ton:local` for a chain on the own machine. Only this module accepts their
+ * other names (the global id after `ton:` or `tvm:`), on input.
  */
 import * as Network from "@pontage/core/Network"
 
@@ -10,13 +10,13 @@ export const mainnet = /* @__PURE__ */ Network.make("ton:mainnet")
 /** The public test chain. */
 export const testnet = /* @__PURE__ */ Network.make("ton:testnet")
 
-/** A chain on one's own machine (`@pontage/ton/testing` runs one). */
+/** A chain on the own machine (`@pontage/ton/testing` runs one). */
 export const local = /* @__PURE__ */ Network.make("ton:local")
 
-/** The global id tells chains apart inside the ids of W5 wallets; the local chain's is its own. */
+/** Global ids of the chains: the ids of W5 wallets contain them. The local chain has its own. */
 const globalIds: Readonly<Record<string, number>> = { [mainnet]: -239, [testnet]: -3, [local]: -217 }
 
-/** The network of a text, aliases included; `undefined` when it is none of TON's. */
+/** The network of a text, aliases included; `undefined` for any other text. */
 export const fromText = (text: string): Network.Network | undefined => {
   switch (text) {
     case mainnet:
@@ -36,15 +36,15 @@ export const fromText = (text: string): Network.Network | undefined => {
   }
 }
 
-/** The global id of a network: what W5 wallets have in their ids. */
+/** The global id of a network, as in the ids of W5 wallets. */
 export const globalId = (network: Network.Network): number => globalIds[network] ?? 0
 
 /**
- * The id of a payer's W5 wallet with this subwallet number (0 is what wallets make unless told otherwise) in workchain 0.
+ * The id of a payer's W5 wallet with this subwallet number (default 0, as in wallet apps) in workchain 0.
  */
 export const walletId = (network: Network.Network, subwallet = 0): number =>
   (globalId(network) ^ (0x80000000 | (subwallet & 0x7fff))) | 0
 
-/** The network whose usual wallet has this id, if it is one of ours. Any other id may belong to any network. */
+/** The network whose wallet with the subwallet number 0 has this id; `undefined` for an id that may belong to any network. */
 export const ofUsualWallet = (id: number): Network.Network | undefined =>
   [mainnet, testnet, local].find((network) => walletId(network) === id)

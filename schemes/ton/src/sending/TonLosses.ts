@@ -1,7 +1,7 @@
 /**
- * The relayers' losses by failed payments, in nanotons, and their limits. A payer who moves the Jettons away after a good verification wins what
- * was attached, at the price of a transaction. So what is attached counts as in flight from before it is signed for, within the
- * budgets of the payer, of its caller, and of all; and who is to blame is banned for a while.
+ * The relayers' losses by failed payments, in nanotons, and their limits. A payer who moves the Jettons away after a good
+ * verification gains the attached TON, at the price of a transaction. So attached TON counts as pending from before it is signed
+ * for, within the budgets of the payer, of its caller, and of all payers; and the account to blame is banned for a while.
  */
 import {
   type FacilitatorUnavailable,
@@ -17,48 +17,52 @@ import * as Effect from "effect/Effect"
 import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 
 /**
- * The account that is to blame for a loss, and how much is held against it: a grave one bans at once, the third slight one in a
- * day does.
+ * The account to blame for a loss, and the gravity: a grave loss bans the account at once, a slight one when it is the third in
+ * a day.
  */
 export interface Blame {
   readonly culprit: string
   readonly gravity: "grave" | "slight"
 }
 
-type Paying = Payment<TonAuthorization>
+type TonPayment = Payment<TonAuthorization>
 
-/** The losses. */
+/** Losses and their limits. */
 export interface TonLosses {
-  /** Whether a payment that may cost so much may be signed for as far as is known now; counts nothing. */
-  readonly allow: (payment: Paying, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
-  /** Counts a payment that is to be signed for with the most that it may cost; fails where it may not be. */
-  readonly reserve: (payment: Paying, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
-  /** Counts a payment that was signed for before; it is not judged again. */
-  readonly hold: (payment: Paying) => Effect.Effect<void>
-  readonly settle: (payment: Paying) => Effect.Effect<void>
-  /** A payment has cost so much for nothing. Without a blame nobody is banned. */
-  readonly lose: (payment: Paying, amount: bigint, blame: Blame | undefined) => Effect.Effect<void>
-  /** A payment is not in flight any more, and nothing was lost with it. */
-  readonly release: (payment: Paying) => Effect.Effect<void>
-  /** Holds against a payer, slightly, that one of its payments was no payment; nothing was lost. */
-  readonly suspect: (payment: Paying) => Effect.Effect<void>
+  /** Fails where a payment that costs at most `amount` must not be signed for, as known now; counts nothing. */
+  readonly allow: (payment: TonPayment, amount: bigint) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  /** Counts a payment before it is signed for, with the most that it may cost; fails where it must not be signed for. */
+  readonly reserve: (
+    payment: TonPayment,
+    amount: bigint
+  ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  /** Counts a payment that was signed for before, without judging it again. */
+  readonly hold: (payment: TonPayment) => Effect.Effect<void>
+  /** Ends the count of a payment that was settled. */
+  readonly settle: (payment: TonPayment) => Effect.Effect<void>
+  /** Records the loss of a failed payment. Without a blame no account is banned. */
+  readonly lose: (payment: TonPayment, amount: bigint, blame: Blame | undefined) => Effect.Effect<void>
+  /** Ends the count of a payment that is not pending any more, without a loss. */
+  readonly release: (payment: TonPayment) => Effect.Effect<void>
+  /** Blames a payer slightly for a payment that could not be emulated; nothing was lost. */
+  readonly suspect: (payment: TonPayment) => Effect.Effect<void>
 }
 
-/** A payment counts as in flight for so long after its validity, and no longer than that after it was signed for; milliseconds. */
+/** Milliseconds that a payment counts as pending: after its validity, and at most after it was signed for. */
 const graceMillis = 120_000
 const longestMillis = 1_800_000
 
-/** Begins with nothing lost. */
+/** No losses at first. */
 export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Misconfigured> =>
   Effect.map(LossBudget.make(limits), (budget): TonLosses => {
-    /** Payments that count already, and until when: they are not judged again when they are signed for again. */
+    /** Payments that count already, by the Unix milliseconds of their end: they are not judged again when they are signed for again. */
     const counted = new Map<string, number>()
-    const ended = <A>(payment: Paying, end: Effect.Effect<A>) =>
+    const ended = <A>(payment: TonPayment, end: Effect.Effect<A>) =>
       Effect.ensuring(
         end,
         Effect.sync(() => counted.delete(idOf(payment)))
       )
-    const recipientAllowed = Effect.fnUntraced(function* ({ payload: { transfer } }: Paying) {
+    const recipientAllowed = Effect.fnUntraced(function* ({ payload: { transfer } }: TonPayment) {
       if ((yield* budget.bannedUntil(transfer.to)) === undefined) return
       const message = `an earlier payment to ${transfer.to} bounced on its way; try again later`
       return yield* invalid("unsupported_authorization", "account_banned", message)
@@ -97,9 +101,9 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Miscon
     }
   })
 
-const untilOf = ({ payload: { request } }: Paying, now: number): number =>
+const untilOf = ({ payload: { request } }: TonPayment, now: number): number =>
   Math.min(request.validUntil * 1000 + graceMillis, now + longestMillis)
 
-const partyOf = ({ caller = "", payload: { payer } }: Paying): LossBudget.LossParty => ({ payer, caller })
+const partyOf = ({ caller = "", payload: { payer } }: TonPayment): LossBudget.LossParty => ({ payer, caller })
 
-const idOf = ({ payload: { nonce, payer } }: Paying): string => `${payer} ${nonce}`
+const idOf = ({ payload: { nonce, payer } }: TonPayment): string => `${payer} ${nonce}`

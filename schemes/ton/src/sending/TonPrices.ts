@@ -1,12 +1,12 @@
 /**
- * What the chain charges in the workchain of accounts, read from its configuration: gas (parameter 21), forwarding messages
- * (25) and storage (18). All results are nanotons, rounded up.
+ * The chain's prices in the workchain of accounts, read from its configuration: gas (parameter 21), forwarding messages (25)
+ * and storage (18). All results are nanotons, rounded up.
  */
 import { type Cell, Dictionary, type DictionaryValue, type Slice } from "@ton/core"
 
 import * as TonBoc from "../primitives/TonBoc.ts"
 
-/** How large a tree of cells is. */
+/** Size of a tree of cells. */
 export interface TonSize {
   readonly bits: bigint
   readonly cells: bigint
@@ -15,7 +15,7 @@ export interface TonSize {
 /** The prices. */
 export interface TonPrices {
   readonly gas: (units: bigint) => bigint
-  /** Of a message whose cells below its root have this size. */
+  /** Price of a message whose cells below its root have this size. */
   readonly forward: (size: TonSize) => bigint
   readonly storage: (size: TonSize, seconds: bigint) => bigint
 }
@@ -53,7 +53,7 @@ const forwardOf = (slice: Slice | undefined): TonPrices["forward"] | undefined =
   return ({ bits, cells }) => lump + scaled(bits * bit + cells * cell)
 }
 
-/** Prices per second, and from when on they hold (Unix seconds). */
+/** Prices per second, valid from `since` (Unix seconds). */
 interface StoragePrices {
   readonly since: number
   readonly bit: bigint
@@ -70,7 +70,7 @@ const storageValue: DictionaryValue<StoragePrices | undefined> = {
   serialize: () => undefined
 }
 
-/** The newest of the prices that are listed. */
+/** The newest of the listed prices. */
 const storageOf = (slice: Slice | undefined): TonPrices["storage"] | undefined => {
   const listed = slice?.loadDictDirect(Dictionary.Keys.Uint(32), storageValue).values() ?? []
   const newest = listed.reduce((last, one) => ((one?.since ?? -1) > (last?.since ?? -1) ? one : last), undefined)

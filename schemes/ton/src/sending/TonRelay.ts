@@ -1,6 +1,6 @@
 /**
- * The message with which a relayer brings a payer's request to the payer's wallet, and what it costs at most. It always
- * bounces: what a wallet refuses comes back. And it deploys the wallet only where there is none: doing so twice costs.
+ * The message by which a relayer sends a payer's request to the payer's wallet, and its maximum cost. It is bounceable: the TON
+ * of a refused message comes back. It holds the wallet's state init only where the wallet is not deployed, to save its fee.
  */
 import type { Asset } from "@pontage/core"
 import type { Cell } from "@ton/core"
@@ -11,7 +11,7 @@ import * as TonMessage from "../primitives/TonMessage.ts"
 import type { TonTariff } from "./TonTariff.ts"
 
 /**
- * A message to a payer's wallet, and the most that it costs its relayer, in nanotons: what is attached, and its fees by its
+ * A message to a payer's wallet, and the most that it costs its relayer, in nanotons: the attached TON, and the fees for its
  * bits and cells.
  */
 export interface TonRelay {
@@ -31,10 +31,10 @@ export const make = (
   return { message, cost: attached + tariff.message(message) }
 }
 
-/** A payer's own message as it is sent, a bag of cells in base64. */
+/** A payer's own external message, a bag of cells in base64. */
 export const externalOf = ({ body, init, payer }: TonAuthorization, isDeployed: boolean): string =>
   TonBoc.toBase64(TonMessage.external(payer, body, isDeployed ? undefined : init))
 
-/** The most that an external message costs which carries these, in nanotons. */
+/** The most that an external message with these messages costs, in nanotons. */
 export const costOf = (relays: ReadonlyArray<TonRelay>, { base }: TonTariff): bigint =>
   relays.reduce((sum, { cost }) => sum + cost, base)

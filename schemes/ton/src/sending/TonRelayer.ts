@@ -1,6 +1,6 @@
 /**
- * A relayer: a W5 wallet of the facilitator that brings payers' requests to their wallets, many in one external message,
- * and pays for all of it. Its numbers are the slots of its lane.
+ * A relayer: a W5 wallet of the facilitator that sends payers' requests to their wallets, many in one external message, and
+ * pays all fees. Its numbers are the slots of its lane.
  */
 import { Misconfigured } from "@pontage/core"
 import type { Network } from "@pontage/core/Network"
@@ -22,29 +22,29 @@ export interface TonRelayer {
   readonly key: TonSigner.HashSigning
 }
 
-/** An external message that is signed and ready. */
+/** A signed external message. */
 export interface SignedExternal {
   /** A bag of cells in base64. */
   readonly boc: string
-  /** The hash it goes by, hexadecimal. */
+  /** The hash that explorers name it by, hexadecimal. */
   readonly hash: string
   readonly bytes: number
 }
 
-/** The largest external message that nodes take, in bytes. */
+/** The largest external message that nodes accept, in bytes. */
 export const maximumBytes = 65_535
 
-/** Each message pays its own way, and one that cannot be paid hinders no other. */
+/** Fees are paid apart from the value (1), and a message that fails does not stop the others (2). */
 const sendMode = 3
 
-/** The relayer of a key, or `undefined` when it is none. */
+/** The relayer of a key; `undefined` for an invalid key. */
 export const make = (signer: TonSigner.TonKeySigner, network: Network, subwallet: number): TonRelayer | undefined => {
   const key = TonSigner.fromKey(signer)
   const walletId = TonNetwork.walletId(network, subwallet)
   return key && { address: TonWallet.w5Address(key.publicKey, walletId), walletId, key }
 }
 
-/** Signs an external message that has the wallet send these messages in this order; none uses its number up. */
+/** Signs an external message by which the wallet sends these messages in this order; an empty list only uses its number. */
 export const sign = Effect.fnUntraced(function* (
   { address, key, walletId }: TonRelayer,
   seqno: bigint,
@@ -63,7 +63,7 @@ export const sign = Effect.fnUntraced(function* (
 
 const notSigned = (address: string) => new Misconfigured({ message: `the key of the relayer ${address} did not sign` })
 
-/** Until when a signed external message of a relayer is good, Unix seconds; 0 when it is none. */
+/** The end of the validity of a relayer's signed external message, Unix seconds; 0 for other bytes. */
 export const validUntil = (boc: string): number =>
   TonBoc.attempt(() => {
     const message = TonMessage.read(Cell.fromBase64(boc))

@@ -1,6 +1,6 @@
 /**
- * What a Jetton wallet is told (TEP-74): to transfer, and what it then tells the recipient's wallet and whoever gets the
- * rest of the money.
+ * Messages of a Jetton transfer (TEP-74): to the payer's Jetton wallet, from there to the recipient's Jetton wallet (the
+ * credit), and to the account that receives the unused TON (the excess).
  */
 import { beginCell, type Cell } from "@ton/core"
 
@@ -16,7 +16,7 @@ export interface JettonTransfer {
   readonly queryId: bigint
   readonly amount: bigint
   readonly to: TonAddress.Address
-  /** Who gets what is left of the attached TON. */
+  /** The account that receives the unused TON. */
   readonly responseTo: TonAddress.Address | undefined
 }
 
@@ -57,7 +57,7 @@ export const isCredit = (body: Cell, { amount, queryId }: JettonTransfer): boole
   return slice.loadUintBig(64) === queryId && slice.loadCoins() === amount
 }
 
-/** Whether a body returns what is left of a transfer's TON. */
+/** Whether a body returns a transfer's unused TON. */
 export const isExcess = (body: Cell, { queryId }: JettonTransfer): boolean => {
   const slice = body.beginParse()
   return slice.remainingBits === 96 && slice.loadUint(32) === excessOp && slice.loadUintBig(64) === queryId

@@ -1,6 +1,6 @@
 /**
- * The Jettons this package knows. Which contract is a token is looked up here and never believed from a counterparty: a
- * hostile master could name any contract as anybody's wallet.
+ * The Jettons that this package knows. A token's contract comes from this table and never from a counterparty: a hostile
+ * master could name any contract as the wallet of any account.
  */
 import { type Asset, AssetTable, type Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -36,7 +36,7 @@ const known: ReadonlyArray<CustomAsset> = [
 
 const family: AssetTable.Family<CustomAsset> = {
   networkOf: TonNetwork.fromText,
-  networkFault: "is none of TON's",
+  networkFault: "is not a TON network",
   addressOf: TonAddress.fromText,
   fault: ({ address }, network) =>
     network === TonNetwork.mainnet && TonAddress.parse(address)?.testOnly === true
@@ -46,16 +46,16 @@ const family: AssetTable.Family<CustomAsset> = {
   known
 }
 
-/** Builds the table. An operator's asset with a bad address, network or decimals is a mistake that names it. */
+/** Builds the table; fails with the name of an asset whose address, network or decimals are invalid. */
 export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTable.AssetTable, Misconfigured> =>
   AssetTable.make(family, custom)
 
-/** Whether the contract of an asset is one that this package knows, and with it what a transfer needs. */
+/** Whether this package knows the contract of an asset, and with it the need of a transfer. */
 export const isKnown = ({ address, network }: Asset): boolean =>
   known.some((one) => one.network === network && one.address === address)
 
 /**
- * A Jetton that is not in the table any more, by its master: enough to follow its transfers. `undefined` where the text is no
+ * A Jetton that is not in the table any more, by its master: enough to follow its transfers. `undefined` for an invalid
  * address.
  */
 export const retired = (network: string, address: string): Asset | undefined =>

@@ -1,7 +1,7 @@
 /**
- * Playing a transfer through before anything is spent on it: the relayed message, and every message that follows, on a
- * virtual machine with the accounts as they are now. Without it a verification reads balances, numbers and locks; with it,
- * it also knows what only running the contracts shows.
+ * Emulation of a transfer before anything is spent on it: the relayed message, and every message that follows, on a virtual
+ * machine with the accounts as they are now. Without it a verification reads balances, numbers and locks; with it, it also finds
+ * failures that only the contracts' execution shows.
  */
 import type { ChainUnavailable } from "@pontage/core"
 import type { Cell } from "@ton/core"
@@ -12,34 +12,36 @@ import type * as TonRpc from "../node/TonRpc.ts"
 import type { TonTransaction } from "../node/TonTransaction.ts"
 import type * as TonAddress from "../primitives/TonAddress.ts"
 
-/** What is played. */
-export interface Scene {
+/** A message and the chain around it. */
+export interface EmulatedMessage {
   readonly network: string
   /** The chain's configuration as it is now. */
   readonly config: Cell
-  /** The account the message comes from; nothing for an external message. */
+  /** The sender; `undefined` for an external message. */
   readonly from: TonAddress.Address | undefined
   /** The message to the payer's wallet. */
   readonly message: Cell
-  /** The accounts that take part, as they are now. */
+  /** The accounts involved, as they are now. */
   readonly accounts: ReadonlyArray<readonly [address: TonAddress.Address, account: TonRpc.Account]>
   /** Unix seconds. */
   readonly time: number
 }
 
-/** What followed: the transactions in their order, each with its account. */
-export type Played = ReadonlyArray<{
+/** The transactions that followed, in their order, each with its account. */
+export type EmulatedTransactions = ReadonlyArray<{
   readonly account: TonAddress.Address
   readonly transaction: TonTransaction
 }>
 
 /**
- * The machine gives up on a scene, and plays others: the payment's accounts or message are beyond what it can run.
+ * The machine failed on this message while it runs others: the payment's accounts or message are the cause.
  */
-export class Unplayable extends Data.TaggedError("Unplayable")<{ readonly cause: unknown }> {}
+export class EmulationFailed extends Data.TaggedError("EmulationFailed")<{ readonly cause: unknown }> {}
 
 /**
- * Plays a scene. It fails with `ChainUnavailable` when the machine cannot be run at all, which is no verdict, and with
- * `Unplayable` when only this scene cannot be played.
+ * Emulates a message. Fails with `ChainUnavailable` when the machine cannot run at all, which proves nothing about the payment,
+ * and with `EmulationFailed` when only this message cannot be emulated.
  */
-export type TonEmulation = (scene: Scene) => Effect.Effect<Played, ChainUnavailable | Unplayable>
+export type TonEmulation = (
+  message: EmulatedMessage
+) => Effect.Effect<EmulatedTransactions, ChainUnavailable | EmulationFailed>

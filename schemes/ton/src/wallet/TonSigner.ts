@@ -1,6 +1,6 @@
 /**
- * Who signs: a key at hand, something that signs a hash with a key elsewhere, or a wallet that makes the whole message
- * itself (TON Connect's `signMessage`).
+ * Signers of a payer: a key pair, a function that signs a hash with a key kept elsewhere, or a wallet that makes the whole
+ * message itself (TON Connect's `signMessage`).
  */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -16,7 +16,7 @@ export interface TonKeyPair {
   readonly secretKey: Uint8Array
 }
 
-/** Signs a hash of 32 bytes by Ed25519 with a key that is not shown. */
+/** Signs a hash of 32 bytes by Ed25519 with a key that stays hidden. */
 export interface TonHashSigner {
   /** 32 bytes. */
   readonly publicKey: Uint8Array
@@ -25,7 +25,7 @@ export interface TonHashSigner {
 }
 
 /**
- * What a wallet is asked to sign, in TON Connect's words; amounts in nanotons, `payload` a bag of cells in base64.
+ * A request to a wallet to sign a message, in TON Connect's fields; amounts in nanotons, `payload` a bag of cells in base64.
  */
 export interface TonSigningOrder {
   readonly valid_until: number
@@ -35,14 +35,14 @@ export interface TonSigningOrder {
 }
 
 /**
- * A wallet that signs a message for somebody else to bring to the chain: TON Connect's `signMessage`. W5 wallets alone.
+ * A wallet that signs a message for another account to send to the chain: TON Connect's `signMessage`. W5 wallets only.
  */
 export interface TonMessageSigner {
   readonly address: string
   readonly signMessage: (order: TonSigningOrder) => Promise<{ readonly internalBoc: string }>
 }
 
-/** A key, wherever it is. */
+/** A key pair, or a function that signs with a key. */
 export type TonKeySigner = TonKeyPair | TonHashSigner
 
 /** Signs a hash. */
@@ -51,7 +51,7 @@ export interface HashSigning {
   readonly sign: (hash: Uint8Array) => Effect.Effect<Uint8Array, unknown>
 }
 
-/** A key as what signs hashes. The key is kept redacted; `undefined` when it is none, or not of its public key. */
+/** Signs hashes with a key, which is kept redacted; `undefined` for an invalid key, or one of another public key. */
 export const fromKey = (signer: TonKeySigner): HashSigning | undefined => {
   const { publicKey } = signer
   if (!(publicKey instanceof Uint8Array) || publicKey.length !== 32) return undefined
@@ -63,11 +63,11 @@ export const fromKey = (signer: TonKeySigner): HashSigning | undefined => {
   return { publicKey, sign: (hash) => Effect.map(Ed25519, ({ sign }) => sign(Redacted.value(seed), hash)) }
 }
 
-/** Whether a value has what a key's signer has. */
+/** Whether a value has the fields of a key's signer. */
 export const isKeySigner = (value: unknown): value is TonKeySigner =>
   Predicate.hasProperty(value, "publicKey") &&
   (Predicate.hasProperty(value, "secretKey") || Predicate.hasProperty(value, "sign"))
 
-/** Whether a value has what a wallet has that signs messages. */
+/** Whether a value has the fields of a wallet that signs messages. */
 export const isMessageSigner = (value: unknown): value is TonMessageSigner =>
   Predicate.hasProperty(value, "address") && Predicate.hasProperty(value, "signMessage")

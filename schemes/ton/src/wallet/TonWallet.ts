@@ -1,6 +1,6 @@
 /**
- * Wallet contracts: which code is one, what their data says, and where a W5 wallet of a key lives. A contract with other
- * code could take what is relayed to it and do nothing.
+ * Wallet contracts: the known codes, the fields of their data, and the address of a key's W5 wallet. A contract with other code
+ * could keep the TON that is relayed to it and do nothing.
  */
 import { beginCell, Cell, contractAddress, type StateInit } from "@ton/core"
 
@@ -9,7 +9,7 @@ import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonBoc from "../primitives/TonBoc.ts"
 import type { WalletVersion } from "./WalletRequest.ts"
 
-/** A wallet as its data shows it. */
+/** A wallet's data. */
 export interface TonWallet {
   readonly version: WalletVersion
   readonly seqno: number
@@ -29,8 +29,8 @@ const versions: Readonly<Record<string, WalletVersion>> = {
 }
 
 /**
- * Reads a wallet from a contract's code and data. `undefined` when the code is none of a known wallet, and when the data
- * holds anything beside a wallet's own fields: whoever relays to such an account would pay for all that is stored in it.
+ * Reads a wallet from a contract's code and data. `undefined` when the code is not that of a known wallet, and when the data
+ * holds more than a wallet's own fields: a relayer to such an account would pay for everything that it stores.
  */
 export const read = (code: Cell, data: Cell): TonWallet | undefined => {
   const version = versions[TonBoc.hashOf(code)]
@@ -49,7 +49,7 @@ const readData = (version: WalletVersion, data: Cell): TonWallet | undefined => 
 }
 
 /**
- * The wallet that a state would deploy at this address; `undefined` when it is no wallet, or one of another address.
+ * The wallet that a state init deploys at this address; `undefined` when it deploys another contract, or at another address.
  */
 export const fromInit = (init: StateInit, address: TonAddress.Address): TonWallet | undefined => {
   const { code, data } = init
@@ -58,13 +58,13 @@ export const fromInit = (init: StateInit, address: TonAddress.Address): TonWalle
 }
 
 /**
- * Whether a state is exactly the one that deploys the new wallet of this key and id: the known code (by its hash) and the
- * data that is written here.
+ * Whether a state init is exactly that of the new wallet of this key and id: the known code (by its hash) and the data of a
+ * wallet without transactions.
  */
 export const isNew = ({ data }: StateInit, { publicKey, version, walletId }: TonWallet): boolean =>
   data?.equals(newData(version, publicKey, walletId)) === true
 
-/** The data of a wallet that has done nothing yet. */
+/** The data of a wallet without transactions. */
 const newData = (version: WalletVersion, publicKey: Uint8Array, walletId: number): Cell => {
   const builder = beginCell()
   if (version === "w5") builder.storeBit(1)
@@ -75,13 +75,13 @@ const newData = (version: WalletVersion, publicKey: Uint8Array, walletId: number
 
 let w5Code: Cell | undefined
 
-/** What deploys the W5 wallet of a key. */
+/** The state init of a key's W5 wallet. */
 export const w5Init = (publicKey: Uint8Array, walletId: number): StateInit => ({
   code: (w5Code ??= Cell.fromHex(walletV5R1Code)),
   data: newData("w5", publicKey, walletId)
 })
 
-/** Where the W5 wallet of a key lives. */
+/** The address of a key's W5 wallet. */
 export const w5Address = (publicKey: Uint8Array, walletId: number): TonAddress.Address => {
   const { code, data } = w5Init(publicKey, walletId)
   return TonAddress.fromHash(contractAddress(0, { code: code ?? null, data: data ?? null }).hash)

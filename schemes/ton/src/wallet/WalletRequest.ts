@@ -1,21 +1,21 @@
 /**
- * What a payer signs: a request to a wallet to send one message. W5 takes it inside an internal message (so that somebody
- * else may pay for it) or an external one; the older wallets in an external one alone. Read strictly: one action, no
- * extensions, nothing left over.
+ * The request that a payer signs: its wallet sends one message. W5 accepts it inside an internal message (so another account may
+ * pay for it) or an external one; the older wallets in an external one only. Read strictly: one action, no extensions, nothing
+ * left over.
  */
 import { beginCell, Cell } from "@ton/core"
 
 /** The wallets whose requests are read. */
 export type WalletVersion = "w5" | "v4r2" | "v3r2"
 
-/** What a request says. */
+/** Fields of a request. */
 export interface WalletTerms {
-  /** Signed 32 bits: W5 has the network in it. */
+  /** Signed 32-bit number: that of a W5 holds the network. */
   readonly walletId: number
   /** Unix seconds: the wallet refuses it at or after this instant. */
   readonly validUntil: number
   readonly seqno: number
-  /** How the message is sent. */
+  /** The send mode of the message. */
   readonly mode: number
   readonly message: Cell
 }
@@ -23,13 +23,13 @@ export interface WalletTerms {
 /** A signed request. */
 export interface WalletRequest extends WalletTerms {
   readonly version: WalletVersion
-  /** What the signature is over: 32 bytes. */
+  /** The hash that is signed: 32 bytes. */
   readonly signedHash: Uint8Array
   /** 64 bytes. */
   readonly signature: Uint8Array
 }
 
-/** How W5 tells requests in internal messages from those in external ones: the signature is over it too. */
+/** Operations of W5, for requests in internal and in external messages; the signature covers them. */
 const internalOp = 0x73696e74
 const externalOp = 0x7369676e
 const sendOp = 0x0ec3c86d
@@ -40,8 +40,8 @@ const v4Bits = 624
 const v3Bits = 616
 
 /**
- * Reads a request. `isExternal` is how it travels. `undefined` when it is none of the known forms, or asks for anything
- * but one message; throws where the cells end too early.
+ * Reads the request of an external or internal message. `undefined` for an unknown form, and for anything but one message to
+ * send; throws where the cells end too early.
  */
 export const read = (body: Cell, isExternal: boolean): WalletRequest | undefined => {
   if (body.bits.length === w5Bits) return readW5(body, isExternal ? externalOp : internalOp)
@@ -67,7 +67,7 @@ const readW5 = (body: Cell, op: number): WalletRequest | undefined => {
   return { ...terms, ...action, version: "w5", signedHash, signature: slice.loadBuffer(64) }
 }
 
-/** A list of exactly one message. */
+/** Reads a list of exactly one message to send. */
 const readAction = (actions: Cell): Pick<WalletTerms, "mode" | "message"> | undefined => {
   const slice = actions.beginParse()
   if (slice.remainingBits !== 40 || slice.remainingRefs !== 2) return undefined
@@ -76,7 +76,7 @@ const readAction = (actions: Cell): Pick<WalletTerms, "mode" | "message"> | unde
   return { mode: slice.loadUint(8), message: slice.loadRef() }
 }
 
-/** The signature stands in front; V4 has an operation, of which zero is to send. */
+/** Reads a request of V3 or V4. The signature comes first; V4 has an operation, zero for sending. */
 const readOlder = (body: Cell, version: "v4r2" | "v3r2"): WalletRequest | undefined => {
   const slice = body.beginParse()
   const signature = slice.loadBuffer(64)
@@ -89,7 +89,7 @@ const readOlder = (body: Cell, version: "v4r2" | "v3r2"): WalletRequest | undefi
   return { ...terms, mode, message, version, signedHash, signature }
 }
 
-/** A list of messages to send, in their order, as W5 takes it; `undefined` for none. */
+/** The list of actions by which a W5 sends messages, in their order; `undefined` for no messages. */
 export const actionsOf = (sends: ReadonlyArray<Pick<WalletTerms, "mode" | "message">>): Cell | undefined =>
   sends.length === 0
     ? undefined
@@ -99,7 +99,7 @@ export const actionsOf = (sends: ReadonlyArray<Pick<WalletTerms, "mode" | "messa
         Cell.EMPTY
       )
 
-/** A W5 request without its signature, which goes to its end. */
+/** A W5 request without its signature, which comes last. */
 export const unsignedW5 = (
   { seqno, validUntil, walletId }: Omit<WalletTerms, "mode" | "message">,
   actions: Cell | undefined,
