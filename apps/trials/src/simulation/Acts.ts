@@ -57,7 +57,7 @@ const skew = (place: FacilitatorPlace, millis: number): void => {
   if (process !== undefined) process.skewMillis = millis
 }
 
-/** Ends all troubles. What a configuration has become stays. */
+/** Ends all troubles. Changed configurations stay. */
 export const calm = ({ calls, chain, places, story, strikes }: SimulationWorld): void => {
   story.tell(() => "the troubles are over")
   strikes.clear()
@@ -71,7 +71,7 @@ export const calm = ({ calls, chain, places, story, strikes }: SimulationWorld):
   }
 }
 
-/** How long its trouble lasts, in milliseconds; of one that comes at no certain time, how long it is waited for. */
+/** Duration of its trouble, in milliseconds; for a trouble without a fixed time, the longest wait for it. */
 export const durationOf = (act: Act): number => {
   if (act._tag === "Chain") return "millis" in act.trouble ? act.trouble.millis : 1000
   if (act._tag === "Configure") return 1000

@@ -1,5 +1,5 @@
 /**
- * What has to hold of payments at every moment, whatever breaks: the ten promises that this project makes, in plain words. A
+ * The ten promises of this project about payments, in plain words. They hold at every moment, whatever breaks. A
  * simulation watches those that can be seen without a network and a router; the words say how.
  */
 

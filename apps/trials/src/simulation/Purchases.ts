@@ -1,5 +1,5 @@
 /**
- * The purchases of a simulation: who wants what, what was signed for it, and whether what its buyer is told is true.
+ * The purchases of a simulation: the buyer, the goods, the signed payments, and whether the buyer's responses are true.
  */
 import * as RecordWatch from "./RecordWatch.ts"
 import type { SimulationGround } from "./SimulationGround.ts"
@@ -10,7 +10,7 @@ import type { SimulatedRecords } from "./world/SimulatedRecords.ts"
 import type { SimulatedShop } from "./world/SimulatedShop.ts"
 import * as Wire from "./world/Wire.ts"
 
-/** What everything costs, in the smallest unit: a cent. */
+/** The price of everything, in the smallest unit: a cent. */
 const price = 10_000n
 
 /** A purchase, and what became of it. */
@@ -21,7 +21,7 @@ export interface PurchaseStory extends Purchase {
   served: boolean
   /** The goods came when it had hung up. */
   missed: boolean
-  /** It was refused for a payment that is not bound to its request, since somebody else had sent it: a reorganisation changes nothing of that. */
+  /** It was refused for a payment that is not bound to its request, since a stranger had sent it: a reorganisation does not change that. */
   overheard: boolean
 }
 
@@ -37,7 +37,7 @@ export interface Market extends SimulationGround {
   promised: boolean
 }
 
-/** Somebody begins to buy. */
+/** A buyer begins a purchase. */
 export const buy = (world: Market, purchase: Purchase): void => {
   const { chain, plan, purchases, shops, story, time } = world
   const name = `buyer-${purchases.length + 1}`
@@ -72,7 +72,7 @@ export const buy = (world: Market, purchase: Purchase): void => {
     },
     reports: {
       signed: (nonce, validBefore) => {
-        // Whoever is charged twice is found by its own count; the others of its account have to have their money.
+        // The count of a buyer shows that it was charged twice; the others of its account must still have their money.
         if (one.signed.some(({ key }) => chain.truth.transferOf(key) !== undefined))
           chain.deposit(purchase.buyer, price)
         one.signed.push({ key: chain.keyOf({ payer, nonce }), validBefore })
@@ -120,7 +120,7 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
 /**
  * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them; who shares an account with
  * one that brought no money may find none; who pays in an asset that is not taken any more, and has not paid; and where settling has a ceiling it may be reached. A server without claims is told an end once: where those words are lost on their way,
- * they are lost. And a payment that is not bound to its request opens nothing when somebody else has sent it; nor does one that
+ * they are lost. And a payment that is not bound to its request opens nothing when a stranger has sent it; nor does one that
  * was overheard and sent before it was on record.
  */
 export const isExcused = (
@@ -146,5 +146,5 @@ export const isExcused = (
 const isWithoutSecond = ({ acts }: SimulationPlan): boolean =>
   acts.some((act) => act._tag === "Configure" && act.assets === 1)
 
-/** What is left of a validity has to be as long as this, and clocks differ by as much; milliseconds. */
+/** Lower limit of a remaining validity, which is also the largest difference of clocks, in milliseconds. */
 const lateMillis = 15_000

@@ -7,7 +7,7 @@ import type { Violation } from "./Invariant.ts"
 import type { ChainTruth, SimulatedChain, TrueTransfer } from "./world/SimulatedChain.ts"
 import type { SimulatedRecords } from "./world/SimulatedRecords.ts"
 
-/** What is watched. */
+/** The parts of a world that are watched. */
 export interface Watched {
   readonly chain: SimulatedChain
   readonly records: SimulatedRecords
@@ -80,11 +80,12 @@ export const all = ({ disk, read }: SimulatedRecords): ReadonlyArray<PaymentStor
 const tell = (
   { changed }: Watched,
   before: PaymentStore.StoredPayment | undefined,
-  { laneNumber: flight, history, lane, paymentId, execution: run, status, transaction }: PaymentStore.StoredPayment
+  { laneNumber, history, lane, paymentId, execution: run, status, transaction }: PaymentStore.StoredPayment
 ): void => {
   const note = history.at(-1)?.note
-  if (before?.status !== status || before.lane !== lane || before.laneNumber !== flight) {
-    const place = lane === undefined ? "in no lane" : `${lane}${flight === undefined ? "" : ` flight ${flight}`}`
+  if (before?.status !== status || before.lane !== lane || before.laneNumber !== laneNumber) {
+    const place =
+      lane === undefined ? "in no lane" : `${lane}${laneNumber === undefined ? "" : ` number ${laneNumber}`}`
     changed(
       `record ${paymentId.slice(0, 10)} is ${status} (${place}) ${transaction}${note === undefined ? "" : ` "${note}"`}`
     )
@@ -110,8 +111,8 @@ const judge = (
 }
 
 /**
- * Whether a transfer counts for nothing here: somebody else has sent it, perhaps before it came here, and the payment is not bound to
- * a request, so that it may have bought something elsewhere; or nobody has asked for it since it was taken in, or ever.
+ * Whether a transfer counts for nothing here: a stranger has sent it, perhaps before it came here, and the payment is not bound to
+ * a request, so that it may have bought something elsewhere; or no buyer has requested it since it was taken in, or ever.
  */
 export const isForNothing = (
   { isStrangers }: TrueTransfer,

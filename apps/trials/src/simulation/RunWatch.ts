@@ -12,10 +12,10 @@ export interface HandlerRun {
   state: "running" | "delivered" | "broken"
 }
 
-/** A holder that nobody has heard of for so long counts as failed; milliseconds. */
+/** A silent holder counts as failed after this time, in milliseconds. */
 const leaseMillis = 60_000
 
-/** What is wrong with this run, if anything: seen right after it was put down. */
+/** The fault of this run, if any, right after it was recorded. */
 export const judge = (runs: ReadonlyArray<HandlerRun>, run: HandlerRun, isServed: boolean): Violation | undefined => {
   const name = run.paymentId.slice(0, 10)
   const others = runs.filter((one) => one !== run && one.paymentId === run.paymentId)

@@ -16,7 +16,7 @@ import * as SimulationThemes from "./SimulationThemes.ts"
 import * as SimulationWorkers from "./SimulationWorkers.ts"
 
 export interface Options {
-  /** So many, or with `minutes` as many as there is time for. */
+  /** The number of seeds, or with `minutes` all that the time allows. */
   readonly seeds: number
   /** The first seed; the only one where `seeds` is 1. */
   readonly seed: number
@@ -92,7 +92,7 @@ const tell = async ({ fault, print }: Options, failed: Simulation.SimulationResu
   print(storyOf(await Simulation.run(shortest.plan, { fault: faultOf(fault), tells: true })))
 }
 
-/** So many seeds are tried for a fault. */
+/** The number of seeds that are tried for a fault. */
 const mostSeeds = 10_000
 
 const mutations = async ({ fault, print, seed }: Options): Promise<boolean> => {

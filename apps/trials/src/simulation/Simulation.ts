@@ -15,14 +15,14 @@ import type { Purchase, SimulationPlan } from "./SimulationPlan.ts"
 import type { SimulationWorld } from "./SimulationWorld.ts"
 import * as SimulationWorlds from "./SimulationWorld.ts"
 
-/** What came out of a simulation. */
+/** The result of a simulation. */
 export interface SimulationResult {
   readonly plan: SimulationPlan
   readonly violation: Violation | undefined
   readonly story: ReadonlyArray<string>
   readonly digest: string
   readonly steps: number
-  /** How long it took in its own time, in milliseconds. */
+  /** Its duration in simulated time, in milliseconds. */
   readonly millis: number
   readonly served: number
 }
@@ -43,14 +43,14 @@ const calmOf = ({ acts, purchases }: SimulationPlan): number =>
 const patienceMillis = 10_000
 /** The longest that everything may take to end after that. */
 const endMillis = 300_000
-/** How often it is looked at whether everything has ended. */
+/** Interval of the check whether everything has ended, in milliseconds. */
 const lookMillis = 1000
 /** More steps than any simulation takes that comes to its end. */
 const mostSteps = 400_000
 
 /** Carries a plan out. */
 export const run = async (plan: SimulationPlan, options: Options = {}): Promise<SimulationResult> => {
-  // Nobody reads where the errors of a simulation were made, and to find out costs more than to make them.
+  // A simulation's errors need no stack traces, which cost more than the errors themselves.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
@@ -69,7 +69,7 @@ const carriedOut = async (plan: SimulationPlan, options: Options): Promise<Simul
   const phase = { isOver: false, steps: 0 }
   time.after(calmOf(plan), "calm", () => {
     Acts.calm(world)
-    watchTheEnd(world, travellersOf(world), time.now() + endMillis, phase)
+    watchTheEnd(world, onTheirWay(world), time.now() + endMillis, phase)
   })
   while (!phase.isOver && world.violation() === undefined) {
     if (++phase.steps > mostSteps) world.violate({ invariant: "all-ends", words: "it goes on and on" })
@@ -100,7 +100,7 @@ const drained = (): Promise<void> => new Promise((resolve) => void setImmediate(
 /** One more buyer comes when all is well again: whatever else has ended, it has to be served too. */
 const watchTheEnd = (
   world: SimulationWorld,
-  travellers: ReadonlyArray<string>,
+  awaited: ReadonlyArray<string>,
   deadline: number,
   phase: { isOver: boolean }
 ): void => {
@@ -109,7 +109,7 @@ const watchTheEnd = (
     const open = whatIsOpen(world)
     if (open === undefined) {
       phase.isOver = true
-      const off = booksOff(world) ?? leftBehind(world, travellers)
+      const off = booksOff(world) ?? leftBehind(world, awaited)
       if (off !== undefined) world.violate(off)
     } else if (world.time.now() >= deadline) world.violate({ invariant: "all-ends", words: open })
     else world.time.after(lookMillis, "a look", look)
@@ -128,7 +128,7 @@ const lastPurchase: Purchase = {
 }
 
 /** Payments that are on their way when all is well again, with time enough to arrive. */
-const travellersOf = ({ plan, records, time }: SimulationWorld): ReadonlyArray<string> =>
+const onTheirWay = ({ plan, records, time }: SimulationWorld): ReadonlyArray<string> =>
   RecordWatch.all(records)
     .filter(
       (one) =>
@@ -140,18 +140,16 @@ const travellersOf = ({ plan, records, time }: SimulationWorld): ReadonlyArray<s
 
 const timeToArrive = 30_000
 
-/** What had time enough and has not arrived, though its payer had the money and the chain has not refused it. */
-const leftBehind = ({ chain, records }: SimulationWorld, travellers: ReadonlyArray<string>): Violation | undefined => {
+/** A payment that had time enough and has not arrived, though its payer had the money and the chain has not refused it. */
+const leftBehind = ({ chain, records }: SimulationWorld, awaited: ReadonlyArray<string>): Violation | undefined => {
   const one = RecordWatch.all(records).find(
     ({ authorization, paymentId, status }) =>
-      status === "expired" &&
-      travellers.includes(paymentId) &&
-      moneyAtItsEnd(chain, authorization) >= authorization.amount
+      status === "expired" && awaited.includes(paymentId) && moneyAtItsEnd(chain, authorization) >= authorization.amount
   )
   return one && { invariant: "all-ends", words: `${one.paymentId.slice(0, 10)} had time enough, and is ${one.status}` }
 }
 
-/** What the payer had when this authorization ended: what it has, and what it has paid since, as by one that it signed instead. */
+/** The payer's balance when this authorization ended: its balance now plus its payments since, such as one that it signed instead. */
 const moneyAtItsEnd = (
   { keyOf, truth }: SimulationWorld["chain"],
   authorization: PaymentStore.StoredPayment["authorization"]
@@ -174,8 +172,8 @@ const whatIsOpen = (world: SimulationWorld): string | undefined => {
   )
   if (open !== undefined) return `${open.paymentId.slice(0, 10)} stays ${open.status} in ${open.lane ?? "no lane"}`
   for (const signer of chain.signers) {
-    const flight = records.read(records.disk.openTransactions(`${chain.network} ${signer}`))[0]
-    if (flight !== undefined) return `the flight ${flight.number} of ${signer} stays open`
+    const open = records.read(records.disk.openTransactions(`${chain.network} ${signer}`))[0]
+    if (open !== undefined) return `the lane transaction ${open.number} of ${signer} stays open`
   }
   return undefined
 }
@@ -186,7 +184,7 @@ const chargedWords = ({ chain }: SimulationWorld, { signed }: PurchaseStory): st
 }
 
 /**
- * Who serves for a transfer in the newest block takes the risk that a reorganisation takes it back, and that nothing brings it
+ * A shop that serves for a transfer in the newest block takes the risk that a reorganisation takes it back, and that nothing brings it
  * into a block again before its validity is over: where there was other trouble too, or little time.
  */
 const isTakenBack = ({ chain, plan }: SimulationWorld, { authorization }: PaymentStore.StoredPayment): boolean => {
@@ -199,7 +197,7 @@ const isTakenBack = ({ chain, plan }: SimulationWorld, { authorization }: Paymen
 
 const timeToSettleAgain = 15_000
 
-/** What does not tally when everything has ended. */
+/** A difference between the books when everything has ended. */
 const booksOff = (world: SimulationWorld): Violation | undefined => {
   const { chain, purchases, records, runs } = world
   const known = RecordWatch.all(records)

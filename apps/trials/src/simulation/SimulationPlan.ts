@@ -8,7 +8,7 @@ import * as TrialRandom from "../world/TrialRandom.ts"
 import type { ChainTrouble } from "./world/SimulatedChain.ts"
 import type { WireWeather } from "./world/Wire.ts"
 
-/** What stays as it is for the whole simulation. Times are milliseconds unless they say otherwise. */
+/** The constants of a whole simulation. Times are in milliseconds unless they say otherwise. */
 export interface Setup {
   /** The ledger in memory, or the real scheme on a modelled EVM chain. */
   readonly chain: "ledger" | "evm"
@@ -26,10 +26,10 @@ export interface Setup {
   readonly recordsLatency: readonly [number, number]
   readonly chainLatency: readonly [number, number]
   readonly callLatency: readonly [number, number]
-  /** Of a thousand answers of the records so many are lost. */
+  /** Lost responses of the records, per thousand. */
   readonly lostWrites: number
   readonly isAfterHandler: boolean
-  /** What settling may cost in 24 hours, in the chain's smallest native unit; 0 for what it takes. */
+  /** Limit on the cost of settling in 24 hours, in the chain's smallest native unit; 0 for no limit. */
   readonly gasCeiling: number
   readonly shuffles: boolean
 }
@@ -39,17 +39,17 @@ export interface Setup {
  */
 export type BuyerKind = "ours" | "x402" | "unclaimed"
 
-/** Something that somebody wants to buy, and asks for until it is served. */
+/** A thing that a buyer requests until it is served. */
 export interface Purchase {
   readonly at: number
   readonly buyer: number
   readonly kind: BuyerKind
   readonly shop: number
-  /** Of x402's: each payment is sent so many times at once. */
+  /** For x402's buyers: the number of copies of each payment that are sent at once. */
   readonly copies: number
   /** It has not brought the money for this one: its account pays for what others have brought, or for nothing. */
   readonly isPoor: boolean
-  /** It hangs up when there is no answer for so long, and asks again; milliseconds, 0 for never. */
+  /** Timeout of a request, after which it is sent again, in milliseconds; 0 for never. */
   readonly patienceMillis: number
   /** Of those without a claim: it pays in the second asset, which a configuration may lack. */
   readonly paysInSecond?: boolean
@@ -95,7 +95,7 @@ export interface SimulationPlan {
   readonly acts: ReadonlyArray<Act>
 }
 
-/** How long troubles come, in milliseconds. */
+/** Duration of the phase of troubles, in milliseconds. */
 const troubledMillis = 25_000
 
 /** The plan of a seed. */
@@ -124,7 +124,7 @@ const latencies = [
   [2, 60]
 ] as const
 
-/** Of a thousand simulations so many take place on the modelled EVM chain. */
+/** Simulations on the modelled EVM chain, per thousand. */
 const evmShare = 120
 
 const setupOf = (random: TrialRandom.TrialRandom): Setup => ({

@@ -4,7 +4,7 @@
 import * as Simulation from "./Simulation.ts"
 import * as SimulationThemes from "./SimulationThemes.ts"
 
-/** What came out of many seeds: those that broke a promise, and one digest of all of them. */
+/** The result of many seeds: those that broke a promise, and one digest of all of them. */
 export interface Sweep {
   readonly seeds: number
   readonly steps: number
@@ -13,7 +13,7 @@ export interface Sweep {
   readonly digest: string
 }
 
-/** Simulates so many seeds from this one on; stops after so many failures. */
+/** Simulates a number of seeds from a first one on; stops after a number of failures. */
 export const sweep = async (
   first: number,
   count: number,

@@ -6,7 +6,7 @@ import * as TrialRandom from "../world/TrialRandom.ts"
 import type { Act, Purchase, Setup, SimulationPlan } from "./SimulationPlan.ts"
 import * as Plain from "./SimulationPlan.ts"
 
-/** Of a thousand seeds so many have a theme. */
+/** Seeds with a theme, per thousand. */
 const themedShare = 300
 
 /** The plan of a seed, with its theme if it has one. */
@@ -134,7 +134,7 @@ const ceilings: Theme = (plan, random) => {
     isPoor: false,
     patienceMillis: 0
   }))
-  // What was signed before gas became dear costs then the most that it may.
+  // Transactions that were signed before gas became dear then cost the most that they may.
   const dear: ReadonlyArray<Act> = [
     { at: at - 500, _tag: "Chain", trouble: { _tag: "BlocksHeld", millis: 4000 } },
     { at: at + 3000, _tag: "Chain", trouble: { _tag: "Dear", times: 2, millis: 10_000 } }

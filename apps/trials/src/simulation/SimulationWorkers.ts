@@ -18,11 +18,11 @@ export interface Work extends Piece {
   readonly goesOn: () => boolean
 }
 
-/** So many seeds are a piece. */
+/** The number of seeds in a piece. */
 const pieceSeeds = 50
 
 /**
- * Simulates so many seeds from this one on, on so many threads, whatever they find. Told of each piece that is done.
+ * Simulates a number of seeds from a first one on, on a number of threads, whatever they find. Reports each finished piece.
  */
 export const sweep = async (
   { count, fault, first, goesOn }: Work,

@@ -1,11 +1,11 @@
 /**
- * What happened in a simulation, in words for people, and a digest of every single step of it.
+ * The story of a simulation in words for people, and a digest of every single step of it.
  */
 import type { SimulatedTime } from "./world/SimulatedTime.ts"
 
 /** A story. */
 export interface Story {
-  /** Tells a line; made only where somebody wants to read it. */
+  /** Adds a line, which is made only if the story is read. */
   readonly tell: (words: () => string) => void
   /** Takes a step into the digest. */
   readonly step: (what: string) => void

@@ -90,7 +90,7 @@ export const evmSourceFaultNames = [
   "status-is-proof"
 ] as const satisfies ReadonlyArray<EvmSourceFaultName>
 
-/** What a search came to: the seeds that it took, and what was broken then; nothing where no seed shows it. */
+/** The result of a search: the number of seeds, and the broken promise; absent if no seed shows the fault. */
 export interface FaultSearch {
   readonly seeds: number
   readonly broken: string | undefined
@@ -100,7 +100,7 @@ const decodeSearch = Schema.decodeUnknownSync(
   Schema.Struct({ seeds: Schema.Number, broken: Schema.optional(Schema.String) })
 )
 
-/** Simulates seeds from this one on, at most so many, in a process with the fault, or in one without any. */
+/** Simulates seeds from a first one on, up to a limit, in a process with the fault or in one without any. */
 export const search = (name: EvmSourceFaultName | undefined, first: number, most: number): Promise<FaultSearch> => {
   const mutation = name === undefined ? undefined : evmSourceFaults[name].mutation
   const { environment, execArgv } = processOptions(mutation, false)

@@ -1,5 +1,5 @@
 /**
- * What others do on a simulated EVM chain: somebody with a copy of a signer's key, somebody who submits what payers have signed
+ * Strangers on a simulated EVM chain: one with a copy of a signer's key, one who submits authorizations that payers have signed
  * before we do, and payers who take their money away.
  */
 import { type EvmAddress, EvmHex } from "@pontage/evm"
@@ -12,7 +12,7 @@ import type { ModelTransaction } from "./model/EvmModelTransaction.ts"
 
 /** Everything that has gone over the wires and could be submitted by whoever has heard it. */
 export interface EvmStrangers {
-  /** A question to a node that somebody overhears; whether there is something new in it. */
+  /** A request to a node that a stranger overhears; returns whether it contains something new. */
   readonly overhear: (method: string, params: ReadonlyArray<unknown>) => boolean
   /** Submits what was overheard and has not been used; the choice is drawn. */
   readonly submitOverheard: (below: (bound: number) => number) => void
@@ -20,11 +20,11 @@ export interface EvmStrangers {
   readonly useSlot: (signer: EvmAddress.Address) => void
   /** The token's owner pauses it, or lets it go on. */
   readonly pause: (isPaused: boolean) => void
-  /** A payer sends all that it has to somebody else. */
+  /** A payer sends its whole balance away. */
   readonly empty: (payer: EvmAddress.Address) => void
 }
 
-/** What their transactions are known by: nobody else's hash begins so but by chance. */
+/** The beginning of their transactions' hashes, which other hashes share only by chance. */
 const mark = "0xf00d"
 
 /** Whether strangers have sent a transaction. */

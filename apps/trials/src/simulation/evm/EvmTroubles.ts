@@ -8,7 +8,7 @@ import type { EvmModelChain } from "./model/EvmModelChain.ts"
 import * as SimulatedEvmNode from "./SimulatedEvmNode.ts"
 import type { SimulatedPerson } from "./SimulatedEvmPeople.ts"
 
-/** What troubles befall. */
+/** The targets of troubles. */
 export interface Befallen {
   readonly chain: EvmModelChain
   readonly time: SimulatedTime

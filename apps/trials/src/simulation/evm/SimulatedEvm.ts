@@ -31,7 +31,7 @@ export interface Options {
   readonly nodes: number
   readonly signers: number
   readonly capacity: number
-  /** What a fault of the scheme's half is put around; `lagging` is the same half, asking a node that is two blocks behind. */
+  /** The scheme facilitator that a fault wraps; `lagging` is the same one over a node that is two blocks behind. */
   readonly broken?: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
   /** Told when something was asked that answers by a promise. */
   readonly promised: () => void
@@ -53,7 +53,7 @@ const token: ModelToken = {
 }
 const settler = EvmAddress.fromTail("0x00000000000000000000000000000000005e771e")
 
-/** Where the chain begins, so far from zero that nobody looks behind it. */
+/** The first block of the chain, far enough from zero that no search reaches behind it. */
 const firstBlock = 1_000n
 const gwei = 1_000_000_000n
 const calmFee = gwei
@@ -61,7 +61,7 @@ const calmFee = gwei
 const ceiling = 100n * gwei
 const plenty = 10n ** 21n
 
-/** What a chain's nodes are like; drawn once for a simulation. */
+/** The properties of a chain's nodes, drawn once for a simulation. */
 interface Temper {
   /** A facilitator asks all nodes through one address, and does not know which of them answers. */
   readonly isBalanced: boolean
@@ -78,11 +78,11 @@ interface Temper {
         readonly millis: number
       }
     | undefined
-  /** Its owner pauses the token then, for so long; milliseconds since the beginning. */
+  /** The pause of the token by its owner: its start since the beginning and its duration, in milliseconds. */
   readonly pause: { readonly from: number; readonly millis: number } | undefined
-  /** Of a thousand transfers that are simulated so many are submitted at once by somebody who has overheard it. */
+  /** Simulated transfers that a stranger who overheard them submits at once, per thousand. */
   readonly eager: number
-  /** Of a thousand questions so many are refused by a node that has too much to do. */
+  /** Requests that a busy node refuses, per thousand. */
   readonly busy: number
 }
 

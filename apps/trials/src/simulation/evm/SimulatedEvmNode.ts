@@ -44,7 +44,7 @@ const healthy = {
   lie: "failed"
 } as const
 
-/** A node in good health that hears of blocks so many milliseconds late. */
+/** A healthy node that hears of blocks with a delay, in milliseconds. */
 export const make = (delayMillis: number): SimulatedEvmNode => ({ delayMillis, ...healthy })
 
 /** Ends its troubles. */

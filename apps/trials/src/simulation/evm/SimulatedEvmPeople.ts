@@ -7,7 +7,7 @@ import * as NativeCrypto from "@pontage/evm/native"
 import { wasm } from "@pontage/evm/wasm"
 import * as Effect from "effect/Effect"
 
-/** Somebody with a key. */
+/** A person with a key. */
 export interface SimulatedPerson {
   readonly signer: ReturnType<typeof exactEvm.localSigner>
   readonly address: EvmAddress.Address
@@ -59,7 +59,7 @@ export const signerAt = (place: number): SimulatedPerson => person(1_001 + place
 /** A payer, by its place. */
 export const payerAt = (place: number): SimulatedPerson => person(2_001 + place)
 
-/** Who is paid, and who has coin and no part in a payment. */
+/** The payee, and a stranger who has coin and no part in a payment. */
 export const bystanders = (): { readonly payee: SimulatedPerson; readonly stranger: SimulatedPerson } => ({
   payee: person(3_001),
   stranger: person(3_002)

@@ -1,5 +1,5 @@
 /**
- * What is so on a simulated EVM chain, whatever its nodes say: the transfers of its token, by the authorizations that moved them.
+ * The truth of a simulated EVM chain, whatever its nodes say: the transfers of its token, by the authorizations that moved them.
  */
 import { Eip3009, EvmAddress, type EvmHex } from "@pontage/evm"
 
@@ -14,7 +14,7 @@ import { slots } from "./model/EvmModelToken.ts"
 export const keyOf = ({ nonce, payer }: { readonly nonce: string; readonly payer: string }): string =>
   `${payer.toLowerCase()} ${nonce.toLowerCase()}`
 
-/** What the truth of a chain is made of. */
+/** The sources of a chain's truth. */
 export interface Options {
   readonly token: EvmAddress.Address
   readonly finality: number
@@ -52,7 +52,7 @@ export const make = (
       const block = chain.blockOf(`0x${hash.slice(2)}`)
       return block !== undefined && shownBy(block).some((one) => one.key === key)
     },
-    // A node may show a failure of a branch that nobody remembers.
+    // A node may show a failure of a forgotten branch.
     mayHaveFailed: () => true,
     wasEverShown: (key) => current().has(key) || ever.has(key),
     balanceOf: (payer) =>

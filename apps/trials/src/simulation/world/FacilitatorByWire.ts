@@ -15,9 +15,9 @@ import type { WireWeather } from "./Wire.ts"
 /** As over HTTP. */
 const timeoutMillis = 30_000
 
-/** What the world is told of a facilitator's answers. */
+/** The events of a facilitator's responses. */
 export interface AnswerReports {
-  /** What was said to a claim. */
+  /** The response to a claim. */
   readonly granted: (settled: Settled) => void
   /** The answer to a call without a claim has left its facilitator. */
   readonly given: (paymentId: string) => void

@@ -21,7 +21,7 @@ export interface FacilitatorPlace {
   readonly chain: Wire.WireWeather
   signers: ReadonlyArray<number>
   batch: number
-  /** So many of the chain's assets are configured. */
+  /** The number of the chain's assets that are configured. */
   assets: number
   skewMillis: number
   running: SimulatedFacilitator.RunningFacilitator | undefined
@@ -30,7 +30,7 @@ export interface FacilitatorPlace {
   downUntil: number
 }
 
-/** What places stand in. */
+/** The surroundings of places. */
 export interface Country extends SimulationGround {
   readonly fault: SimulationFault
   readonly chain: SimulatedChain
@@ -54,7 +54,7 @@ export const make = (setup: Setup, chain: SimulatedChain): ReadonlyArray<Facilit
     downUntil: 0
   }))
 
-/** No process starts sooner after its death, and so often it is looked at whether it may; milliseconds. */
+/** The shortest time from a process's death to its next start, which is also the interval of the check, in milliseconds. */
 const leastDownMillis = 1000
 
 /** Starts the facilitator of a place, now, and again after each of its deaths. */

@@ -51,7 +51,7 @@ export const view = (
   })
 }
 
-/** The ledger as a node knows it that is so many blocks behind. */
+/** The ledger as seen by a node that is a number of blocks behind. */
 export const behind = (ledger: TestLedger.TestLedger, blocks: number): TestLedger.TestLedger =>
   seen(ledger, () => blocks)
 

@@ -11,9 +11,9 @@ export class LinkBroken extends Data.TaggedError("LinkBroken")<{ readonly heard:
 
 /** A link. */
 export interface NetworkLink {
-  /** Who asks. */
+  /** The process that sends. */
   readonly process: string
-  /** What its fibers run with: its clock, its scheduler, its entropy, its log. */
+  /** The services of its fibers: its clock, its scheduler, its entropy, its log. */
   readonly context: Context.Context<never>
   /** Has the other side answer at some instant between now and when the answer is here. */
   readonly exchange: <A>(what: string, question: () => A) => Effect.Effect<A, LinkBroken>

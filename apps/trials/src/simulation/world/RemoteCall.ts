@@ -1,5 +1,5 @@
 /**
- * A call from one process of the simulation to another, as HTTP makes it: it may find nobody there, break off when the other
+ * A call from one process of the simulation to another, as HTTP makes it: it may find no listener, break off when the other
  * dies, or be given up by its caller, which the other side learns some time later.
  */
 import * as Data from "effect/Data"
@@ -10,10 +10,10 @@ import type { SimulatedProcess } from "./SimulatedProcess.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 import { patienceMillis, wayOf, type WireWeather } from "./Wire.ts"
 
-/** There is no answer. `words` are the transport's own. */
+/** There was no response. `words` are the transport's own message. */
 export class CallBroken extends Data.TaggedError("CallBroken")<{ readonly words: string }> {}
 
-/** Who is called, and what it does then; `undefined` while nobody listens there. */
+/** The called process and its action; `undefined` while no process listens there. */
 export interface Callee<A> {
   readonly process: SimulatedProcess
   readonly serve: Effect.Effect<A>

@@ -1,6 +1,6 @@
 /**
  * Buyers of the simulation. Each wants one thing, pays for it honestly, and asks for it again and again, with the same payment
- * as long as nobody says that it is no good, until it is served.
+ * as long as no response says that it is worthless, until it is served.
  */
 import type { PaymentRequirements, PaymentRequest, PayableRequest, SchemeClient } from "@pontage/core"
 import {
@@ -24,11 +24,11 @@ import type { SimulatedShop, Reply, UnclaimedReply } from "./SimulatedShop.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 import type { WireWeather } from "./Wire.ts"
 
-/** What the world is told of a purchase. */
+/** The events of a purchase. */
 export interface PurchaseReports {
   /** The buyer has signed; `nonce` names the authorization, which is valid until then (Unix seconds). */
   readonly signed: (nonce: string, validBefore: number) => void
-  /** It was told that the payment it has signed last is no good. */
+  /** A response said that the last signed payment is worthless. */
   readonly refused: (words: string) => void
   readonly unanswered: (words: string) => void
   readonly served: () => void
@@ -36,7 +36,7 @@ export interface PurchaseReports {
   readonly missed: () => void
 }
 
-/** What a buyer is made of. */
+/** The parts of a buyer. */
 export interface Options {
   readonly process: SimulatedProcess
   readonly time: SimulatedTime
@@ -56,7 +56,7 @@ export interface Options {
 /** Between a call that came to nothing and the next one, in milliseconds. */
 const shortestPause = 500
 const longestPause = 3000
-/** An impatient one has learnt to wait after so many calls, and one who sends copies to send one. */
+/** The number of calls after which an impatient buyer waits, and a buyer that sends copies sends one. */
 const impatientCalls = 2
 
 /** Buys with our client. */

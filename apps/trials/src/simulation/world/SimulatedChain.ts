@@ -1,5 +1,5 @@
 /**
- * A chain of the simulation, seen from the world: the halves of its scheme for each process, the troubles that can be brought
+ * A chain of the simulation, seen from the world: the roles of its scheme for each process, the troubles that can be brought
  * upon it, and the truth that no node tells: what the invariants are checked against.
  */
 import type { Authorization, Block, FacilitatorScheme, Network, SchemeClient, SchemeServer } from "@pontage/core"
@@ -8,7 +8,7 @@ import type { TrialRandom } from "../../world/TrialRandom.ts"
 import type { NetworkLink } from "./NetworkLink.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 
-/** What a chain lives in. Blocks come by `time`; all chance comes from `random`. */
+/** The surroundings of a chain. Blocks come by `time`; all chance comes from `random`. */
 export interface ChainSurroundings {
   readonly time: SimulatedTime
   readonly random: TrialRandom
@@ -24,7 +24,7 @@ export interface ChainConfiguration {
   readonly batch: number
   /** Which of the chain's nodes it asks. */
   readonly nodes: ReadonlyArray<number>
-  /** The first so many of the chain's assets are configured. */
+  /** The number of the chain's first assets that are configured. */
   readonly assets: number
 }
 
@@ -32,25 +32,25 @@ export interface ChainConfiguration {
 export type ChainTrouble =
   /** The newest blocks give way to others; their transactions wait again, or have never been. */
   | { readonly _tag: "Reorganise"; readonly depth: number; readonly keepsPool: boolean }
-  /** A node answers nobody. */
+  /** A node sends no responses. */
   | { readonly _tag: "NodeDown"; readonly node: number; readonly millis: number }
-  /** A node is so many blocks behind. */
+  /** A node is a number of blocks behind. */
   | { readonly _tag: "NodeLags"; readonly node: number; readonly blocks: number; readonly millis: number }
   /** A node takes what it is sent, and its answers are lost. */
   | { readonly _tag: "AnswersLost"; readonly node: number; readonly millis: number }
   /** A node says that it has taken a transaction, and forgets it. */
   | { readonly _tag: "SendsDropped"; readonly node: number; readonly millis: number }
-  /** Whatever waits to come into a block is forgotten. */
+  /** All pending transactions are dropped. */
   | { readonly _tag: "PoolEmptied" }
   /** No blocks come. */
   | { readonly _tag: "BlocksHeld"; readonly millis: number }
-  /** The price of gas becomes so many times what it was. */
+  /** The price of gas is multiplied. */
   | { readonly _tag: "Dear"; readonly times: number; readonly millis: number }
-  /** The price of gas becomes so many times what it was on calm days, and stays so. */
+  /** The price of gas becomes a multiple of its calm price, and stays so. */
   | { readonly _tag: "Dearer"; readonly times: number }
-  /** Somebody else sends a transaction with a signer's key. */
+  /** A stranger sends a transaction with a signer's key. */
   | { readonly _tag: "SlotUsedByStranger"; readonly signer: number }
-  /** Somebody else submits an authorization that is on its way. */
+  /** A stranger submits a pending authorization. */
   | { readonly _tag: "SettledByStranger" }
   /** Payers take what they have out of their accounts for a while. */
   | { readonly _tag: "PayerEmpties"; readonly buyer: number; readonly millis: number }
@@ -67,7 +67,7 @@ export interface TrueTransfer {
   readonly isStrangers: boolean
 }
 
-/** What is so, whatever nodes say. */
+/** The truth, whatever nodes say. */
 export interface ChainTruth {
   readonly head: () => Block & { readonly time: number }
   readonly final: () => Block & { readonly time: number }
@@ -82,7 +82,7 @@ export interface ChainTruth {
   /** Whether a block may have held a transaction that carried the authorization and did not move its money. */
   readonly mayHaveFailed: (key: string) => boolean
   readonly balanceOf: (payer: string) => bigint
-  /** What the transactions of all signers in the chain have cost them, strangers' with their keys not counted. */
+  /** The cost of all signers' transactions in the chain, without those of strangers with their keys. */
   readonly costs: () => bigint
 }
 
@@ -91,7 +91,7 @@ export interface SimulatedChain {
   readonly network: Network.Network
   /** The signers that there are; a facilitator's configuration chooses among them. */
   readonly signers: ReadonlyArray<string>
-  /** How many nodes there are. */
+  /** The number of nodes. */
   readonly nodes: number
   /** Whether asking it makes promises: then the world lets them end after every step. */
   readonly promises: boolean

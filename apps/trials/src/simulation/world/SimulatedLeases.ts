@@ -1,6 +1,6 @@
 /**
  * Leases of lanes for processes that share the records of a simulation, as the ones over PostgreSQL keep them: a lease is good
- * for so long by the database's clock, and its holder believes in nine tenths of that by its own monotonic one.
+ * for a time by the database's clock, and its holder believes in nine tenths of that by its own monotonic one.
  */
 import { LaneLeases } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -41,7 +41,7 @@ interface Shift {
   readonly link: NetworkLink
   readonly time: SimulatedTime
   readonly owner: string
-  /** How many others there may be: nobody takes more than its share while others are there. */
+  /** Limit on the other instances: no instance takes more than its share while others exist. */
   readonly instances: number
   readonly lanes: ReadonlyArray<string>
   readonly run: (lease: LaneLeases.Lease) => Effect.Effect<void>
@@ -81,14 +81,14 @@ const shift = Effect.fnUntraced(function* (self: Shift): Effect.fn.Return<never,
   )
 })
 
-/** How long it is until the next deadline, and no shorter than a watch is; milliseconds. */
+/** The time until the next deadline, and at least the interval of a watch, in milliseconds. */
 const restOf = ({ held }: Shift, clock: Clock.Clock): number => {
   const now = clock.monotonicTimeNanosUnsafe()
   const rests = [...held.values()].map(({ deadline, isOver }) => (isOver ? ttlMillis : Number(deadline - now) / 1e6))
   return Math.max(ttlMillis / 20, Math.min(ttlMillis * 0.9, ...rests))
 }
 
-/** What the database does in a round: it prolongs, and gives free lanes, up to the share. */
+/** A round of the database: it prolongs leases, and grants free lanes, up to the share. */
 const renewed = ({ instances, lanes, owner, rows, time }: Shift, held: ReadonlyArray<string>) => {
   const now = time.now()
   const mine = new Map<string, number>()
@@ -100,7 +100,7 @@ const renewed = ({ instances, lanes, owner, rows, time }: Shift, held: ReadonlyA
   }
   const share = Math.ceil(lanes.length / instances)
   for (const lane of lanes) {
-    // Nobody has held it yet: the others have as long to come as where somebody is gone.
+    // The lane has had no holder yet: the other instances have as long to come as after a holder's end.
     const row = rows.get(lane) ?? { owner: "", epoch: 0, until: now }
     rows.set(lane, row)
     if (row.until > now || held.includes(lane)) continue

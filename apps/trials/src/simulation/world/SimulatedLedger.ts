@@ -26,7 +26,7 @@ export interface Options {
   readonly nodes: number
   readonly signers: number
   readonly capacity: number
-  /** What a fault of the scheme's half is put around. */
+  /** The scheme facilitator that a fault wraps. */
   readonly broken: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 }
 
@@ -179,7 +179,7 @@ const unavailable = (message: string) => new Unavailable({ network: TestScheme.n
 
 const placeOf = ({ hash, number, time }: ReturnType<TestLedger.TestLedger["head"]>) => ({ hash, number, time })
 
-/** What is so, and a memory of every transfer that any branch has ever held. */
+/** The truth, and a memory of every transfer that any branch has ever held. */
 const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: () => void } => {
   const shown = new Set<string>()
   const refused = new Set<string>()
@@ -221,7 +221,7 @@ const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: (
 /** No more submissions than this wait for their block. */
 const mostWaiting = 300
 
-/** What the transactions of the newest submissions have carried to a block in vain. */
+/** The payments that the newest submissions' transactions have carried to a block in vain. */
 const refusedSince = (ledger: TestLedger.TestLedger, first: number): ReadonlyArray<TestLedger.LedgerOrder> =>
   ledger.submissions.slice(first).flatMap(({ id, orders }) => {
     const receipt = ledger.receipt(id)
@@ -280,7 +280,7 @@ const bring = (works: Works, trouble: ChainTrouble): void => {
   }
 }
 
-/** What was in the blocks may wait in the pool again, as real nodes have it. */
+/** Transactions of the blocks may return to the pool, as on real nodes. */
 const reorganise = (ledger: TestLedger.TestLedger, depth: number, keepsPool: boolean): void => {
   const before = new Map(ledger.submissions.map((one) => [one.id, one]))
   const mined = [...before.values()].filter(({ id }) => ledger.receipt(id) !== undefined)

@@ -22,7 +22,7 @@ export interface SimulatedProcess {
   readonly name: string
   readonly random: TrialRandom
   readonly context: Context.Context<never>
-  /** How far its clock is ahead of the truth; milliseconds. */
+  /** The lead of its clock over the truth, in milliseconds. */
   skewMillis: number
   readonly isAlive: () => boolean
   readonly run: <A, E>(effect: Effect.Effect<A, E>, done?: (exit: Exit.Exit<A, E>) => void) => { interrupt: () => void }
@@ -34,7 +34,7 @@ export interface SimulatedProcess {
   readonly onDeath: (told: () => void) => () => void
 }
 
-/** What processes live in. */
+/** The surroundings of processes. */
 export interface Surroundings {
   readonly time: SimulatedTime
   readonly scheduler: SimulatedScheduler

@@ -16,7 +16,7 @@ export type Store = PaymentStore.PaymentStore["Service"]
 
 /** The database: what is on its disk, and the means to look into it without anybody's leave. */
 export interface SimulatedRecords {
-  /** As it is: for the invariants, and for nobody else. */
+  /** The true content: for the invariants alone. */
   readonly disk: Store
   /** The answer of the disk itself, at once. */
   readonly read: <A, E>(effect: Effect.Effect<A, E>) => A
@@ -24,12 +24,12 @@ export interface SimulatedRecords {
   readonly over: (process: SimulatedProcess, link: NetworkLink) => Store
 }
 
-/** What the records of a simulation are made with. */
+/** The parts of a simulation's records. */
 export interface Options {
   readonly time: SimulatedTime
   /** The database's clock: writes are dated by it. */
   readonly context: Context.Context<never>
-  /** What a fault of the store itself is put around. */
+  /** The store that a fault wraps. */
   readonly broken: (store: Store) => Store
   /** Told of each write that has happened. */
   readonly written: (process: string, method: string) => void
@@ -93,7 +93,7 @@ const methodsOver = (disk: Store, signals: Store["signals"], now: Store["now"], 
     }
   })
 
-/** The longest that a hint from the database is on its way, in milliseconds; so many of a thousand are lost. */
+/** The longest delay of a hint from the database, in milliseconds, and the lost hints per thousand. */
 const slowestHint = 20
 const lostHints = 20
 

@@ -27,13 +27,13 @@ export interface Reply {
   readonly body: string
 }
 
-/** What the world is told of a handler's run. `paymentId` names the payment whose money has moved for it. */
+/** The events of a handler's run. `paymentId` names the payment whose money has moved for it. */
 export interface RunReports {
   readonly began: (paymentId: string) => number
   readonly ended: (run: number, end: "delivered" | "broken") => void
 }
 
-/** What a shop is made of. */
+/** The parts of a shop. */
 export interface Options {
   readonly process: SimulatedProcess
   readonly facilitator: Service
@@ -56,7 +56,7 @@ export interface SimulatedShop {
   readonly settleUnclaimed: (request: PaymentRequest) => Effect.Effect<UnclaimedReply>
 }
 
-/** What a server without claims answers: the goods, a refusal for good, or that it does not know. */
+/** The response of a server without claims: the goods, a final refusal, or that the outcome is unknown. */
 export type UnclaimedReply = "served" | "unknown" | { readonly refused: string }
 
 /** Opens a shop. */

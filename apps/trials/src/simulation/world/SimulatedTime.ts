@@ -1,14 +1,14 @@
 /**
- * The one time of a simulation: nothing happens but what was put down here, in the order of its instants. What falls on the
+ * The one time of a simulation: nothing happens but the events that were put down here, in the order of their instants. Events on the
  * same instant happens in an order that the seed draws, so that no run depends on the order in which things were put down.
  */
 import type { TrialRandom } from "../../world/TrialRandom.ts"
 
 /** Time that goes on only when its next event is taken. */
 export interface SimulatedTime {
-  /** Unix milliseconds, as nobody's clock but the truth has it. */
+  /** Unix milliseconds of the truth, which no process's clock shows. */
   readonly now: () => number
-  /** Has something happen so many milliseconds from now. Returns how to call it off. */
+  /** Schedules an event, in milliseconds from now. Returns its cancellation. */
   readonly after: (millis: number, what: string, action: () => void) => () => void
 }
 

@@ -15,14 +15,14 @@ export interface WireWeather {
   state: "good" | "cut" | "mute" | "refused"
   /** The shortest and the longest way, in milliseconds. */
   latency: readonly [number, number]
-  /** Of a thousand answers so many are lost. */
+  /** Lost responses, per thousand. */
   lost: number
 }
 
 /** A strike at a process: between the moment a question is answered and the moment the answer is on its way back. */
 export type Tap = (process: SimulatedProcess, what: string, phase: "before" | "after") => void
 
-/** How long nobody answers before an asker gives up, in milliseconds. */
+/** Timeout of a request without a response, in milliseconds. */
 export const patienceMillis = 5_000
 
 /** Weather that is good. */
@@ -52,7 +52,7 @@ export const link = (process: SimulatedProcess, time: SimulatedTime, weather: Wi
         const isLost = state === "mute" || (lost > 0 && process.random.perMille(lost))
         return isLost ? answer(unanswered, patienceMillis) : answer(Effect.succeed(said), wayOf(process, weather))
       }
-      // What is on its way arrives, also when its process dies meanwhile.
+      // A message on its way arrives, also when its process dies meanwhile.
       time.after(wayOf(process, weather), `${process.name} asks ${what}`, ask)
     })
 })

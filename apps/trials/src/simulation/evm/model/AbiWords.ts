@@ -6,7 +6,7 @@ import { EvmAddress, EvmHex } from "@pontage/evm"
 
 /** Calldata without its selector, in words of 32 bytes. */
 export interface AbiWords {
-  /** A number of at most so many bits; default 256. */
+  /** A number of at most `bits` bits; default 256. */
   readonly number: (index: number, bits?: number) => bigint | undefined
   readonly address: (index: number) => EvmAddress.Address | undefined
   readonly bytes32: (index: number) => EvmHex.Hex | undefined

@@ -63,7 +63,7 @@ const count = atBlock(1, (block, [account, tag], { chain }) => {
   const address = decodeAddress(account)
   const mined = nonceAt(block, address)
   if (tag !== "pending") return quantity(mined)
-  // What is in a block that this node has not seen still waits here.
+  // Transactions in a block that this node has not seen are still pending here.
   const unseen = nonceAt(chain.head(), address)
   return quantity(chain.pool.behind(address, unseen > mined ? unseen : mined))
 })

@@ -29,7 +29,7 @@ export interface MinedTransaction {
   readonly transaction: ModelTransaction
   readonly index: number
   readonly succeeded: boolean
-  /** What its call has returned, or reverted with; no node tells it. */
+  /** The return or revert data of its call, which no node reports. */
   readonly output: EvmHex.Hex
   readonly gasUsed: bigint
   /** Gas of the block up to this transaction and with it. */
@@ -41,7 +41,7 @@ export interface MinedTransaction {
   readonly firstLog: number
 }
 
-/** What does not change from block to block. */
+/** The constants of all blocks. */
 export interface ModelWorld {
   readonly chainId: number
   readonly contracts: EvmModelRun.ModelContracts
@@ -139,7 +139,7 @@ const transfer = (
   draft.set(target, draft.get(target) + value)
 }
 
-/** What a call runs in, at a state. */
+/** The environment of a call, at a state. */
 export const settingOf = (
   { code, crypto }: ModelWorld,
   state: State,

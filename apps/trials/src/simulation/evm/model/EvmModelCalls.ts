@@ -12,7 +12,7 @@ import * as EvmModelState from "./EvmModelState.ts"
 import * as GasMeter from "./GasMeter.ts"
 import type { NodeRefusal } from "./NodeDialect.ts"
 
-/** What a call comes to: the data that it returns, that with which it reverts, or why it was not run. */
+/** The result of a call: its return data, its revert data, or the reason that it was not run. */
 export type CallAnswer = Result.Result<EvmHex.Hex, { readonly reverted: EvmHex.Hex } | NodeRefusal>
 
 const Asked = Schema.Struct({

@@ -31,7 +31,7 @@ export interface Reorganisation {
   readonly depth: number
   /** Blocks that take their place; default as many. */
   readonly length?: number
-  /** What becomes of a transaction of theirs: it waits again, has never been, or is in the new block of this place (from 0). */
+  /** The fate of a transaction in them: it is pending again, never existed, or is in the new block with this index (from 0). */
   readonly fate: (transaction: ModelTransaction) => "waits" | "vanishes" | number
   /** Whether a new block takes from the pool; default none does. */
   readonly takes?: (place: number) => boolean

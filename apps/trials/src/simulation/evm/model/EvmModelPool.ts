@@ -6,7 +6,7 @@ import type { EvmAddress, EvmHex } from "@pontage/evm"
 import type { ModelTransaction } from "./EvmModelTransaction.ts"
 import type { NodeDialect, NodeRefusal } from "./NodeDialect.ts"
 
-/** What a transaction is held against when it comes in. */
+/** The state that an incoming transaction is checked against. */
 export interface PoolSetting {
   readonly dialect: NodeDialect
   readonly chainId: bigint

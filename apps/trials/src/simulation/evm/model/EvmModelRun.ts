@@ -16,7 +16,7 @@ export interface ModelContracts {
   readonly settler?: EvmAddress.Address
 }
 
-/** What is called, and the gas that the caller gives. */
+/** The called contract, and the gas that the caller provides. */
 export interface ModelCall {
   /** Init code where there is none. */
   readonly to: EvmAddress.Address | undefined

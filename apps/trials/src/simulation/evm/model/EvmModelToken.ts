@@ -15,21 +15,21 @@ export interface ModelToken {
   readonly owner: EvmAddress.Address
 }
 
-/** What a call runs in. */
+/** The environment of a call. */
 export interface CallSetting {
   readonly draft: StateDraft
   readonly gas: GasMeter
   readonly caller: EvmAddress.Address
   /** The block's time, in seconds since 1970. */
   readonly time: bigint
-  /** What a slot held when the transaction began. */
+  /** The value of a slot when the transaction began. */
   readonly original: (name: string) => bigint
   readonly code: ModelCode
   readonly crypto: EvmCrypto.Shape
 }
 
 /**
- * What a call came to: its data, and whether it reverted. A call that reverts leaves its draft to be thrown away.
+ * The result of a call: its data, and whether it reverted. A call that reverts leaves its draft to be thrown away.
  */
 export interface CallEnd {
   readonly reverted: boolean
@@ -57,7 +57,7 @@ export const call = (token: ModelToken, setting: CallSetting, data: EvmHex.Hex):
   return typeof end === "string" ? { reverted: false, data: end } : { reverted: true, data: end.revert }
 }
 
-/** What a function returns, or reverts with. */
+/** The return or revert data of a function. */
 type End = EvmHex.Hex | { readonly revert: EvmHex.Hex }
 
 type Handler = (on: OnToken, words: AbiWords) => End
@@ -216,7 +216,7 @@ const joined = (words: AbiWords, first: number): EvmHex.Hex | undefined => {
 /** Keccak-256 of `CancelAuthorization(address authorizer,bytes32 nonce)`. */
 const cancelTypeHash = "158b0a9edf7a828aad02f63cd515c68ef2f50ba807396f6d12842833a1597429"
 
-/** What a payer signs to take an authorization back, as 32 bytes. */
+/** The digest that a payer signs to cancel an authorization, as 32 bytes. */
 export const cancellationDigest = (
   { domain }: ModelToken,
   authorizer: EvmAddress.Address,
@@ -322,7 +322,7 @@ const functions: Readonly<Record<string, Handler>> = {
   b7b72899: (on, words) => cancelBySignature(on, words, words.bytes(2))
 }
 
-/** What the contract has beside that: nothing here calls it. */
+/** The contract's other functions, which nothing here calls. */
 const unmodelled: Readonly<Record<string, string>> = {
   "06fdde03": "name",
   "95d89b41": "symbol",

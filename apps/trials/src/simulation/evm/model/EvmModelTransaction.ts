@@ -21,7 +21,7 @@ export interface ModelTransaction {
   readonly priority: bigint
 }
 
-/** Reads signed bytes; `undefined` where they are no transaction of this kind. */
+/** Reads signed bytes; `undefined` if they are not a transaction of this kind. */
 export const decode = (bytes: EvmHex.Hex, crypto: EvmCrypto.Shape): ModelTransaction | undefined => {
   const known = decoded.get(bytes)
   if (known !== undefined) return known

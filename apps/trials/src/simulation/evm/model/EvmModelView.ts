@@ -1,5 +1,5 @@
 /**
- * What one node of a modelled chain knows: the branch up to its newest block, which may be behind the chain's, and the blocks
+ * The knowledge of one node of a modelled chain: the branch up to its newest block, which may be behind the chain's, and the blocks
  * that the tags of JSON-RPC name.
  */
 import { EvmHex } from "@pontage/evm"
@@ -12,7 +12,7 @@ import type { NodeRefusal } from "./NodeDialect.ts"
 export interface EvmModelView {
   readonly chain: EvmModelChain
   readonly head: ModelBlock
-  /** The most blocks in one question about logs; absent where there is no such limit. */
+  /** Limit on the blocks of one request for logs; absent for no limit. */
   readonly logRange?: number
   /** Blocks behind the head that `safe` and `finalized` name. */
   readonly depths: { readonly safe: bigint; readonly finalized: bigint }

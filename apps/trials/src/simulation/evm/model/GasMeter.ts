@@ -5,7 +5,7 @@
  */
 import type { EvmHex } from "@pontage/evm"
 
-/** The most by which a transaction's gas may differ from a real node's: a fiftieth of it, or so much. */
+/** Limit on the difference of a transaction's gas from a real node's: a fiftieth of it, or this amount. */
 export const toleranceInGas = 1_500n
 
 /** Counts the gas of one transaction. */
@@ -17,10 +17,10 @@ export interface GasMeter {
   readonly store: (name: string, original: bigint, current: bigint, next: bigint) => void
   /** An account is called or looked at. */
   readonly touch: (account: string) => void
-  /** Counts a call within the call; where that fails, what it has touched is cold again, and there is no refund for it. */
+  /** Counts a call within the call; if it fails, the slots that it touched are cold again, and they earn no refund. */
   readonly within: (call: () => boolean) => void
   readonly used: () => bigint
-  /** What is left to pay once the refund is taken off, which is a fifth at most. */
+  /** The gas to pay after the refund, which is a fifth at most. */
   readonly paid: () => bigint
 }
 
@@ -59,10 +59,10 @@ export const make = (intrinsic: bigint): GasMeter => {
   }
 }
 
-/** What a transaction costs before anything is run: 21 000, and its data by the byte. */
+/** The cost of a transaction before anything runs: 21 000 gas, and its data by the byte. */
 export const intrinsic = (data: EvmHex.Hex): bigint => 21_000n + 4n * tokensOf(data)
 
-/** What a transaction costs at least (EIP-7623). */
+/** The least cost of a transaction (EIP-7623). */
 export const floor = (data: EvmHex.Hex): bigint => 21_000n + 10n * tokensOf(data)
 
 /** The least gas of a transaction that a node takes. */

@@ -1,5 +1,5 @@
 /**
- * What nodes do each in its own way: their words for what they refuse, what a replacement has to offer, and what becomes of a
+ * The differences between nodes: their messages for refusals, the price that a replacement has to offer, and the fate of a
  * transaction that offers less than the base fee. Anvil's ways are held against anvil itself; those of geth are what its source
  * and its users say.
  */
