@@ -96,14 +96,14 @@ const backendsApart: Attack = {
   mutation: [
     {
       module: "schemes/evm/src/evidence/EvmMissingTransfers",
-      piece: "Effect.catch(ask({ hash: blockHash }), () => ask(blockNumber))",
-      instead: 'Effect.catch(ask("latest"), () => ask(blockNumber + blockHash))'
+      piece: "Effect.catch(read({ hash: blockHash }), () => read(blockNumber))",
+      instead: 'Effect.catch(read("latest"), () => read(blockNumber + blockHash))'
     },
     {
       module: "schemes/evm/src/evidence/EvmObservation",
       piece: "{ observation: pending, failure }",
       instead:
-        "{ observation: failure ? EvmAuthorizationSearch.failed(failure.transaction, failure.error) : pending, failure }"
+        "{ observation: failure ? EvmTransferEvidence.failed(failure.transaction, failure.error) : pending, failure }"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {

@@ -1,7 +1,6 @@
 /**
- * The last word about an authorization whose validity is over: it moved the money, or it never will. Proven by the token's
- * state as of a block that is not reorganised any more and whose time is past the validity; its events are looked for only
- * where that says that there is one.
+ * The final result of an authorization whose validity is over: it moved the money, or it never will. The proof is the token's
+ * state as of a final block whose time is past the validity; the token's events are read only where that state has an end.
  */
 import { ChainUnavailable, type Conclusion, type ChainHead } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -10,20 +9,21 @@ import type * as EvmHead from "../node/EvmHead.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAuthorizationSearch from "./EvmAuthorizationSearch.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
+import * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 
 const pending: Conclusion = { _tag: "Pending" }
 
 /**
- * Concludes. The payment's transfer is found at any time, as of the newest block that was seen: a node that is behind is not
- * believed. A payment that was burnt on something else, taken back, or used before it was claimed here will not be made: it is
- * `Unused`, once the final block is past the validity. `Pending` until then. Where the state knows an end that no node shows by
- * an event, nothing is known; what stays so beyond the validity is `Pending`. The node has to know the state as of the final
- * block.
+ * Concludes. The payment's transfer is found at any time, as of the newest block seen, so that a lagging node does not count.
+ * A payment whose authorization was burnt by another transfer, canceled, or used before it was claimed here is `Unused` once
+ * the final block is past the validity, and `Pending` until then. Where the state has an end that no node shows by an event,
+ * the result is `ChainUnavailable` within the validity and `Pending` beyond it. The node has to know the state as of the
+ * final block.
  */
 export const conclude = Effect.fnUntraced(function* (
   { confirm, rpc }: EvmHead.EvmHead,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
-  sought: EvmAuthorizationSearch.Sought
+  sought: EvmTransferEvidence.SoughtAuthorization
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { expected } = sought
   const { isEnded, newest } = yield* confirm((newest) =>
@@ -37,21 +37,25 @@ export const conclude = Effect.fnUntraced(function* (
   }
   const unused: Conclusion = { _tag: "Unused", at: { number: block.number, hash: block.hash } }
   if (isEnded) return seen?._tag === "Failed" ? unused : pending
-  // Two blocks say the same, or no more than that one node contradicts another.
+  // The states as of two blocks have to agree: otherwise one node contradicts another.
   return (yield* EvmTokenState.hasEnded(rpc, expected, block.number)) ? pending : unused
 })
 
 const unseen = ({ network }: EvmRpc.Shape, newest: bigint) => {
-  const message = `the token's state at block ${newest} of ${network} has the authorization as used, and no event or receipt shows by what`
+  const message = `the token's state at block ${newest} of ${network} has the authorization as used, and no event or receipt shows by which transaction`
   return Effect.fail(new ChainUnavailable({ network, message }))
 }
 
 /**
- * What has ended it: after it was prepared for, or before; a bound one perhaps by its own transfer. One that nothing was prepared
- * for is looked for from the time on at which it was taken in.
+ * The observation of the transaction that ended the authorization: after a transaction was prepared for it, or before. A bound
+ * one may have ended by its own transfer. For a payment without a transaction the search begins at the time of its intake.
  */
-const endOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, sought: EvmAuthorizationSearch.Sought, head: bigint) {
-  const read = EvmAuthorizationSearch.reader(rpc)
+const endOf = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  sought: EvmTransferEvidence.SoughtAuthorization,
+  head: bigint
+) {
+  const read = EvmTransferEvidence.reader(rpc)
   const [later] = yield* EvmAuthorizationSearch.after(rpc, [sought], head)
   if (later !== undefined) return yield* read(sought.expected, later)
   const [recent] = yield* EvmAuthorizationSearch.before(rpc, [sought])
@@ -62,7 +66,7 @@ const endOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, sought: EvmAuthori
       : recent
   if (earlier === undefined) return undefined
   return (
-    (yield* EvmAuthorizationSearch.own(rpc, sought, earlier)) ??
-    EvmAuthorizationSearch.usedBefore(earlier.transactionHash)
+    (yield* EvmTransferEvidence.ownTransfer(rpc, sought, earlier)) ??
+    EvmTransferEvidence.usedBefore(earlier.transactionHash)
   )
 })

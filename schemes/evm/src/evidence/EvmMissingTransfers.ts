@@ -1,7 +1,7 @@
 /**
- * What becomes of payments whose transaction is in a block and does not show their transfers. The token's state as of that very
- * block says whether the authorization has ended by then; by what, its events tell; and if it has not, the transfer is
- * simulated on that state, to learn why. A node that does not have the block cannot answer, and then nothing is known.
+ * Findings about payments whose transaction is included and does not show their transfers. The token's state as of that very
+ * block shows whether the authorization has ended by then, and its events show by which transaction; if it has not ended, a
+ * simulation of the transfer on that state gives the reason. With a node that lacks the block nothing is known.
  */
 import {
   type ChainUnavailable,
@@ -22,56 +22,57 @@ import * as EvmRevert from "../transfer/EvmRevert.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as EvmAuthorizationSearch from "./EvmAuthorizationSearch.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
+import * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 import type { UnconfirmedFailure } from "./EvmUnconfirmedFailures.ts"
 
-/** A payment that is looked for, with the call that can be simulated once more. */
-export interface SoughtPayment extends EvmAuthorizationSearch.Sought {
+/** A payment to find, and its call, to be simulated once more. */
+export interface SoughtPayment extends EvmTransferEvidence.SoughtAuthorization {
   readonly call: Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 }
 
-/** What a transfer comes to on the state of a block. */
+/** Simulates a transfer on the state of a block. */
 export type Explain = (
   call: TransferCall,
   block: bigint | EvmRpc.BlockByHash
 ) => Effect.Effect<CallOutcome, ChainUnavailable>
 
 /** Our transaction in its block. */
-export interface Landing {
+export interface IncludedTransaction {
   readonly inclusion: Inclusion
   readonly receipt: EvmRpc.Receipt
-  /** How many payments were in it. */
-  readonly company: number
-  /** It was made to do nothing but use its slot up. */
-  readonly isFiller: boolean
+  /** The number of its payments. */
+  readonly paymentCount: number
+  /** Whether it does nothing but use its slot up. */
+  readonly isNoop: boolean
 }
 
-/** What one look says of a payment: it is settled, nothing is known, or something speaks against it. */
-export type Shown =
+/** The result of one search for a payment: it is settled, nothing is known, or it has failed as of this block. */
+export type Finding =
   | Extract<PaymentObservation, { readonly _tag: "Pending" | "Settled" }>
   | { readonly _tag?: undefined; readonly failure: UnconfirmedFailure }
 
-const pending: Shown = { _tag: "Pending" }
+const pending: Finding = { _tag: "Pending" }
 
-/** How many payments are asked about at once. */
+/** Payments read at the same time. */
 const concurrency = 16
 
-/** Asks what has become of them. One that cannot be asked about now is pending and keeps no other from its end. */
-export const ask = Effect.fnUntraced(function* (
+/** Finds out about the payments. One whose read fails now is pending and does not hold up the others. */
+export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   explain: Explain,
-  landing: Landing,
+  included: IncludedTransaction,
   absent: ReadonlyArray<SoughtPayment>
-): Effect.fn.Return<ReadonlyArray<Shown>> {
+): Effect.fn.Return<ReadonlyArray<Finding>> {
   const states = yield* Effect.forEach(
     absent,
-    ({ expected }) => known(inItsBlock(landing, (block) => EvmTokenState.hasEnded(rpc, expected, block))),
+    ({ expected }) => known(inItsBlock(included, (block) => EvmTokenState.hasEnded(rpc, expected, block))),
     { concurrency }
   )
   const ended = absent.filter((_, index) => states[index] === true)
-  const ends = (yield* known(endsOf(rpc, landing, ended))) ?? ended.map(() => pending)
+  const ends = (yield* known(endsOf(rpc, included, ended))) ?? ended.map(() => pending)
   const reasons = yield* Effect.forEach(
     absent.filter((_, index) => states[index] === false),
-    ({ call }) => Effect.map(known(unused(rpc.network, explain, landing, call)), (shown) => shown ?? pending),
+    ({ call }) => Effect.map(known(unused(rpc.network, explain, included, call)), (finding) => finding ?? pending),
     { concurrency }
   )
   const [endsInOrder, reasonsInOrder] = [ends.values(), reasons.values()]
@@ -82,32 +83,32 @@ export const ask = Effect.fnUntraced(function* (
 })
 
 /**
- * Asks about the block of our transaction, by its hash; nodes that do not take one are asked by its number. One that is behind has
- * neither, and what one of another branch says is not told before the final state says it too.
+ * Reads at the block of our transaction, by its hash, or by its number where the node does not accept a hash. A lagging node
+ * has neither; a result from another branch is reported only when the final state agrees.
  */
 const inItsBlock = <A>(
-  { receipt: { blockHash, blockNumber } }: Landing,
-  ask: (block: bigint | EvmRpc.BlockByHash) => Effect.Effect<A, ChainUnavailable>
-): Effect.Effect<A, ChainUnavailable> => Effect.catch(ask({ hash: blockHash }), () => ask(blockNumber))
+  { receipt: { blockHash, blockNumber } }: IncludedTransaction,
+  read: (block: bigint | EvmRpc.BlockByHash) => Effect.Effect<A, ChainUnavailable>
+): Effect.Effect<A, ChainUnavailable> => Effect.catch(read({ hash: blockHash }), () => read(blockNumber))
 
-/** A question that cannot be answered now says nothing. */
-const known = <A>(asked: Effect.Effect<A, ChainUnavailable>): Effect.Effect<A | undefined> =>
-  Effect.catch(asked, (error) =>
-    Effect.as(Effect.logDebug("the chain could not be asked for a payment", error), undefined)
+/** A read that fails now gives `undefined`. */
+const known = <A>(read: Effect.Effect<A, ChainUnavailable>): Effect.Effect<A | undefined> =>
+  Effect.catch(read, (error) =>
+    Effect.as(Effect.logDebug("a payment could not be read from the chain", error), undefined)
   )
 
-/** By what their authorizations have ended. Where no event shows it, the node has not caught up with itself. */
+/** The findings by the events that ended the authorizations. Where no event shows the end, the node's events lag behind its state. */
 const endsOf = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  landing: Landing,
+  included: IncludedTransaction,
   ended: ReadonlyArray<SoughtPayment>
-): Effect.fn.Return<ReadonlyArray<Shown>, ChainUnavailable> {
+): Effect.fn.Return<ReadonlyArray<Finding>, ChainUnavailable> {
   if (ended.length === 0) return []
-  const read = EvmAuthorizationSearch.reader(rpc)
+  const read = EvmTransferEvidence.reader(rpc)
   const later = yield* found(
     ended,
-    () => EvmAuthorizationSearch.after(rpc, ended, landing.receipt.blockNumber),
-    (rest) => inItsBlock(landing, (block) => EvmAuthorizationSearch.inBlock(rpc, rest, block))
+    () => EvmAuthorizationSearch.after(rpc, ended, included.receipt.blockNumber),
+    (rest) => inItsBlock(included, (block) => EvmAuthorizationSearch.inBlock(rpc, rest, block))
   )
   const earlier = yield* found(
     ended.filter((_, index) => later[index] === undefined),
@@ -116,18 +117,18 @@ const endsOf = Effect.fnUntraced(function* (
   const earlierInOrder = earlier.values()
   return yield* Effect.forEach(ended, (observedPayment, index) => {
     const end = later[index]
-    if (end !== undefined) return Effect.map(read(observedPayment.expected, end), (seen) => shownBy(seen, end))
+    if (end !== undefined) return Effect.map(read(observedPayment.expected, end), (seen) => findingOf(seen, end))
     const before = earlierInOrder.next().value
     if (before !== undefined)
-      return Effect.map(EvmAuthorizationSearch.own(rpc, observedPayment, before), (own) =>
-        shownBy(own ?? EvmAuthorizationSearch.usedBefore(before.transactionHash), before)
+      return Effect.map(EvmTransferEvidence.ownTransfer(rpc, observedPayment, before), (own) =>
+        findingOf(own ?? EvmTransferEvidence.usedBefore(before.transactionHash), before)
       )
-    // Ours alone and not refused, it has used the authorization: the token has taken the call and shows no transfer.
-    return Effect.succeed(isTaken(landing) ? failureOf(landing, unproven, true) : pending)
+    // Our successful transaction has this payment alone, so it used the authorization: the token logged no transfer.
+    return Effect.succeed(isTaken(included) ? failureOf(included, unproven, true) : pending)
   })
 })
 
-/** Asks in turn for those that were not found before. */
+/** Searches in turn for the payments that the searches before have not found. */
 const found = Effect.fnUntraced(function* (
   sought: ReadonlyArray<SoughtPayment>,
   ...searches: ReadonlyArray<
@@ -138,13 +139,13 @@ const found = Effect.fnUntraced(function* (
   for (const search of searches) {
     const rest = sought.filter((_, index) => ends[index] === undefined)
     if (rest.length === 0) break
-    const answers = (yield* search(rest)).values()
-    ends = ends.map((end) => end ?? answers.next().value)
+    const results = (yield* search(rest)).values()
+    ends = ends.map((end) => end ?? results.next().value)
   }
   return ends
 })
 
-const shownBy = (seen: PaymentObservation, { blockHash, blockNumber }: EvmRpc.Log): Shown =>
+const findingOf = (seen: PaymentObservation, { blockHash, blockNumber }: EvmRpc.Log): Finding =>
   seen._tag === "Failed"
     ? {
         failure: {
@@ -156,61 +157,61 @@ const shownBy = (seen: PaymentObservation, { blockHash, blockNumber }: EvmRpc.Lo
       }
     : seen
 
-const isTaken = ({ company, isFiller, receipt }: Landing): boolean =>
-  company === 1 && !isFiller && receipt.status === "success"
+const isTaken = ({ paymentCount, isNoop, receipt }: IncludedTransaction): boolean =>
+  paymentCount === 1 && !isNoop && receipt.status === "success"
 
-/** The authorization has not ended: why has our transaction not moved the money? One that was not to says nothing of it. */
+/** Finds the reason why our transaction has not moved the money although the authorization has not ended. A noop shows nothing. */
 const unused = Effect.fnUntraced(function* (
   network: string,
   explain: Explain,
-  landing: Landing,
+  included: IncludedTransaction,
   callOf: SoughtPayment["call"]
-): Effect.fn.Return<Shown, ChainUnavailable> {
-  if (landing.isFiller) return pending
-  if (isTaken(landing)) return failureOf(landing, unproven, false)
+): Effect.fn.Return<Finding, ChainUnavailable> {
+  if (included.isNoop) return pending
+  if (isTaken(included)) return failureOf(included, unproven, false)
   const call = yield* Effect.result(callOf)
   if (Result.isFailure(call)) {
-    return call.failure._tag === "ChainUnavailable" ? yield* call.failure : failureOf(landing, call.failure, false)
+    return call.failure._tag === "ChainUnavailable" ? yield* call.failure : failureOf(included, call.failure, false)
   }
-  const outcome = yield* inItsBlock(landing, (block) => explain(call.success, block))
+  const outcome = yield* inItsBlock(included, (block) => explain(call.success, block))
   if (outcome._tag !== "Reverted") {
-    const isWhole = landing.company > 1 && landing.receipt.status === "reverted"
-    return failureOf(landing, isWhole ? wholeReverted : unexplained, false)
+    const isWhole = included.paymentCount > 1 && included.receipt.status === "reverted"
+    return failureOf(included, isWhole ? wholeReverted : unexplained, false)
   }
   const revert = yield* EvmRevert.explain(outcome)
-  // The node contradicts itself: it has said that the authorization is not used.
+  // The node contradicts itself: in its state the authorization is not used.
   if (revert._tag === "UsedOrCanceled") return pending
   const error = EvmRefusal.fromRevert(network, revert)
-  return failureOf(landing, error._tag === "ChainUnavailable" ? paused : error, false)
+  return failureOf(included, error._tag === "ChainUnavailable" ? paused : error, false)
 })
 
-/** What speaks against a payment as of the block of our transaction. */
+/** The failure of a payment as of the block of our transaction. */
 export const failureOf = (
-  { inclusion: { block }, receipt }: Landing,
+  { inclusion: { block }, receipt }: IncludedTransaction,
   error: PaymentError | ValidationError,
   isEnded: boolean
-): Shown => ({ failure: { error, transaction: EvmHex.fromTrusted(receipt.transactionHash), block, isEnded } })
+): Finding => ({ failure: { error, transaction: EvmHex.fromTrusted(receipt.transactionHash), block, isEnded } })
 
 const unexplained = invalid(
   "unsupported_authorization",
   "transfer_reverted",
-  "the transfer was refused on the chain although it had been simulated with success; its validity is over, sign a new payment"
+  "the transfer reverted on the chain although its simulation had succeeded; its validity is over, sign a new payment"
 )
 
 const wholeReverted = invalid(
   "unsupported_authorization",
   "batch_reverted",
-  "the transaction that should have settled this payment together with others failed as a whole; its validity is over, sign a new payment"
+  "the transaction for this payment and others reverted as a whole; its validity is over, sign a new payment"
 )
 
 const paused = invalid(
   "unsupported_authorization",
   "token_paused",
-  "the token was paused before the transfer; sign a new payment when it is not"
+  "the token was paused before the transfer; sign a new payment when it is no longer paused"
 )
 
 const unproven = invalid(
   "unsupported_authorization",
   "transfer_not_shown",
-  "the token took the call and shows no transfer; nothing can be paid in it"
+  "the token accepted the call and logged no transfer; nothing can be paid in this token"
 )

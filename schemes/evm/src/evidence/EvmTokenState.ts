@@ -1,6 +1,6 @@
 /**
- * What a token's own state says of an authorization, as of a block: the proof that it has not been used by then. Events only
- * tell by what it was used.
+ * The token's own state of an authorization as of a block: the proof that it has not been used by then. Events only show by
+ * which transaction it was used.
  */
 import { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -13,17 +13,17 @@ import type * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 const readGas = 100_000n
 
 /**
- * Whether the token's state as of a block has the authorization as used or taken back. A node that does not know the block
- * cannot tell.
+ * Whether the authorization is used or canceled in the token's state as of a block. A node that lacks the block is
+ * `ChainUnavailable`.
  */
 export const hasEnded = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { authorization, token }: EvmTransferEvidence.Expected,
+  { authorization, token }: EvmTransferEvidence.ExpectedTransfer,
   block: bigint | EvmRpc.BlockByHash
 ): Effect.fn.Return<boolean, ChainUnavailable> {
   const data = Eip3009.encodeAuthorizationState(authorization.from, authorization.nonce)
   const outcome = yield* rpc.call({ to: token, data, gas: readGas }, block)
   if (outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data)) return BigInt(outcome.data) !== 0n
-  const message = `the token ${token} does not tell the state of an authorization`
+  const message = `the token ${token} returned no valid authorizationState`
   return yield* new ChainUnavailable({ network: rpc.network, message })
 })

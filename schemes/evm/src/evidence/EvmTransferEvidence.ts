@@ -1,24 +1,48 @@
-import type * as EvmRpc from "../node/EvmRpc.ts"
+/**
+ * Evidence of transfers: events and receipts that show whether an authorization moved the money. The token logs
+ * `AuthorizationUsed(payer, nonce)` and, right behind it, the `Transfer` of the amount to the recipient (EIP-3009). A
+ * receipt's status proves nothing, and neither does the state of the nonce: the payer can burn it with another transfer or
+ * cancel it.
+ */
+import {
+  type ChainUnavailable,
+  invalid,
+  type OwnTransfer,
+  type PaymentError,
+  type PaymentObservation,
+  type ValidationError
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
-/**
- * Proof that an authorization moved the money: the token logs `AuthorizationUsed(payer, nonce)` and, right behind it, the
- * `Transfer` of the amount to the recipient (EIP-3009). A receipt's status proves nothing, and neither does the state of
- * the nonce: the payer can burn it with another transfer or cancel it.
- */
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
-/** The transfer to be proven. */
-export interface Expected {
+/** The transfer to prove. */
+export interface ExpectedTransfer {
   readonly token: EvmAddress.Address
   readonly authorization: Eip3009.TransferWithAuthorization
 }
 
 /**
- * A log filter for the two events that end an authorization, its use and its cancellation, of any of several. It lets
- * through more than it asks for: hold each log against {@link isEnding}.
+ * An authorization whose end is looked for, and the head of the chain when a transaction was first prepared for it: an end
+ * in a block up to that head is older, and not of this payment.
  */
-export const endings = (sought: ReadonlyArray<Expected>) => ({
+export interface SoughtAuthorization {
+  readonly expected: ExpectedTransfer
+  readonly since: bigint
+  /** Whether a transfer in a block up to `since` is the payment's own; for a bound payment, or one without a transaction. */
+  readonly isOwn?: (block: OwnTransfer.TimedBlock) => boolean
+  /** Unix seconds by the chain's clock since when the payment is on record; for a payment without a transaction. */
+  readonly earliest?: number
+}
+
+/**
+ * A log filter for the two events that end an authorization, its use and its cancellation, for several authorizations at
+ * once. It passes more than it names: check each log with {@link isEnding}.
+ */
+export const endings = (sought: ReadonlyArray<ExpectedTransfer>) => ({
   address: distinct(sought.map(({ token }) => token)),
   topics: [
     [Eip3009.authorizationUsedTopic, Eip3009.authorizationCanceledTopic],
@@ -30,26 +54,24 @@ export const endings = (sought: ReadonlyArray<Expected>) => ({
 const distinct = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(values)]
 
 /** Whether a log ends this authorization. */
-export const isEnding = (expected: Expected, log: EvmRpc.Log): boolean =>
+export const isEnding = (expected: ExpectedTransfer, log: EvmRpc.Log): boolean =>
   isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
 
 /** Whether topics are those of a cancellation. */
 export const isCancellation = ([event]: EvmRpc.Event["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
 
-/**
- * What the logs of one transaction show, by the nonce: its uses, by whatever payer and in whatever token, each with the log
- * right behind it.
- */
-export type Evidence = ReadonlyMap<EvmHex.Hex, ReadonlyArray<Use>>
+/** The uses of authorizations in the logs of one transaction, by nonce, for any payer and token. */
+export type UsesByNonce = ReadonlyMap<EvmHex.Hex, ReadonlyArray<LoggedUse>>
 
-interface Use {
+/** A use, and the log right behind it. */
+interface LoggedUse {
   readonly use: EvmRpc.Event
   readonly next: EvmRpc.Event | undefined
 }
 
-/** Looks through the logs of one transaction, once for all that are to be judged by them. */
-export const evidence = (logs: ReadonlyArray<EvmRpc.Event>): Evidence => {
-  const uses = new Map<EvmHex.Hex, Array<Use>>()
+/** Reads the logs of one transaction, once for all payments that {@link judge} decides by them. */
+export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>): UsesByNonce => {
+  const uses = new Map<EvmHex.Hex, Array<LoggedUse>>()
   for (const [place, use] of logs.entries()) {
     const [event, , nonce] = use.topics
     if (event !== Eip3009.authorizationUsedTopic || nonce === undefined) continue
@@ -60,23 +82,118 @@ export const evidence = (logs: ReadonlyArray<EvmRpc.Event>): Evidence => {
   return uses
 }
 
-/**
- * What the logs of one transaction say of an authorization: `paid` exactly as expected, `burnt` on something else, or
- * nothing at all.
- */
-export const judge = (expected: Expected, shown: Evidence): "paid" | "burnt" | "absent" => {
-  const found = shown.get(expected.authorization.nonce)?.find(({ use }) => isOf(expected, use))
+/** The result for one payment: `paid` exactly as expected, `burnt` by another transfer, or `absent` from the logs. */
+export const judge = (expected: ExpectedTransfer, uses: UsesByNonce): "paid" | "burnt" | "absent" => {
+  const found = uses.get(expected.authorization.nonce)?.find(({ use }) => isOf(expected, use))
   if (found === undefined) return "absent"
   return found.next !== undefined && isTransfer(expected, found.next) ? "paid" : "burnt"
 }
 
-const isOf = ({ authorization, token }: Expected, { address, topics }: EvmRpc.Event): boolean =>
+const isOf = ({ authorization, token }: ExpectedTransfer, { address, topics }: EvmRpc.Event): boolean =>
   address === token && topics[1] === Eip3009.addressTopic(authorization.from) && topics[2] === authorization.nonce
 
-const isTransfer = ({ authorization, token }: Expected, { address, data, topics }: EvmRpc.Event): boolean =>
+const isTransfer = ({ authorization, token }: ExpectedTransfer, { address, data, topics }: EvmRpc.Event): boolean =>
   address === token &&
   topics[0] === Eip3009.transferTopic &&
   topics[1] === Eip3009.addressTopic(authorization.from) &&
   topics[2] === Eip3009.addressTopic(authorization.to) &&
   EvmHex.isBytes32(data) &&
   BigInt(data) === authorization.value
+
+/**
+ * The receipt of a transaction whose block is part of the chain; else `undefined`. A node that lags, has followed another
+ * branch, or lies, may show the receipt of another block: that proves nothing.
+ */
+export const canonicalReceipt = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  transaction: EvmHex.Hex
+): Effect.fn.Return<EvmRpc.Receipt | undefined, ChainUnavailable> {
+  const found = yield* rpc.getTransactionReceipt(transaction)
+  if (found === undefined) return undefined
+  const block = yield* rpc.getBlock(found.blockNumber)
+  return block?.hash === found.blockHash ? found : undefined
+})
+
+/**
+ * Makes a function that reads the observation of a payment from the event that ended its authorization. Several payments may
+ * have ended in one transaction: the function requests its receipt once.
+ */
+export const reader = (rpc: EvmRpc.Shape) => {
+  const receipts = new Map<EvmHex.Hex, EvmRpc.Receipt | undefined>()
+  const receiptOf = Effect.fnUntraced(function* (hash: EvmHex.Hex) {
+    if (!receipts.has(hash)) receipts.set(hash, yield* canonicalReceipt(rpc, hash))
+    return receipts.get(hash)
+  })
+  return Effect.fnUntraced(function* (
+    expected: ExpectedTransfer,
+    { topics, transactionHash }: EvmRpc.Log
+  ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
+    if (isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
+    const receipt = yield* receiptOf(transactionHash)
+    if (receipt === undefined) return { _tag: "Pending" }
+    switch (judge(expected, usesIn(receipt.logs))) {
+      case "paid":
+        return settled(receipt, true)
+      case "burnt":
+        return failed(transactionHash, burnt(transactionHash))
+      case "absent":
+        // A receipt that lacks an event of its block is wrong: it proves nothing, good or bad.
+        return { _tag: "Pending" }
+    }
+  })
+}
+
+/**
+ * The observation of a payment whose authorization ended before a transaction was prepared for it: a stranger may have
+ * submitted it after it was taken in. `undefined` where the end was not the payment's own transfer; a node that does not show
+ * the transfer's receipt or block is `ChainUnavailable`.
+ */
+export const ownTransfer = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  { expected, isOwn }: SoughtAuthorization,
+  end: EvmRpc.Log | undefined
+): Effect.fn.Return<PaymentObservation | undefined, ChainUnavailable> {
+  if (end === undefined || isOwn === undefined) return undefined
+  const seen = yield* reader(rpc)(expected, end)
+  if (seen._tag === "Failed") return undefined
+  const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
+  if (seen._tag !== "Settled" || block?.hash !== seen.block.hash)
+    return yield* EvmRpc.unknownBlock(rpc, end.blockNumber)
+  return isOwn({ number: block.number, time: Number(block.timestamp) }) ? seen : undefined
+})
+
+/** The payment was made in this transaction; `external` where the transaction is not ours. */
+export const settled = (
+  { blockHash, blockNumber, transactionHash }: EvmRpc.Receipt,
+  external: boolean
+): Extract<PaymentObservation, { readonly _tag: "Settled" }> => ({
+  _tag: "Settled",
+  transaction: transactionHash,
+  block: { number: blockNumber, hash: blockHash },
+  external
+})
+
+/** The payment was not made, as this transaction shows. */
+export const failed = (transaction: string, error: PaymentError | ValidationError): PaymentObservation => ({
+  _tag: "Failed",
+  transaction,
+  error
+})
+
+/** Another transfer has used up the authorization. */
+export const burnt = (transaction: string): ValidationError =>
+  invalid(
+    "already_used",
+    transaction,
+    `the authorization's nonce was used in ${transaction} for something else than this payment`
+  )
+
+/** A transfer that is not the payment's own used the authorization before a transaction was prepared for the payment. */
+export const usedBefore = (transaction: string): PaymentObservation =>
+  failed(
+    transaction,
+    invalid("already_used", transaction, `the authorization was used in ${transaction}, before it was claimed here`)
+  )
+
+const canceled = (transaction: string) =>
+  invalid("already_used", "nonce_canceled", `the payer canceled the authorization in ${transaction}`)

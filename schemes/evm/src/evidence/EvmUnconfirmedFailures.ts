@@ -1,8 +1,8 @@
 /**
- * What speaks against payments before it is beyond doubt. A transaction that did not move the money is in a block that may be
- * taken back, a node may have told it wrongly, and as long as an authorization is valid anybody may still submit it: who is
- * told of a failure signs another one and may pay twice. So a failure is told when the block is final and the authorization
- * has ended by then, used on something else or past its validity, and when a second look, after a newer block, shows the same.
+ * Failures of payments that are not confirmed yet. The block of a transaction that did not move the money may be reorganised,
+ * a node may have shown it wrongly, and while an authorization is valid anybody may still submit it; a buyer who hears of a
+ * failure signs another payment and may pay twice. So a failure is reported only when its block is final, the authorization
+ * has ended by then (used for something else, or past its validity), and a second observation, after a newer block, agrees.
  */
 import type { Block, PaymentError, ChainHead, ValidationError } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -10,66 +10,66 @@ import * as BoundedMap from "@pontage/core/BoundedMap"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 
-/** What one look has found against a payment. */
+/** A failure, as one observation shows it. */
 export interface UnconfirmedFailure {
   readonly error: PaymentError | ValidationError
   readonly transaction: string
   /** The block that shows it. */
   readonly block: Block
-  /** The authorization is used or taken back: nobody can submit it any more, as long as the block stands. */
+  /** Whether the authorization is used or canceled: as long as the block stands, it cannot be submitted any more. */
   readonly isEnded: boolean
 }
 
 /**
- * A doubt, the block that our transaction is in, and the heads of the chain when it was first and last looked at.
+ * A failure, the block of our transaction, and the heads of the chain at its first and its latest observation.
  */
 export interface RememberedFailure {
   readonly failure: UnconfirmedFailure
   readonly block: Block
   readonly since: bigint
-  lookedAt: bigint
+  lastObserved: bigint
 }
 
-/** The doubts, by payment. */
+/** The unconfirmed failures, by payment. */
 export interface EvmUnconfirmedFailures {
-  readonly find: (expected: EvmTransferEvidence.Expected) => RememberedFailure | undefined
+  readonly find: (expected: EvmTransferEvidence.ExpectedTransfer) => RememberedFailure | undefined
   readonly remember: (
-    expected: EvmTransferEvidence.Expected,
+    expected: EvmTransferEvidence.ExpectedTransfer,
     block: Block,
     failure: UnconfirmedFailure,
     head: bigint
   ) => void
-  readonly forget: (expected: EvmTransferEvidence.Expected) => void
+  readonly forget: (expected: EvmTransferEvidence.ExpectedTransfer) => void
 }
 
-/** So many are remembered; of those beyond it the oldest begin anew, or are told without their reason. */
+/** The most failures kept; beyond it the oldest are dropped, and their confirmation begins anew, or lacks its reason. */
 const capacity = 10_000
 
-const keyOf = ({ authorization: { from, nonce }, token }: EvmTransferEvidence.Expected): string =>
+const keyOf = ({ authorization: { from, nonce }, token }: EvmTransferEvidence.ExpectedTransfer): string =>
   `${token} ${from} ${nonce}`
 
-/** Remembers nothing yet. */
+/** Makes an empty memory. */
 export const make = (): EvmUnconfirmedFailures => {
   const known = BoundedMap.oldestOut<string, RememberedFailure>(capacity)
   return {
     find: (expected) => known.get(keyOf(expected)),
     remember: (expected, block, failure, head) => {
       const key = keyOf(expected)
-      known.set(key, { failure, block, since: head, lookedAt: head })
+      known.set(key, { failure, block, since: head, lastObserved: head })
     },
     forget: (expected) => void known.delete(keyOf(expected))
   }
 }
 
-/** Whether the same, seen again now, is beyond doubt. `final` is the block that is not reorganised any more. */
+/** Whether the failure, if it is observed again now, is confirmed. `final` is the newest final block. */
 export const isConfirmed = (
   { failure: { block, isEnded }, since }: RememberedFailure,
   { head }: ChainHead,
   final: EvmRpc.Block,
-  { authorization: { validBefore } }: EvmTransferEvidence.Expected
+  { authorization: { validBefore } }: EvmTransferEvidence.ExpectedTransfer
 ): boolean => head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)
 
-/** Whether two looks have found the same. */
+/** Whether two observations show the same failure. */
 export const isSame = (a: UnconfirmedFailure, b: UnconfirmedFailure): boolean =>
   a.transaction === b.transaction &&
   a.block.hash === b.block.hash &&

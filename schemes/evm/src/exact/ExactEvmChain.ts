@@ -142,7 +142,7 @@ export interface ExactEvmChain {
   readonly explain: EvmMissingTransfers.Explain
   /** What speaks against payments and is not told yet. */
   readonly failures: EvmUnconfirmedFailures.EvmUnconfirmedFailures
-  readonly lastLooks: EvmObservation.View["lastLooks"]
+  readonly lastObservations: EvmObservation.Context["lastObservations"]
   readonly judges: EvmTransferCall.Context
   readonly judgeCode: ContractPayers.Judge
   readonly losses: EvmLosses.EvmLosses
@@ -194,7 +194,7 @@ export const connect = Effect.fnUntraced(function* (
     simulate,
     explain: TransferSimulation.explaining(rpc, addressOf(first)),
     failures: EvmUnconfirmedFailures.make(),
-    lastLooks: EvmObservation.makeLastLooks(),
+    lastObservations: EvmObservation.makeLastObservations(),
     judges: {
       crypto: yield* EvmCrypto,
       codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)

@@ -17,11 +17,11 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
 import * as EvmConclusion from "../evidence/EvmConclusion.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
+import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmHead from "../node/EvmHead.ts"
-import type * as EvmRpc from "../node/EvmRpc.ts"
+import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import { type SignedAuthorization, read } from "../payment/ExactEvmReading.ts"
@@ -163,7 +163,7 @@ const expectedOf = ({ payload: { authorization, token } }: Payment<SignedAuthori
   authorization
 })
 
-const soughtOf = (observedPayment: ObservedPayment<SignedAuthorization>): EvmAuthorizationSearch.Sought => {
+const soughtOf = (observedPayment: ObservedPayment<SignedAuthorization>): EvmTransferEvidence.SoughtAuthorization => {
   const { earliest, payment, since, unprepared } = observedPayment
   const isLater = earliest !== undefined && (payment.authorization.binding !== undefined || unprepared === true)
   return {
@@ -190,9 +190,7 @@ const balance = Effect.fnUntraced(function* (
 /** A node that does not know the place yet has fallen behind, or another has: that proves nothing. */
 const isCanonical = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, { hash, number }: Block) {
   const found = yield* rpc.getBlock(number)
-  if (found !== undefined) return found.hash === hash
-  const message = `the node of ${rpc.network} does not know block ${number}`
-  return yield* new ChainUnavailable({ network: rpc.network, message })
+  return found === undefined ? yield* EvmRpc.unknownBlock(rpc, number) : found.hash === hash
 })
 
 const submit = (rpc: EvmRpc.Shape, prepared: PreparedTransaction): ReturnType<SchemeFacilitator["submit"]> =>

@@ -6,7 +6,7 @@ import type { ChainUnavailable, Use } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
-import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
+import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
@@ -38,10 +38,10 @@ export const find = Effect.fnUntraced(function* (
 
 const useBy = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  expected: EvmTransferEvidence.Expected,
+  expected: EvmTransferEvidence.ExpectedTransfer,
   end: EvmRpc.Log
 ): Effect.fn.Return<Use, ChainUnavailable> {
-  const seen = yield* EvmAuthorizationSearch.reader(rpc)(expected, end)
+  const seen = yield* EvmTransferEvidence.reader(rpc)(expected, end)
   if (seen._tag === "Failed") return { _tag: "Burnt", error: seen.error }
   const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
   if (seen._tag !== "Settled" || block?.hash !== seen.block.hash) return unseen

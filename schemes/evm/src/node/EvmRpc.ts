@@ -182,6 +182,12 @@ const toTag = (block: BlockTag) => {
 const fail = (network: string, what: string): Effect.Effect<never, ChainUnavailable> =>
   Effect.fail(new ChainUnavailable({ network, message: `The node of ${network} ${what}` }))
 
+/** The failure of a read that needs a block which the node lacks: the node lags, or has dropped it. */
+export const unknownBlock = (
+  { network }: Pick<Shape, "network">,
+  number: bigint
+): Effect.Effect<never, ChainUnavailable> => fail(network, `does not know block ${number}`)
+
 /** Sends a request and decodes its result. An error without a known meaning is `ChainUnavailable`. */
 const makeRequest =
   ({ network, quote, send }: EvmJsonRpc.EvmNode) =>

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import { ChainUnavailable } from "@pontage/core"
+import * as Effect from "effect/Effect"
 
 import * as EvmTransferEvidence from "../../src/evidence/EvmTransferEvidence.ts"
-import type { Log } from "../../src/node/EvmRpc.ts"
+import type * as EvmRpc from "../../src/node/EvmRpc.ts"
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import * as Eip3009 from "../../src/transfer/Eip3009.ts"
@@ -10,12 +12,12 @@ const address = (digit: string) => EvmAddress.fromText(`0x${digit.repeat(40)}`) 
 const [payer, payee, token, other] = [address("1"), address("2"), address("3"), address("4")]
 const nonce = `0x${"5".repeat(64)}` as const
 
-const expected: EvmTransferEvidence.Expected = {
+const expected: EvmTransferEvidence.ExpectedTransfer = {
   token,
   authorization: { from: payer, to: payee, value: 10_000n, validAfter: 0n, validBefore: 9n, nonce }
 }
 
-const log = (topics: ReadonlyArray<EvmHex.Hex>, fields: Partial<Log> = {}): Log => ({
+const log = (topics: ReadonlyArray<EvmHex.Hex>, fields: Partial<EvmRpc.Log> = {}): EvmRpc.Log => ({
   address: token,
   topics,
   data: "0x",
@@ -32,35 +34,36 @@ const amount = (value: bigint): EvmHex.Hex => `0x${EvmHex.toWord(value)}`
 const transfer = (from = payer, to = payee, value = 10_000n) =>
   log([Eip3009.transferTopic, ...[from, to].map(Eip3009.addressTopic)], { data: amount(value) })
 const canceled = log([Eip3009.authorizationCanceledTopic, Eip3009.addressTopic(payer), nonce])
-const elsewhere = (event: Log): Log => ({ ...event, address: other })
+const elsewhere = (event: EvmRpc.Log): EvmRpc.Log => ({ ...event, address: other })
 const otherNonce = amount(1n)
 
-const rows: ReadonlyArray<readonly [string, ReadonlyArray<Log>, ReturnType<typeof EvmTransferEvidence.judge>]> = [
-  ["the use and the transfer", [used(), transfer()], "paid"],
-  ["the same among others", [used(payer, otherNonce), transfer(), used(), transfer(), transfer(other)], "paid"],
-  ["the same nonce of another payer before it", [used(other), transfer(other), used(), transfer()], "paid"],
-  ["no events", [], "absent"],
-  ["a transfer alone", [transfer()], "absent"],
-  ["a cancellation", [canceled, transfer()], "absent"],
-  ["the use of another nonce", [used(payer, otherNonce), transfer()], "absent"],
-  ["the use of another payer's authorization", [used(other), transfer()], "absent"],
-  ["the use in another token", [elsewhere(used()), transfer()], "absent"],
-  ["the use alone", [used()], "burnt"],
-  ["the transfer before the use", [transfer(), used()], "burnt"],
-  ["something between them", [used(), transfer(other), transfer()], "burnt"],
-  ["a transfer in another token", [used(), elsewhere(transfer())], "burnt"],
-  ["a transfer to somebody else", [used(), transfer(payer, other)], "burnt"],
-  ["a transfer from somebody else", [used(), transfer(other)], "burnt"],
-  ["less", [used(), transfer(payer, payee, 9_999n)], "burnt"],
-  ["more", [used(), transfer(payer, payee, 10_001n)], "burnt"],
-  ["no amount", [used(), { ...transfer(), data: "0x" }], "burnt"],
-  ["an amount and more", [used(), { ...transfer(), data: `${amount(10_000n)}00` }], "burnt"]
-]
+const rows: ReadonlyArray<readonly [string, ReadonlyArray<EvmRpc.Log>, ReturnType<typeof EvmTransferEvidence.judge>]> =
+  [
+    ["the use and the transfer", [used(), transfer()], "paid"],
+    ["the same among others", [used(payer, otherNonce), transfer(), used(), transfer(), transfer(other)], "paid"],
+    ["the same nonce of another payer before it", [used(other), transfer(other), used(), transfer()], "paid"],
+    ["no events", [], "absent"],
+    ["a transfer alone", [transfer()], "absent"],
+    ["a cancellation", [canceled, transfer()], "absent"],
+    ["the use of another nonce", [used(payer, otherNonce), transfer()], "absent"],
+    ["the use of another payer's authorization", [used(other), transfer()], "absent"],
+    ["the use in another token", [elsewhere(used()), transfer()], "absent"],
+    ["the use alone", [used()], "burnt"],
+    ["the transfer before the use", [transfer(), used()], "burnt"],
+    ["something between them", [used(), transfer(other), transfer()], "burnt"],
+    ["a transfer in another token", [used(), elsewhere(transfer())], "burnt"],
+    ["a transfer to somebody else", [used(), transfer(payer, other)], "burnt"],
+    ["a transfer from somebody else", [used(), transfer(other)], "burnt"],
+    ["less", [used(), transfer(payer, payee, 9_999n)], "burnt"],
+    ["more", [used(), transfer(payer, payee, 10_001n)], "burnt"],
+    ["no amount", [used(), { ...transfer(), data: "0x" }], "burnt"],
+    ["an amount and more", [used(), { ...transfer(), data: `${amount(10_000n)}00` }], "burnt"]
+  ]
 
 describe("EvmTransferEvidence", () => {
   for (const [what, logs, verdict] of rows) {
     it(`judges ${what}: ${verdict}`, () => {
-      assert.strictEqual(EvmTransferEvidence.judge(expected, EvmTransferEvidence.evidence(logs)), verdict)
+      assert.strictEqual(EvmTransferEvidence.judge(expected, EvmTransferEvidence.usesIn(logs)), verdict)
     })
   }
 
@@ -69,4 +72,55 @@ describe("EvmTransferEvidence", () => {
     assert.isFalse(EvmTransferEvidence.isCancellation(used().topics))
     assert.isFalse(EvmTransferEvidence.isCancellation([]))
   })
+})
+
+const hash = (digit: string): EvmHex.Hex => `0x${digit.repeat(64)}`
+const transaction = hash("1")
+
+const receipt: EvmRpc.Receipt = {
+  transactionHash: transaction,
+  status: "success",
+  blockNumber: 7n,
+  blockHash: hash("b"),
+  gasUsed: 1n,
+  logs: []
+}
+const silent = new ChainUnavailable({ network: "eip155:1", message: "silence" })
+
+const canonical = (
+  found: EvmRpc.Receipt | undefined,
+  block: Effect.Effect<Pick<EvmRpc.Block, "hash"> | undefined, ChainUnavailable>
+) => {
+  const rpc = {
+    getTransactionReceipt: () => Effect.succeed(found),
+    getBlock: (number: bigint) => (number === 7n ? block : Effect.die(new Error("another block")))
+  } as unknown as EvmRpc.Shape
+  return EvmTransferEvidence.canonicalReceipt(rpc, transaction)
+}
+
+describe("a canonical receipt is shown", () => {
+  it.effect("when its block is part of the chain", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* canonical(receipt, Effect.succeed({ hash: hash("b") })), receipt)
+    })
+  )
+
+  it.effect("not when another block is in that place, or none is known", () =>
+    Effect.gen(function* () {
+      assert.isUndefined(yield* canonical(receipt, Effect.succeed({ hash: hash("c") })))
+      assert.isUndefined(yield* canonical(receipt, Effect.undefined))
+    })
+  )
+
+  it.effect("not when there is none, and then no block is requested", () =>
+    Effect.gen(function* () {
+      assert.isUndefined(yield* canonical(undefined, Effect.die(new Error("asked"))))
+    })
+  )
+
+  it.effect("by no node while the block cannot be read", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* Effect.flip(canonical(receipt, Effect.fail(silent))), silent)
+    })
+  )
 })

@@ -40,12 +40,12 @@ export const evmSourceFaults = {
       finalStateUnasked,
       {
         module: "schemes/evm/src/evidence/EvmMissingTransfers",
-        piece: "inItsBlock(landing, (block) => EvmTokenState.hasEnded(rpc, expected, block))",
+        piece: "inItsBlock(included, (block) => EvmTokenState.hasEnded(rpc, expected, block))",
         instead: 'EvmTokenState.hasEnded(rpc, expected, "latest")'
       },
       {
         module: "schemes/evm/src/evidence/EvmMissingTransfers",
-        piece: "inItsBlock(landing, (block) => explain(call.success, block))",
+        piece: "inItsBlock(included, (block) => explain(call.success, block))",
         instead: 'explain(call.success, "latest")'
       }
     ]
@@ -58,7 +58,7 @@ export const evmSourceFaults = {
     words: "a receipt is believed whatever block it names",
     mutation: [
       {
-        module: "schemes/evm/src/evidence/EvmInclusion",
+        module: "schemes/evm/src/evidence/EvmTransferEvidence",
         piece: "block?.hash === found.blockHash ? found : undefined",
         instead: "found"
       }
@@ -73,7 +73,7 @@ export const evmSourceFaults = {
       {
         module: "schemes/evm/src/evidence/EvmMissingTransfers",
         piece: "if (isEnded === undefined) return pending",
-        instead: "if (isEnded !== undefined) return failureOf(landing, unexplained, false)"
+        instead: "if (isEnded !== undefined) return failureOf(included, unexplained, false)"
       }
     ]
   }
