@@ -127,15 +127,16 @@ export { x402v1Payer } from "./wire/x402/X402v1Payer.ts"
 export { x402v1Seller } from "./wire/x402/X402v1Seller.ts"
 export { x402v2Payer } from "./wire/x402/X402v2Payer.ts"
 export { x402v2Seller } from "./wire/x402/X402v2Seller.ts"
-export type {
-  Answer,
-  Decision,
-  SettleAfter,
-  Free,
-  GateRequest,
-  Granted,
-  Refused,
-  Uncharged
+export {
+  outcomeOfStatus,
+  type Answer,
+  type Decision,
+  type SettleAfter,
+  type Free,
+  type GateRequest,
+  type Granted,
+  type Refused,
+  type Uncharged
 } from "./server/http/Decision.ts"
 export * as PaymentGate from "./server/PaymentGate.ts"
 export { routeKeys, type PricedRoute } from "./server/route/PricedRoute.ts"
@@ -158,7 +159,6 @@ export type {
   SingleTerms,
   Validate
 } from "./server/route/RouteConfig.ts"
-export * as RunOutcome from "./server/http/RunOutcome.ts"
 export * as RouteKey from "./server/route/RouteKey.ts"
 export * as RouteTable from "./server/route/RouteTable.ts"
 export * as Seller from "./server/Seller.ts"

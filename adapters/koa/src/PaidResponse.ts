@@ -7,7 +7,7 @@ import {
   ResponseHeaders,
   ResponseSeal,
   ResponseWatch,
-  RunOutcome,
+  outcomeOfStatus,
   type Settlement
 } from "@pontage/core"
 import type { Context } from "koa"
@@ -70,14 +70,14 @@ const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_
 /** Reports how the response ended. It alone counts: streams fail long after the handler has returned. */
 export const judge = (ctx: Context, finish: (outcome: ExecutionOutcome) => void): void => {
   ResponseWatch.watch(ctx.req, ctx.res, (delivered) => {
-    finish(delivered ? RunOutcome.ofStatus(ctx.res.statusCode) : "failed")
+    finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
   })
 }
 
 /** How a handler that threw ended, by the status that Koa gives its error. */
 export const outcomeOf = (error: unknown): ExecutionOutcome => {
   const status = statusOf(error)
-  return typeof status === "number" && status >= 400 ? RunOutcome.ofStatus(status) : "failed"
+  return typeof status === "number" && status >= 400 ? outcomeOfStatus(status) : "failed"
 }
 
 const statusOf = (error: unknown): unknown => {

@@ -10,7 +10,7 @@ import {
   type PricedRoute,
   type Refused,
   ResponseWatch,
-  RunOutcome,
+  outcomeOfStatus,
   type Seller,
   type Settlement,
   type Uncharged
@@ -119,7 +119,7 @@ export class PaymentExchange {
    */
   #outcome(delivered: boolean, status: number): ExecutionOutcome {
     if (!this.#passedGuards) return "notRun"
-    const outcome = delivered ? RunOutcome.ofStatus(status) : "failed"
+    const outcome = delivered ? outcomeOfStatus(status) : "failed"
     if (this.#wasReached()) return outcome
     return outcome === "refused" && this.route.refused === "reusable" ? "refused" : "notRun"
   }

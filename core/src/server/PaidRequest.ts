@@ -1,6 +1,6 @@
 /**
- * A request that carries a payment: which option it pays, whether it was signed for this request, and what the
- * facilitator says. The facilitator is asked once; whatever it leaves open is closed here.
+ * Decides a request that carries a payment: which option it pays, whether it was signed for this request, and the
+ * facilitator's verdict. The facilitator takes the payment once; claims whose outcome stays unknown are closed here.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -30,7 +30,7 @@ import * as ExecutionLeases from "./request/ExecutionLeases.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
-/** The things that every taking of a payment needs. */
+/** Services that every payment needs. */
 export interface PaidRequestContext {
   readonly signer: RouteOffer.ChallengeSigner
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
@@ -39,22 +39,22 @@ export interface PaidRequestContext {
   readonly warn: RepeatedWarning
 }
 
-/** A request, and how it is to be answered. */
+/** A priced request, and the manner of its response. */
 export interface GatedRequest {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
   /** Whether the request names its `Origin`. */
   readonly crossOrigin: boolean
-  /** The dialects of the answer. */
+  /** Dialects of the response. */
   readonly dialects: SellerDialects.SellerDialects
-  /** Where the request comes from, if the host knows it. */
+  /** Client address of the request; `undefined` if the host does not know it. */
   readonly clientAddress: string | undefined
 }
 
 /** A request and the payment it carries. */
 export interface PaidRequest extends GatedRequest, PresentedPayment {}
 
-/** Takes the payment. Never fails: what went wrong is `Refused`, with fresh offers. */
+/** Takes the payment. Never fails: every failure becomes `Refused` with fresh offers. */
 export const take = (
   context: PaidRequestContext,
   request: PaidRequest
@@ -65,7 +65,7 @@ export const take = (
     Effect.catch(accept(context, request), (failure) => refused(context, request, failure))
   )
 
-/** Whatever the facilitator is asked meanwhile, it is told for whom. */
+/** Names the buyer's place to the facilitator in every request of the effect. */
 const forBuyer = <A, E>(
   { signer }: Pick<PaidRequestContext, "signer">,
   { clientAddress }: GatedRequest,
@@ -75,7 +75,7 @@ const forBuyer = <A, E>(
     Effect.provideService(effect, CurrentBuyer, buyer)
   )
 
-/** The refusal of a presented payment. What is nobody's fault in the payment goes to the operator's log. */
+/** The refusal of a presented payment. Failures that are not the payment's fault go to the operator's log. */
 export const refused = (
   context: Pick<PaidRequestContext, "entropy" | "signer" | "warn">,
   request: GatedRequest,
@@ -87,7 +87,9 @@ export const refused = (
     : Effect.andThen(warned(context, request, failure), answer)
 }
 
-/** A stranger can ask as often as it likes while the facilitator does not answer, or says that it is asked too often. */
+/**
+ * A repeated warning: strangers can cause any number of these while the facilitator is down or rate-limits the shop.
+ */
 const warned = (
   { warn }: Pick<PaidRequestContext, "warn">,
   { priced: { route } }: GatedRequest,
@@ -108,12 +110,12 @@ const answered = (
     )(RetryToken.make(entropy))
   }))
 
-/** A payment that answers an offer, and what was signed, where the scheme tells the shop. */
+/** A payment matched with an offer, and the signed authorization if the scheme can read it here. */
 interface SignedOffer extends OfferMatch.MatchedOffer {
   readonly signed: Authorization | undefined
 }
 
-/** The same, and the wish to run what it pays for. */
+/** The same, and the claim to run the resource that it pays for. */
 interface ClaimedOffer extends SignedOffer {
   readonly claim: Claim
 }
@@ -123,24 +125,24 @@ const accept = Effect.fnUntraced(function* (
   request: PaidRequest
 ): Effect.fn.Return<Granted | SettleAfter | Refused, PaymentFailure> {
   const late = request.priced.route.settle === "after-handler"
-  const { order, settled } = yield* taken(context, request, late)
-  const refusal = yield* unlessGranted(context, request, order, settled)
+  const { claimed, settled } = yield* taken(context, request, late)
+  const refusal = yield* unlessGranted(context, request, claimed, settled)
   if (refusal !== undefined) return refusal
-  const begun = yield* ExecutionLeases.start(context.executions, { ...order, paymentId: settled.paymentId })
-  // Served under an earlier claim, whose end could not be told yet: this claim's end tells it.
+  const begun = yield* ExecutionLeases.start(context.executions, { ...claimed, paymentId: settled.paymentId })
+  // Served under an earlier claim whose end is not reported yet: the end of this claim reports it.
   if (context.executions.unreported.has(settled.paymentId)) {
     return yield* Effect.andThen(
       begun.end("served"),
       answered(context, request, Refusal.fromExecution("spent", settled))
     )
   }
-  const run = outcomeOf(request, settled, begun)
-  return late ? settleAfter(context, request, order, run) : yield* charged(context, request, run, settled)
+  const granted = outcomeOf(request, settled, begun)
+  return late ? settleAfter(context, request, claimed, granted) : yield* charged(context, request, granted, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
 /**
- * The run, with what its route makes of a request that the application refuses: where that is the product it was served, and
- * where nothing is left to the payer, or the facilitator does not say so, it has failed.
+ * The execution with its route's rule for a request that the application refuses: it was served if the refusal is the
+ * product, and failed if the payer has no further use of the payment, or the facilitator does not name one.
  */
 const outcomeOf = (
   { priced: { route } }: PaidRequest,
@@ -156,8 +158,9 @@ const outcomeOf = (
 }
 
 /**
- * Asks the facilitator for the one offer that is paid; of a payment from a record, for each until one is on record. A record
- * that was claimed under another secret of the shop calls the claim a conflict, and is asked for under that one too.
+ * Takes the payment for the one offer that it pays. A payment that can only be on record is tried for each candidate
+ * until one is on record. A record that was claimed under another secret of the shop reports the claim as a conflict;
+ * the request is repeated under that secret.
  */
 const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request: PaidRequest, late: boolean) {
   const { facilitator } = context.executions
@@ -165,24 +168,26 @@ const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request:
   const [likeliest, ...others] = secrets
   const claimUnder = (secret: Uint8Array) => claimFor({ ...context, signer: { ...context.signer, secret } }, request)
   const claim = yield* claimUnder(likeliest)
-  const askFor = Effect.fnUntraced(function* (candidate: SignedOffer, claim: Claim) {
-    const order: ClaimedOffer = yield* context.doubts.resuming({
+  const takeUnder = Effect.fnUntraced(function* (candidate: SignedOffer, claim: Claim) {
+    const claimed: ClaimedOffer = yield* context.doubts.resuming({
       ...candidate,
       claim: unlessKnown === undefined ? claim : { ...claim, onlyKnown: true }
     })
-    const asked = late ? facilitator.claim(order.request, order.claim) : facilitator.settle(order.request, order.claim)
-    const settled = yield* asked.pipe(
-      Effect.tapError((failure) => leftOpen(context, order, failure)),
-      Effect.onInterrupt(() => context.doubts.note(order))
+    const taking = late
+      ? facilitator.claim(claimed.request, claimed.claim)
+      : facilitator.settle(claimed.request, claimed.claim)
+    const settled = yield* taking.pipe(
+      Effect.tapError((failure) => leftOpen(context, claimed, failure)),
+      Effect.onInterrupt(() => context.doubts.note(claimed))
     )
-    if (settled.execution === "granted") yield* context.doubts.forget(order)
-    return { order, settled }
+    if (settled.execution === "granted") yield* context.doubts.forget(claimed)
+    return { claimed, settled }
   })
-  const ask = Effect.fnUntraced(function* (candidate: SignedOffer) {
-    let answer = yield* askFor(candidate, claim)
+  const takeFor = Effect.fnUntraced(function* (candidate: SignedOffer) {
+    let answer = yield* takeUnder(candidate, claim)
     for (const secret of others) {
       if (answer.settled.execution !== "conflict") break
-      answer = yield* askFor(candidate, yield* claimUnder(secret))
+      answer = yield* takeUnder(candidate, yield* claimUnder(secret))
     }
     return answer
   })
@@ -190,7 +195,7 @@ const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request:
     const own = yield* Effect.result(ShopInspection.inspect(candidate))
     if (Result.isFailure(own) && unlessKnown === undefined) return yield* own.failure
     if (Result.isFailure(own)) continue
-    const answer = yield* Effect.result(ask({ ...candidate, signed: own.success }))
+    const answer = yield* Effect.result(takeFor({ ...candidate, signed: own.success }))
     if (Result.isSuccess(answer)) return answer.success
     if (unlessKnown === undefined || !isNotOnRecord(answer.failure)) return yield* answer.failure
   }
@@ -198,18 +203,18 @@ const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request:
 })
 
 /**
- * Remembers a claim that may have been granted without our hearing of it: nothing runs under it. The buyer is told to come
- * again with the same payment, and takes it over at this process; for all others it is given back.
+ * Remembers a claim that may have been granted although no response arrived: nothing runs under it. The buyer is asked
+ * to send the same payment again and takes the claim over in this process; for all other processes it is given back.
  */
 const leftOpen = Effect.fnUntraced(function* (
   context: PaidRequestContext,
-  order: ClaimedOffer,
+  claimed: ClaimedOffer,
   failure: PaymentFailure
 ) {
   const open = openAfter(failure)
   if (open === "nothing") return
-  yield* context.doubts.note(order)
-  const { claim, option, signed } = order
+  yield* context.doubts.note(claimed)
+  const { claim, option, signed } = claimed
   if (open === "little" || signed === undefined) return
   yield* ExecutionLeases.giveBack(context.executions, {
     claim,
@@ -231,27 +236,28 @@ const openAfter = (failure: PaymentFailure): ReturnType<typeof FacilitatorClient
   }
 }
 
-/** Whether a facilitator says that no record answers for a payment that only a record could have answered for. */
+/** Whether the failure says that no record answers for the payment. */
 const isNotOnRecord = (failure: PaymentFailure): boolean => failure instanceof NotOnRecord
 
 /**
- * A facilitator that leaves a claim unanswered cannot keep two requests from running on one payment. A grant is compared with
- * the offer here too: whatever a facilitator has on record, the handler runs only for money that came to this payee.
+ * Refuses unless the execution is granted: a facilitator whose response lacks `execution` cannot keep two requests from
+ * running on one payment. A grant is compared with the offer here too: whatever a facilitator has on record, the
+ * handler runs only for money that came to this payee.
  */
 const unlessGranted = (
   context: PaidRequestContext,
   request: PaidRequest,
-  order: ClaimedOffer,
+  claimed: ClaimedOffer,
   settled: Settled
 ): Effect.Effect<Refused | undefined, FacilitatorUnavailable> => {
   const { execution } = settled
   if (execution === undefined) return nonsense("its response lacks `execution`")
   if (execution !== "granted") return answered(context, request, Refusal.fromExecution(execution, settled))
-  const difference = differenceOf(order, settled)
+  const difference = differenceOf(claimed, settled)
   return difference === undefined
     ? Effect.undefined
     : Effect.andThen(
-        Effect.ignore(context.executions.facilitator.finish(settled.paymentId, order.claim.id, "notRun")),
+        Effect.ignore(context.executions.facilitator.finish(settled.paymentId, claimed.claim.id, "notRun")),
         nonsense(`it granted a payment with another ${difference} than this offer's`)
       )
 }
@@ -259,7 +265,7 @@ const unlessGranted = (
 const nonsense = (why: string) =>
   Effect.fail(new FacilitatorUnavailable({ message: `the facilitator's response is not usable: ${why}` }))
 
-/** The first term in which a granted payment is not the one that this offer asks for. */
+/** The first term in which a granted payment differs from this offer. */
 const differenceOf = (
   { option: { asset, schemeServer, network, payTo }, request: { paymentRequirements } }: ClaimedOffer,
   settled: Settled
@@ -271,15 +277,15 @@ const differenceOf = (
   return BigInt(settled.amount) < BigInt(paymentRequirements.maxAmountRequired) ? "amount" : undefined
 }
 
-/** The run is ours. It goes on when the money has moved, and is given back when that is not certain. */
+/** The execution is ours. It goes on once the money has moved, and is given back while that is uncertain. */
 const charged = Effect.fnUntraced(function* (
   context: PaidRequestContext,
   request: PaidRequest,
-  run: ExecutionLeases.GrantedExecution,
+  granted: ExecutionLeases.GrantedExecution,
   settled: Settled
 ): Effect.fn.Return<Granted | Refused> {
   if (!isSettled(settled.status)) {
-    return yield* Effect.andThen(run.end("unanswered"), answered(context, request, Refusal.fromUnsettled(settled)))
+    return yield* Effect.andThen(granted.end("unanswered"), answered(context, request, Refusal.fromUnsettled(settled)))
   }
   const { crossOrigin, priced, dialects } = request
   const routeToken = yield* RouteOffer.routeTokenOf(context.signer, priced)
@@ -287,7 +293,7 @@ const charged = Effect.fnUntraced(function* (
   return {
     _tag: "Granted",
     settlement,
-    finish: run.finish,
+    finish: granted.finish,
     headers: {
       ...SellerDialects.receiptHeaders(dialects, settlement),
       "Cache-Control": priced.route.cache,
@@ -313,19 +319,19 @@ const receiptOf = (
 const settleAfter = (
   context: PaidRequestContext,
   request: PaidRequest,
-  order: ClaimedOffer,
-  run: ExecutionLeases.GrantedExecution
+  claimed: ClaimedOffer,
+  granted: ExecutionLeases.GrantedExecution
 ): SettleAfter => ({
   _tag: "SettleAfter",
-  abandon: run.finish,
+  abandon: granted.finish,
   complete: (status) =>
     status < (request.priced.route.refused === "charged" ? 500 : 400)
-      ? Effect.catch(forBuyer(context, request, settleLate(context, request, order, run)), (failure) =>
+      ? Effect.catch(forBuyer(context, request, settleLate(context, request, claimed, granted)), (failure) =>
           context.doubts
-            .note(order)
-            .pipe(Effect.andThen(run.end("unanswered")), Effect.andThen(refused(context, request, failure)))
+            .note(claimed)
+            .pipe(Effect.andThen(granted.end("unanswered")), Effect.andThen(refused(context, request, failure)))
         )
-      : Effect.as(run.end("failed"), uncharged)
+      : Effect.as(granted.end("failed"), uncharged)
 })
 
 const uncharged: Uncharged = { _tag: "Uncharged" }
@@ -333,13 +339,13 @@ const uncharged: Uncharged = { _tag: "Uncharged" }
 const settleLate = Effect.fnUntraced(function* (
   context: PaidRequestContext,
   request: PaidRequest,
-  order: ClaimedOffer,
-  run: ExecutionLeases.GrantedExecution
+  claimed: ClaimedOffer,
+  granted: ExecutionLeases.GrantedExecution
 ): Effect.fn.Return<Granted | Refused, PaymentFailure> {
-  const settled = yield* context.executions.facilitator.settle(order.request, order.claim)
-  const refusal = yield* unlessGranted(context, request, order, settled)
-  if (refusal === undefined) return yield* charged(context, request, run, settled)
-  yield* run.end("notRun")
+  const settled = yield* context.executions.facilitator.settle(claimed.request, claimed.claim)
+  const refusal = yield* unlessGranted(context, request, claimed, settled)
+  if (refusal === undefined) return yield* charged(context, request, granted, settled)
+  yield* granted.end("notRun")
   return refusal
 }, Effect.withSpan("PaymentGate.complete"))
 

@@ -1,6 +1,6 @@
 /**
  * The seller's decision, without a framework: given a priced route and the facts of a request, run the handler or send
- * this answer. Host adapters ask it and translate; the protocol is nowhere else.
+ * this response. Host adapters translate for it; the protocol is nowhere else.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -39,25 +39,28 @@ import * as Shop from "./shop/Shop.ts"
 export class PaymentGate extends Context.Service<
   PaymentGate,
   {
-    /** Checks a route's configuration, and starts proving it against its chains. `name` appears in error messages. */
+    /** Checks a route's configuration, and starts to check it against its chains. `name` appears in error messages. */
     readonly route: <Name extends string>(
       name: Name,
       config: RouteConfig<PathParams<Name>>
     ) => Effect.Effect<PricedRoute.PricedRoute, Misconfigured>
-    /** Takes a route that was checked against the same shop (`PricedRoute.make`), and starts proving it. */
+    /**
+     * Takes a route that was checked against the same shop (`PricedRoute.make`), and starts to check it against its
+     * chains.
+     */
     readonly admit: (route: PricedRoute.PricedRoute) => Effect.Effect<void>
-    /** Never fails; whatever cannot be decided is `Refused`. */
+    /** Never fails: a request that cannot be decided is `Refused`. */
     readonly decide: (route: PricedRoute.PricedRoute, request: GateRequest) => Effect.Effect<Decision>
-    /** The same for hosts that count microseconds: the decision itself when nothing has to be waited for. */
+    /** The same for hosts that count microseconds: returns the decision itself if it needs no waiting. */
     readonly decideNow: (route: PricedRoute.PricedRoute, request: GateRequest) => Decision | Effect.Effect<Decision>
-    /** Completes when every route so far is proven; fails with the first contradiction. */
+    /** Completes when every route so far is proven against its chains; fails with the first contradiction. */
     readonly ready: Effect.Effect<void, Misconfigured>
   }
 >()("@pontage/core/PaymentGate") {}
 
 const ownOptions = OptionCheck.options<Shop.ShopOptions>(Shop.keys)
 
-/** A gate of its own shop, for the schemes and the prices of the context. */
+/** A gate with a shop of its own, for the schemes and the prices of the context. */
 export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
   const checked = yield* Effect.fromResult(OptionCheck.read(ownOptions, options))
   const prices = yield* PriceResolver
@@ -65,13 +68,13 @@ export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
   return yield* fromShop(yield* Effect.fromResult(Shop.make({ ...checked, prices, schemes })))
 })
 
-/** A gate as a layer; its routes come by `route`. */
+/** A gate as a layer; routes are added with `route`. */
 export const layer = (
   options: Shop.ShopOptions
 ): Layer.Layer<PaymentGate, Misconfigured, Facilitator | PriceResolver | ServerSchemeRegistry> =>
   Layer.effect(PaymentGate, make(options))
 
-/** The gate of a shop that was checked already. */
+/** The gate of a shop that is already checked. */
 export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const facilitator = yield* Facilitator
   const clock = yield* Clock.Clock
@@ -105,7 +108,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   })
 })
 
-/** What every request meets. */
+/** Services that every request needs. */
 interface GateContext {
   readonly shop: Shop.Shop
   readonly clock: Clock.Clock
@@ -115,7 +118,7 @@ interface GateContext {
 
 type Deciding = Decision | Effect.Effect<Decision>
 
-/** Whether `decideNow` has decided. */
+/** Whether `decideNow` returned the decision itself. */
 export const isDecision = (deciding: Decision | Effect.Effect<Decision>): deciding is Decision =>
   !Effect.isEffect(deciding)
 
@@ -163,12 +166,12 @@ const decidePriced = (
   if (found === undefined) return context.unpaid.answer(priced, epoch, crossOrigin)
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)
-  const asking = { priced, epoch, crossOrigin, dialects, clientAddress }
+  const gated = { priced, epoch, crossOrigin, dialects, clientAddress }
   return closed(
     route,
     Result.isSuccess(presented)
-      ? PaidRequest.take(context.paid, { ...asking, ...presented.success })
-      : PaidRequest.refused(context.paid, asking, presented.failure)
+      ? PaidRequest.take(context.paid, { ...gated, ...presented.success })
+      : PaidRequest.refused(context.paid, gated, presented.failure)
   )
 }
 
@@ -179,17 +182,17 @@ const ambiguous: Refused = { _tag: "Refused", answer: GateAnswer.ambiguousTarget
 /** OPTIONS never runs a priced handler. */
 const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }
 
-/** Nothing is offered where nothing could be paid. */
+/** A refusal without offers: nothing could be paid now. */
 const turnedAway = (route: PricedRoute.PricedRoute, refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
   _tag: "Refused",
   answer: GateAnswer.refused({ dialects: route.dialects, order: route.settle, crossOrigin }, refusal)
 })
 
-/** A defect of ours must not open the gate: it is logged, and the payer may come again. */
+/** A defect in this code must not open the gate: it is logged, and the payer may repeat the request. */
 const closed = (route: PricedRoute.PricedRoute, decision: Effect.Effect<Decision>): Effect.Effect<Decision> =>
   Effect.catchDefect(decision, (defect) =>
     Effect.as(
-      Effect.logError(`${route.name}: the request could not be decided`, defect),
+      Effect.logError(`${route.name}: a defect prevented a decision on the request`, defect),
       turnedAway(route, Refusal.fromFailure(new FacilitatorUnavailable({ message: "a defect" })), false)
     )
   )

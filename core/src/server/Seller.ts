@@ -1,5 +1,5 @@
 /**
- * The seller's side for host adapters: a gate made from plain options, spoken to by promises. One `Seller` is one shop in
+ * The seller's side for host adapters: a gate made from plain options, with a promise API. One `Seller` is one shop in
  * one process, over one runtime.
  */
 import * as Cause from "effect/Cause"
@@ -28,24 +28,24 @@ import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
 import * as PriceResolver from "./shop/PriceResolver.ts"
 import * as Shop from "./shop/Shop.ts"
 
-/** What a shop is made of, in plain values. */
+/** Options of a shop, in plain values. */
 export interface SellerOptions extends Shop.ShopOptions {
-  /** What the shop sells by, one per network: `exactEvm.server({ rpcUrl })` and the like. */
+  /** Schemes of the shop, one per network: `exactEvm.server({ rpcUrl })` and the like. */
   readonly schemes: ReadonlyArray<SchemeServer>
   /**
-   * The facilitator's URL; or its URL and how to speak to it, such as headers with a key; or the service itself, for
-   * example in this process. A URL may be that of a facilitator of another kind, which keeps no claims: then they are kept
-   * in this process, with the limits that `X402Facilitator` names. A layer may take the shop's schemes from the context.
+   * The facilitator: its URL; its URL with options, such as headers with a key; or the service itself, for example in
+   * this process. A URL may name a facilitator of another kind, which keeps no claims: then this process keeps them,
+   * with the limits that `X402Facilitator` names. A layer may take the shop's schemes from the context.
    */
   readonly facilitator: string | FacilitatorClient.Options | FacilitatorLayer
   /**
-   * Prices assets that are no dollar: the smallest units of `asset` for a price text, or `undefined` for "as dollars".
-   * Asked once for a fixed price, at every request for `getPrice`.
+   * Prices assets that are not dollar stablecoins: the smallest units of `asset` for a price text, or `undefined` to
+   * price it as dollars. Called once for a fixed price, at every request for `getPrice`.
    */
   readonly prices?: (price: string, asset: Asset) => bigint | undefined
 }
 
-/** A facilitator as a service, which may take the shop's schemes. */
+/** A facilitator as a service, which may take the shop's schemes from the context. */
 export type FacilitatorLayer = Layer.Layer<Facilitator, unknown, ServerSchemeRegistry.ServerSchemeRegistry>
 
 /** The keys of the options, for adapters that add their own. */
@@ -68,19 +68,19 @@ const check = OptionCheck.options<SellerOptions>(keys)
 export interface Seller {
   /** Checks a route; `name` appears in error messages: `GET /report`. Throws `Misconfigured`. */
   readonly route: <Name extends string>(name: Name, config: RouteConfig<PathParams<Name>>) => PricedRoute.PricedRoute
-  /** A plain value when nothing had to be waited for: unpaid requests cost no promise. Never rejects. */
+  /** Returns a plain value if nothing has to be awaited: unpaid requests cost no promise. Never rejects. */
   readonly decide: (route: PricedRoute.PricedRoute, request: GateRequest) => Decision | Promise<Decision>
-  /** Runs what a decision holds: `seller.run(granted.finish("served"))`. */
+  /** Runs an effect of a decision: `seller.run(granted.finish("served"))`. */
   readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /** Resolves when every route so far is proven against chains and facilitator; rejects with `Misconfigured`. */
   readonly ready: () => Promise<void>
-  /** Reports what is left to report (up to 5 s) and stops. */
+  /** Sends the pending reports (within 5 s) and stops. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens a shop. Throws `Misconfigured` for a mistake in the options. Chains and facilitator are asked in the background
- * from now on.
+ * Opens a shop. Throws `Misconfigured` for a mistake in the options. Requests to chains and the facilitator start in
+ * the background.
  */
 export const make = (given: SellerOptions): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))
@@ -110,7 +110,7 @@ const isService = (facilitator: SellerOptions["facilitator"]): facilitator is Fa
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 
-/** A facilitator in this process whose chain or store is down when the shop opens is started again until it comes up. */
+/** Restarts a facilitator in this process until it comes up, if its chain or store is down when the shop opens. */
 const insistent = (layer: FacilitatorLayer): FacilitatorLayer =>
   Layer.effectContext(
     Effect.gen(function* () {
@@ -123,7 +123,9 @@ const insistent = (layer: FacilitatorLayer): FacilitatorLayer =>
         )
       })
       return yield* attempt.pipe(
-        Effect.tapError((error) => Effect.logWarning(`the facilitator is not up: ${messageOf(error)}`)),
+        Effect.tapError((error) =>
+          Effect.logWarning(`the facilitator did not start and is started again: ${messageOf(error)}`)
+        ),
         Effect.retry({ schedule: pauses, while: (error) => !(error instanceof Misconfigured) })
       )
     })
@@ -131,7 +133,7 @@ const insistent = (layer: FacilitatorLayer): FacilitatorLayer =>
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Nothing could be asked, so nothing is decided. */
+/** The decision while the facilitator is not available. */
 const unavailable = ({ settle: order, dialects }: PricedRoute.PricedRoute): Decision => ({
   _tag: "Refused",
   answer: GateAnswer.refused({ dialects, order, crossOrigin: false }, notOpen)
@@ -142,7 +144,7 @@ const notOpen = Refusal.fromFailure(new FacilitatorUnavailable({ message: "the s
 class OpenShop implements Seller {
   readonly #shop: Shop.Shop
   readonly #runtime: ManagedRuntime.ManagedRuntime<PaymentGate, unknown>
-  /** Routes that were made before the gate was there. */
+  /** Routes that were made before the gate started. */
   readonly #waiting: Array<PricedRoute.PricedRoute> = []
   readonly #opened: Promise<Exit.Exit<void, Misconfigured>>
   #gate: PaymentGate["Service"] | undefined
@@ -160,7 +162,7 @@ class OpenShop implements Seller {
       return Exit.void
     }
     const error = Cause.squash(exit.cause)
-    const message = `facilitator: it could not be started: ${messageOf(error)}`
+    const message = `facilitator: could not be started: ${messageOf(error)}`
     Effect.runFork(Effect.logError(message))
     return Exit.fail(error instanceof Misconfigured ? error : new Misconfigured({ message }))
   }
@@ -183,7 +185,7 @@ class OpenShop implements Seller {
     return this.#gate === undefined ? unavailable(route) : this.decide(route, request)
   }
 
-  /** Not on the runtime: what ends after `close` must not reject. */
+  /** Runs outside the shop's runtime: an effect that ends after `close` must not reject. */
   run<A>(effect: Effect.Effect<A>): Promise<A> {
     return Effect.runPromise(effect)
   }

@@ -11,7 +11,7 @@ import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
  */
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import type { Decision, GateRequest } from "../../src/server/http/Decision.ts"
-import * as RunOutcome from "../../src/server/http/RunOutcome.ts"
+import { outcomeOfStatus } from "../../src/server/http/Decision.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import type { RouteConfig } from "../../src/server/route/RouteConfig.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"
@@ -93,7 +93,7 @@ export const open = Effect.fnUntraced(function* ({ handler, routes, shop: shared
     if (decision._tag !== "Granted") throw new Error(`no grant: ${decision._tag}`)
     ran.push(target)
     const end = handler(target)
-    yield* decision.finish(typeof end === "number" ? RunOutcome.ofStatus(end) : end)
+    yield* decision.finish(typeof end === "number" ? outcomeOfStatus(end) : end)
     return { status: typeof end === "number" ? end : 500, headers: decision.headers, body: target }
   })
   return { shop, decide, ask, ran, claims, transfers: () => shop.ledger.balanceOf(LedgerShop.payee) }

@@ -21,9 +21,9 @@ const refusedOnce = Effect.fnUntraced(function* (stage: AttackStage) {
   return { shop, offer, wallet, headers }
 })
 
-/** Without these an answer of 404 is a served one. */
+/** Counts every status of 400 to 499 as served. */
 const fourHundredsAreServed = {
-  module: "core/src/server/http/RunOutcome",
+  module: "core/src/server/http/Decision",
   piece: 'status >= 400 ? "refused" : "served"',
   instead: 'status >= 400 ? "served" : "served"'
 }

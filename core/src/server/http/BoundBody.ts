@@ -1,7 +1,7 @@
 /**
- * The digest of a request's body, for routes that bind a payment to it (`bind: "body"`): of its bytes where they are to be
- * had, else of the value that the host's parser made of them. The application reads one of the two, so that another body
- * is another digest. What cannot be had is an error, never an empty body.
+ * The digest of a request's body, for routes that bind a payment to it (`bind: "body"`): of its bytes if they are
+ * available, else of the value that the host's parser made of them. The application reads one of the two, so that
+ * another body has another digest. An unavailable body is an error, never an empty body.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -12,13 +12,13 @@ import * as CanonicalText from "../../protocol/text/CanonicalText.ts"
 import type { GateRequest } from "./Decision.ts"
 import * as UnreadBody from "./UnreadBody.ts"
 
-/** The longest body that a payment is bound to, in bytes. */
+/** Maximum length in bytes of a body that a payment is bound to. */
 export const maximumBytes = 1024 * 1024
 
-/** The host gives neither the body's bytes nor a value that tells it from others. `message` says what to change. */
+/** The host gives neither the body's bytes nor a value that identifies it. `message` says what to change. */
 export class BodyUnavailable extends Data.TaggedError("BodyUnavailable")<{ readonly message: string }> {}
 
-/** Everything that keeps a body from being bound to. */
+/** The failures that prevent a binding to a body. */
 export type Unbindable = BodyUnavailable | UnreadBody.BodyTooLong | UnreadBody.BodyLost
 
 const utf8 = new TextEncoder()
@@ -49,7 +49,10 @@ const bounded = (request: GateRequest, bytes: Uint8Array): Effect.Effect<Uint8Ar
     ? Effect.fail(new UnreadBody.BodyTooLong({ maximumBytes }))
     : Effect.succeed(described(request, bytes))
 
-/** The same bytes are another body under another type or encoding: both stand before them, and hold no line end. */
+/**
+ * Puts content type and encoding before the bytes, because the same bytes are another body under another type or
+ * encoding. Header values hold no line end.
+ */
 const described = (request: GateRequest, bytes: Uint8Array): Uint8Array => {
   const head = utf8.encode(`bytes\n${headerOf(request, "content-type")}\n${headerOf(request, "content-encoding")}\n`)
   const all = new Uint8Array(head.length + bytes.length)
@@ -60,7 +63,10 @@ const described = (request: GateRequest, bytes: Uint8Array): Uint8Array => {
 
 const headerOf = ({ header }: GateRequest, name: string): string => [header(name) ?? ""].flat().join(", ")
 
-/** HTTP/1 says by these two whether a body follows. HTTP/2 need not, and a host without a stream may leave them out. */
+/**
+ * In HTTP/1 these two fields say whether a body follows. HTTP/2 may omit both, and a host without a stream may leave
+ * them out.
+ */
 const hasBody = (request: GateRequest): boolean => {
   if (headerOf(request, "transfer-encoding") !== "") return true
   const length = headerOf(request, "content-length")
@@ -69,10 +75,10 @@ const hasBody = (request: GateRequest): boolean => {
   return stream === undefined ? body !== undefined && body !== null : stream.httpVersionMajor >= 2
 }
 
-/** A parser of forms keeps files apart from the fields. */
+/** Whether the body is a multipart form, whose parsers keep files apart from the fields. */
 const isForm = (request: GateRequest): boolean => /^\s*multipart\//i.test(headerOf(request, "content-type"))
 
 const unavailable = new BodyUnavailable({
   message:
-    'bind: "body" found neither the body\'s bytes nor a parsed body: let the body parser keep the raw body, or stand behind the gate'
+    'bind: "body" found neither the body\'s bytes nor a parsed body: let the body parser keep the raw body, or place it behind the gate'
 })

@@ -1,6 +1,6 @@
 /**
- * The answers a gate gives instead of the resource, complete with headers (apps/docs/protocol.md#refusal): never cached, and
- * readable by a page from another origin.
+ * The responses that a gate gives instead of the resource, complete with headers (apps/docs/protocol.md#refusal): never
+ * cached, and readable by a page from another origin.
  */
 import type * as Schema from "effect/Schema"
 
@@ -10,40 +10,41 @@ import type { Refusal } from "../../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type { Answer } from "./Decision.ts"
 
-/** What a page from another origin may read of our answers; sent when the request names its `Origin`. */
+/** Headers that let a page from another origin read our responses; sent if the request names its `Origin`. */
 export const exposed = (dialects: SellerDialects.SellerDialects): HeaderFields => ({
   "Access-Control-Expose-Headers": dialects.exposed
 })
 
 const json: HeaderFields = { "Content-Type": "application/json", "Cache-Control": "no-store" }
 
-/**
- * How a request is answered: in which dialects, when its resource is charged, and whether the request names its `Origin`.
- */
+/** The manner of a response: its dialects, when its resource is charged, and whether the request names its `Origin`. */
 export interface Manner {
   readonly dialects: SellerDialects.SellerDialects
   readonly order: SettleOrder
   readonly crossOrigin: boolean
 }
 
-/** The answer for a refusal, as each payer gets it: given the token of one answer (`RetryToken`), that answer. */
+/**
+ * The response for a refusal as each payer gets it: a function from the token of one response (`RetryToken`) to that
+ * response.
+ */
 export type Draft = (retryToken: string) => Answer
 
-/** The answer for a refusal, with what would be accepted. */
+/** The response for a refusal, with the accepted payments. */
 export const drafted = (
   { crossOrigin, order, dialects }: Manner,
   refusal: Refusal,
   accepts: ReadonlyArray<PaymentRequirements>
 ): Draft => {
-  const words = SellerDialects.refusal(dialects, { ...refusal.body, accepts }, order)
+  const message = SellerDialects.refusal(dialects, { ...refusal.body, accepts }, order)
   const headers = {
     ...json,
-    ...words.headers,
+    ...message.headers,
     ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
     ...(crossOrigin ? exposed(dialects) : {})
   }
-  const answer: Answer = { status: refusal.status, headers, body: JSON.stringify(words.body) ?? "" }
-  const { personal } = words
+  const answer: Answer = { status: refusal.status, headers, body: JSON.stringify(message.body) ?? "" }
+  const { personal } = message
   if (personal === undefined) return () => answer
   return (retryToken) => {
     const own = personal(retryToken)
@@ -55,14 +56,14 @@ export const drafted = (
   }
 }
 
-/** An answer of the gate's without offers: nothing was looked at that could be paid. */
+/** A response without offers, given before any payment is looked at. */
 export const plain = (status: number, body: Schema.Json): Answer => ({
   status,
   headers: json,
   body: JSON.stringify(body)
 })
 
-/** The answer to a request target that parsers read in different ways. */
+/** The response to a request target that parsers read in different ways. */
 export const ambiguousTarget: Answer = {
   status: 400,
   headers: json,
@@ -71,10 +72,10 @@ export const ambiguousTarget: Answer = {
   })
 }
 
-/** The answer for a refusal that offers nothing. */
+/** The response for a refusal without offers. */
 export const refused = (manner: Manner, refusal: Refusal): Answer => drafted(manner, refusal, [])("")
 
-/** The answer to a path that means different routes to different readers. */
+/** The response to a path that different readers assign to different routes. */
 export const ambiguousPath: Answer = {
   status: 400,
   headers: json,
@@ -82,8 +83,8 @@ export const ambiguousPath: Answer = {
 }
 
 /**
- * The answer to OPTIONS on a sold path: which methods there are, and no handler is run. A CORS preflight belongs to the
- * application's CORS middleware, which stands before the gate.
+ * The response to OPTIONS on a sold path: its methods; no handler runs. A CORS preflight belongs to the application's
+ * CORS middleware, which stands before the gate.
  */
 export const preflight = (methods: ReadonlyArray<string>): Answer => {
   const allowed = new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))

@@ -1,10 +1,10 @@
 /**
- * Request headers read so that a duplicate is seen as one. Node joins repeated headers into one text; two payments must
+ * Reads request headers so that duplicates stay visible. Node joins repeated headers into one text; two payments must
  * never look like one.
  */
 import type { ReadHeader } from "../../wire/pontage/Dialect.ts"
 
-/** Reads node's `rawHeaders` (name, value, name, value, ...): several values of one name come as an array. */
+/** Reads Node's `rawHeaders` (name, value, name, value, ...): several values of one name are returned as an array. */
 export const fromRaw =
   (raw: ReadonlyArray<string>): ReadHeader =>
   (name) => {

@@ -1,6 +1,6 @@
 /**
- * The request target as it came (RFC 9112, 3.2), reduced to path and query. An absolute form names a host of the
- * client's choosing; that name is not ours and is dropped.
+ * The request target as sent (RFC 9112, 3.2), reduced to path and query. An absolute form names a host of the client's
+ * choosing; that name is dropped.
  */
 
 /** Path and query of a request target; always starts with a slash. */

@@ -1,14 +1,14 @@
 /**
- * How the gate's headers join those that the application has set: lists are extended, and a handler may make caching
- * stricter but never laxer, in no cache on the way.
+ * Joins the gate's headers with those that the application has set: lists are extended, and a handler may make caching
+ * stricter but never laxer, for every cache on the way.
  */
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 
 /**
- * The gate's headers as they must be set over those the response has now, whose names are `names`. `Vary` and
- * `Access-Control-Expose-Headers` keep what they list already. `Cache-Control` of the application is kept only where it is
- * at least as strict: `no-store`, or `private` without `public` and `s-maxage`. Where the answer is private, every other
- * header by which some cache decides is overwritten: targeted ones (RFC 9213, `CDN-Cache-Control` and its like), those of
+ * The gate's headers as they must be set over the response's current ones, whose names are `names`. `Vary` and
+ * `Access-Control-Expose-Headers` keep their current items. The application's `Cache-Control` is kept only if it is at
+ * least as strict: `no-store`, or `private` without `public` and `s-maxage`. If the response is private, every other
+ * header that some cache obeys is overwritten: targeted ones (RFC 9213, `CDN-Cache-Control` and its like), those of
  * single products, `Expires` and `Pragma`.
  */
 export const over = (
@@ -43,7 +43,7 @@ const join = (name: string, value: string, present: string): string => {
   }
 }
 
-/** What a header says to forbid its cache to keep the answer; `undefined` for one that no cache looks at. */
+/** The value of a header that forbids its cache to keep the response; `undefined` for a header that no cache obeys. */
 const closedTo = (name: string): string | undefined =>
   name.endsWith("-cache-control") ? "no-store" : closedByName.get(name)
 

@@ -1,12 +1,12 @@
 /**
- * The gate's last word about the head of a response of Node's: what it says is laid over the headers in the moment in
- * which they are written, whoever writes them. A handler that sends by itself, an error, a filter or middleware further
- * out come after every other place in which an adapter could do it.
+ * Gives the gate the last word about the head of a Node response: its headers are laid over the others at the moment
+ * when the head is written, by any writer. A handler that sends by itself, an error, a filter or outer middleware runs
+ * after every other place in which an adapter could set headers.
  */
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
-/** The part of Node's response that is used, of HTTP/1.1 and of HTTP/2. */
+/** The members of Node's response that are used, of HTTP/1.1 and of HTTP/2. */
 export interface SealableResponse {
   readonly headersSent: boolean
   readonly getHeader: (name: string) => unknown
@@ -18,8 +18,8 @@ export interface SealableResponse {
 type Entry = readonly [name: string, value: unknown]
 
 /**
- * Lays these headers over the response's when they are written, all but `Content-Type`, which goes with the body. Sealed
- * twice, the first seal has the last word.
+ * Lays these headers over the response's when they are written, all but `Content-Type`, which belongs to the body. If a
+ * response is sealed twice, the first seal wins.
  */
 export const seal = (response: SealableResponse, headers: HeaderFields): void => {
   const { "Content-Type": _, ...fields } = headers
@@ -36,8 +36,8 @@ export const seal = (response: SealableResponse, headers: HeaderFields): void =>
 }
 
 /**
- * Holds a response back until the function that is returned is called: who begins to send it by himself before that cuts
- * the connection instead. Nothing is thrown at him: he may be a stream that nobody listens to.
+ * Holds a response back until the returned function is called: a writer that begins to send earlier cuts the connection
+ * instead. Nothing is thrown: the writer may be a stream without an error listener.
  */
 export const hold = (response: SealableResponse): (() => void) => {
   let held = true
@@ -52,8 +52,8 @@ export const hold = (response: SealableResponse): (() => void) => {
 }
 
 /**
- * Node takes `writeHead(status)`, `(status, headers)` and `(status, reason, headers)`, and calls it itself otherwise. No
- * head is written where `change` gives none.
+ * Changes the arguments of `writeHead(status)`, `(status, headers)` and `(status, reason, headers)`, which Node itself
+ * calls too. No head is written if `change` returns `undefined`.
  */
 const beforeHead = (response: SealableResponse, change: (given: unknown) => unknown): void => {
   const write: unknown = Reflect.get(response, "writeHead")
@@ -74,7 +74,7 @@ const entriesOf = (given: unknown): ReadonlyArray<Entry> => {
   return flat.flatMap((name, index) => (index % 2 === 0 ? [[String(name), flat[index + 1]] as const] : []))
 }
 
-/** Node 20 keeps one of several entries of a name, unless they come as a list. */
+/** A record of the entries; Node 20 keeps only one of several entries of a name unless they are a list. */
 const recordOf = (entries: ReadonlyArray<Entry>): Readonly<Record<string, unknown>> => {
   const values = new Map<string, unknown>()
   for (const [name, value] of entries) values.set(name, values.has(name) ? [values.get(name), value].flat() : value)

@@ -1,12 +1,12 @@
 /**
- * How a response of Node's ended, of HTTP/1.1 and of HTTP/2: whether its answer was delivered, or cut off before enough of
- * it had left. Every way in which a client can go is an end: a reset stream, a closed connection, and on Node 20 a
+ * Watches how a Node response ends, of HTTP/1.1 and of HTTP/2: delivered, or cut off before enough of it had left.
+ * Every way in which a client can disconnect is an end: a reset stream, a closed connection, and on Node 20 a
  * connection that closes while the response still waits behind another one.
  */
 
 import * as Result from "effect/Result"
 
-/** A connection, as far as it is looked at. */
+/** The members of a connection that are used. */
 export interface Watchable {
   readonly destroyed: boolean
   readonly once: (event: string, listener: () => void) => unknown
@@ -33,7 +33,7 @@ export interface WatchableResponse {
   readonly destroyed?: boolean
   readonly closed?: boolean
   readonly headersSent: boolean
-  /** Over HTTP/1.1 there is none while other responses of the connection come first. */
+  /** Over HTTP/1.1 absent while other responses of the connection come first. */
   readonly socket?: object | null
   readonly stream?: WatchableStream
   readonly getHeaders: () => Readonly<Record<string, unknown>>
@@ -41,46 +41,49 @@ export interface WatchableResponse {
 }
 
 /**
- * An answer counts as delivered once so many bytes of its body have left the process; half of the body does where its
- * length is known and smaller. Otherwise a buyer who cuts an answer just before its end would get another one.
+ * Bytes of a body that must leave the process before the response counts as delivered; half of the body if its length
+ * is known and that is smaller. Otherwise a buyer who cuts a response just before its end would get another one.
  */
 export const deliveredBytes = 64 * 1024
 
-/** Whether the client has gone: nobody waits for the response. */
+/** Whether the client has disconnected. */
 export const isGone = ({ socket }: WatchableRequest, response: WatchableResponse): boolean => {
   const { stream } = response
   if (stream !== undefined) return stream.aborted || stream.closed || stream.destroyed
   return response.closed === true || response.destroyed === true || socket.destroyed
 }
 
-/** Tells once whether the answer was delivered. At once where the client has gone already. */
+/** Calls `notify` once with whether the response was delivered; at once if the client has already disconnected. */
 export const watch = (
   request: WatchableRequest,
   response: WatchableResponse,
-  tell: (delivered: boolean) => void
+  notify: (delivered: boolean) => void
 ): void => {
-  if (isGone(request, response)) return tell(false)
+  if (isGone(request, response)) return notify(false)
   const { stream } = response
   const connection = stream?.session?.socket ?? request.socket
   let meter = stream === undefined && !response.socket ? undefined : new ByteMeter(connection)
   const begin = () => {
     meter ??= new ByteMeter(connection)
   }
-  let told = false
+  let notified = false
   const over = (finished: boolean) => {
-    if (told) return
-    told = true
+    if (notified) return
+    notified = true
     leave()
-    tell(finished || (response.headersSent && (meter?.read() ?? 0) >= bytesToDeliver(response)))
+    notify(finished || (response.headersSent && (meter?.read() ?? 0) >= bytesToDeliver(response)))
   }
   const close = () => over(false)
   const finish = () => over(stream === undefined ? !request.socket.destroyed : isFinished(stream))
   response.once("socket", begin).once("finish", finish).once("close", close)
-  /** A stream that is reset without an error, while its answer waits for the client to read, ends and never closes. */
+  /**
+   * A stream that is reset without an error while its response waits for the client to read emits `end` and never
+   * `close`.
+   */
   stream?.once("end", () => {
     if (stream.closed && stream.writableLength > 0) close()
   })
-  /** The socket of a request over HTTP/2 stands for its stream. */
+  /** Over HTTP/2 a request's socket stands for its stream, so the session is watched. */
   const leave = onBreak(stream === undefined ? request.socket : stream.session, {
     broken: () => meter?.read(),
     closed: close
@@ -94,7 +97,7 @@ interface BreakListener {
 
 const waiting = new WeakMap<object, Set<BreakListener>>()
 
-/** One listener for a connection, however many requests of it are under way. */
+/** Uses one listener per connection, for any number of pending requests on it. */
 const onBreak = (connection: Watchable | undefined, listener: BreakListener): (() => void) => {
   if (connection === undefined) return () => {}
   const listeners = waiting.get(connection) ?? new Set()
@@ -107,10 +110,10 @@ const onBreak = (connection: Watchable | undefined, listener: BreakListener): ((
   return () => listeners.delete(listener)
 }
 
-/** A response over HTTP/2 emits `finish` when its stream closes, for whatever reason. */
+/** Whether a stream finished: a response over HTTP/2 emits `finish` whenever its stream closes, for any reason. */
 const isFinished = ({ aborted, writableFinished }: WatchableStream): boolean => writableFinished && !aborted
 
-/** Head and body, as what has left is counted from the first byte of the head. */
+/** Bytes of head and body, because the meter counts from the first byte of the head. */
 const bytesToDeliver = (response: WatchableResponse): number => {
   const headers = response.getHeaders()
   const length = Number(headers["content-length"] ?? Number.NaN)
@@ -119,12 +122,12 @@ const bytesToDeliver = (response: WatchableResponse): number => {
 }
 
 /**
- * The bytes that have left a connection since the meter was made: given to the system, and not waiting in this process.
+ * Counts the bytes that left a connection since the meter was made: given to the system, not waiting in this process.
  * Over HTTP/2 other streams of the connection count too.
  */
 class ByteMeter {
   readonly #socket: object
-  /** Node's own handle still tells when the socket has let go of it. */
+  /** Node's own handle; it keeps the counts after the socket has released it. */
   readonly #handle: object
   readonly #before: number
   #lost: number | undefined
@@ -136,7 +139,10 @@ class ByteMeter {
     this.#before = this.#bytes()
   }
 
-  /** Read first when the connection breaks: what waits then is dropped, and would count as gone later. */
+  /**
+   * The bytes sent so far. Read first when the connection breaks: bytes that wait then are dropped, and would count as
+   * sent later.
+   */
   readonly read = (): number => {
     this.#lost ??= this.#bytes() - this.#before
     return this.#lost
@@ -148,7 +154,7 @@ class ByteMeter {
   }
 }
 
-/** The socket of an HTTP/2 session throws once the session is over. */
+/** The value of a member, or `undefined`: the socket of an HTTP/2 session throws once the session is over. */
 const valueIn = (object: object, name: string): unknown =>
   Result.getOrUndefined(Result.try((): unknown => Reflect.get(object, name)))
 

@@ -1,13 +1,13 @@
 /**
- * The body of a request that nobody has read: its bytes are read and put back, so that the application's own parser finds
- * them as they came. It takes Node's stream as it is, and imports nothing of Node.
+ * Reads the unread body of a request and puts it back, so that the application's own parser finds it unchanged. It
+ * takes Node's stream structurally and imports nothing of Node.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
 import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 
-/** The part of Node's `IncomingMessage` (and of its HTTP/2 request) that is looked at. */
+/** The members of Node's `IncomingMessage` (and of its HTTP/2 request) that are used. */
 export interface BodyStream {
   /** Whether the whole message has arrived. */
   readonly complete: boolean
@@ -23,34 +23,37 @@ export interface BodyStream {
   off(event: "readable" | "end" | "close" | "error", listener: () => void): this
 }
 
-/** The body is longer than what is read of one. */
+/** The body exceeds the limit. */
 export class BodyTooLong extends Data.TaggedError("BodyTooLong")<{ readonly maximumBytes: number }> {}
 
-/** The body broke off, or the stream ended before it could be put back. */
+/** The body broke off, or the stream ended before the bytes could be put back. */
 export class BodyLost extends Data.TaggedError("BodyLost")<{ readonly message: string }> {}
 
-/** A stream that was read here counts as unread: its bytes are where they were. */
+/** Streams that were read here count as unread: their bytes were put back. */
 const known = new WeakMap<BodyStream, Uint8Array>()
 
-/** Whether the body's bytes are still to be had from the stream. */
+/** Whether the body's bytes can still be read from the stream. */
 export const isUnread = (stream: BodyStream): boolean =>
   known.has(stream) || (!stream.readableDidRead && !stream.readableEnded && stream.readableFlowing !== true)
 
-/** The bytes of an unread body, which stays unread for others. Of a body that is too long nothing is lost either. */
+/** The bytes of an unread body, which stays unread for others. A body that is too long keeps its bytes too. */
 export const bytesOf = (stream: BodyStream, maximumBytes: number): Effect.Effect<Uint8Array, BodyTooLong | BodyLost> =>
   Effect.suspend(() => {
     const before = known.get(stream)
     return before === undefined ? Effect.andThen(turn, read(stream, maximumBytes)) : Effect.succeed(before)
   })
 
-/** A body that came with its head is complete after this turn. To listen before that would end an empty one for everybody. */
+/**
+ * One turn of the event loop: a body that arrived with its head is complete after it. Listening earlier would end an
+ * empty body for all readers.
+ */
 const turn = Effect.promise(() => Promise.resolve())
 
 const read = (stream: BodyStream, maximumBytes: number) =>
   Effect.callback<Uint8Array, BodyTooLong | BodyLost>((resume) => {
     const chunks: Array<Uint8Array> = []
     let length = 0
-    /** Given back at once: on the next turn a stream that has come to its end and is empty ends for everybody. */
+    /** Puts the bytes back at once: on the next turn an empty stream that has reached its end ends for all readers. */
     const stop = (): Uint8Array => {
       stream.off("readable", take).off("end", lose).off("close", lose).off("error", lose)
       const bytes = BoundedBody.join(chunks, length)
@@ -58,7 +61,7 @@ const read = (stream: BodyStream, maximumBytes: number) =>
       return bytes
     }
     const take = () => {
-      // To read from an empty stream that is complete would end it.
+      // Reading from an empty, complete stream would end it.
       const chunk = stream.readableLength > 0 ? stream.read() : undefined
       if (chunk instanceof Uint8Array) {
         chunks.push(chunk)
@@ -86,7 +89,10 @@ const read = (stream: BodyStream, maximumBytes: number) =>
     return Effect.sync(stop)
   })
 
-/** Node's own mark on a stream whose source has ended; an HTTP/2 request has no other that comes in time. */
+/**
+ * Whether the body has arrived, by Node's own flag on a stream whose source has ended; an HTTP/2 request has no other
+ * flag in time.
+ */
 const hasArrived = (stream: BodyStream): boolean => {
   const state: unknown = Reflect.get(stream, "_readableState")
   return stream.complete || (typeof state === "object" && state !== null && Reflect.get(state, "ended") === true)
