@@ -91,7 +91,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
     unpaid: UnpaidAnswers.make(signer, entropy)
   }
   const admit = (route: PricedRoute.PricedRoute) =>
-    Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.ask(proof, facilitator)), {
+    Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.run(proof, facilitator)), {
       discard: true
     })
   return PaymentGate.of({

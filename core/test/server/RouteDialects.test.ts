@@ -316,11 +316,11 @@ describe("a route's dialects", () => {
     ],
     "one that needs the body after another that writes it": [
       { ...single, dialects: [protocolSeller, x402v1Seller] },
-      "x402 version 1 has its offers in the body of a refusal"
+      "x402 version 1 puts its offers into the body of a refusal"
     ],
     "one that needs the body after another that leaves it empty": [
       { ...single, dialects: [x402v2Seller, protocolSeller] },
-      "our own has its offers in the body of a refusal"
+      "our own puts its offers into the body of a refusal"
     ],
     "a text": [{ ...single, dialects: "x402" as unknown as [] }, "expected a list"],
     "a payer's half": [{ ...single, dialects: [{}] as unknown as [] }, "expected a list"]

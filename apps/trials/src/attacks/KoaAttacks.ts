@@ -193,8 +193,8 @@ const tierByCase: Attack = {
   mutation: [
     {
       module: "core/src/server/route/PathForms",
-      piece: "parts: lower(asItCame), values }",
-      instead: "parts: lower(asItCame), values: lower(asItCame) }"
+      piece: "parts: lower(asSent), values }",
+      instead: "parts: lower(asSent), values: lower(asSent) }"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {

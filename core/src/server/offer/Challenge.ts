@@ -1,18 +1,17 @@
 /**
- * The challenge a payer signs into a payment, so that the payment is good for one request only
- * (apps/docs/protocol.md#d11-binding). It is a
- * keyed hash over the request and the offer: the server keeps nothing, and every server of a shop that knows the secret
- * can tell its own challenges from others.
+ * The challenge that a payer signs into a payment, so that the payment is good for one request only
+ * (apps/docs/protocol.md#d11-binding). It is a keyed hash over the request and the offer: the server stores nothing,
+ * and every server of a shop that knows the secret recognises the shop's challenges.
  */
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
 import type { HashFunctions } from "../../platform/Hash.ts"
 
-/** What a challenge stands for. */
+/** The request and the offer that a challenge stands for. */
 export interface Subject {
   readonly origin: string
-  /** GET where the request says HEAD, so that a quote by HEAD can be paid by GET. */
+  /** GET for a HEAD request, so that a quote by HEAD can be paid by GET. */
   readonly method: string
   /** Path and query. */
   readonly target: string
@@ -24,15 +23,15 @@ export interface Subject {
   readonly bodyDigest: string | undefined
 }
 
-/** Seconds; a challenge lives 15 to 30 minutes by the clock of the server that made it. */
+/** Length of an epoch in seconds; a challenge lives 15 to 30 minutes by the clock of the server that made it. */
 const epochSeconds = 900
 
 /** The epoch of an instant in Unix milliseconds. */
 export const epochAt = (millis: number): number => Math.floor(millis / (epochSeconds * 1000))
 
 /**
- * The epochs whose challenges are taken in this one, the likeliest first: this one, the one before, and the one after. At the
- * end of an epoch the clock of another server of the shop may be in the next one already.
+ * The epochs whose challenges are accepted in this one, the likeliest first: this one, the one before, and the one
+ * after. At the end of an epoch the clock of another server of the shop may already be in the next one.
  */
 export const takenIn = (epoch: number): ReadonlyArray<number> => [epoch, epoch - 1, epoch + 1]
 
@@ -54,7 +53,7 @@ export const make = (
   return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (digest) => Base64Url.encode(digest))
 }
 
-/** Whether two challenges are the same, in a time that does not tell where they differ. */
+/** Whether two challenges are equal, compared in constant time. */
 export const isSame = (one: string, other: string): boolean => {
   if (one.length !== other.length) return false
   let difference = 0

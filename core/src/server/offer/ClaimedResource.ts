@@ -1,6 +1,6 @@
 /**
- * The names of what a claim asks for: the resource, and the route that sells it. They are keyed by the shop's secret:
- * anybody who could compute them could make records beforehand that look like purchases at this shop.
+ * The names of the resource that a claim asks for, and of the route that sells it. They are keyed by the shop's secret:
+ * a stranger who could compute them could make records in advance that look like purchases at this shop.
  */
 import * as Effect from "effect/Effect"
 
@@ -15,7 +15,7 @@ export const digest = (signer: ChallengeSigner, { bodyDigest, method, target }: 
   KeyedDigest.make(signer, [purpose, signer.origin, method, target, bodyDigest ?? null])
 
 /**
- * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` where a refused
+ * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` if a refused
  * payment is good for no other request of the route.
  */
 export const routeDigest = (signer: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> =>

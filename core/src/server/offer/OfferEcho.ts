@@ -1,6 +1,6 @@
 /**
- * The offer as a payer repeats it, against the offers that are made: what differs in one character is another offer. The
- * challenge is left out, for it changes with time and its binding is proven elsewhere.
+ * Compares the offer that a payer repeats with the offers that are made: an offer that differs in one character is
+ * another offer. The challenge is left out: it changes with time, and its binding is checked elsewhere.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -12,7 +12,7 @@ import type { AcceptedOffer } from "../../wire/pontage/Dialect.ts"
 
 type Mismatch = PaymentError | ValidationError
 
-/** Picks the offer that is repeated; `undefined` where none is. Fails with what differs from the first. */
+/** Picks the offer that is repeated; `undefined` if none is repeated. Fails with the first offer's difference. */
 export const pick = <Offer>(
   accepted: AcceptedOffer | undefined,
   offers: ReadonlyArray<Offer>,
@@ -28,36 +28,36 @@ export const pick = <Offer>(
   return first === undefined ? Result.succeed(undefined) : Result.fail(first)
 }
 
-const said = (field: string, is: unknown, should: unknown): string =>
+const difference = (field: string, is: unknown, should: unknown): string =>
   `the payment repeats the offer with ${field} ${JSON.stringify(is)}, offered is ${JSON.stringify(should)}; repeat it as it came`
 
 const compare = (accepted: AcceptedOffer, offered: PaymentRequirements): Mismatch | undefined => {
   if (accepted.scheme !== offered.scheme) {
-    return invalid("unsupported_scheme", "accepted_scheme", said("scheme", accepted.scheme, offered.scheme))
+    return invalid("unsupported_scheme", "accepted_scheme", difference("scheme", accepted.scheme, offered.scheme))
   }
   if (accepted.network !== offered.network) {
-    return refuse("NETWORK_MISMATCH", "accepted_network", said("network", accepted.network, offered.network))
+    return refuse("NETWORK_MISMATCH", "accepted_network", difference("network", accepted.network, offered.network))
   }
   if (accepted.asset !== offered.asset) {
-    return invalid("asset_mismatch", "accepted_asset", said("asset", accepted.asset, offered.asset))
+    return invalid("asset_mismatch", "accepted_asset", difference("asset", accepted.asset, offered.asset))
   }
   if (accepted.maxAmountRequired !== offered.maxAmountRequired) {
-    const words = said("an amount of", accepted.maxAmountRequired, offered.maxAmountRequired)
-    return invalid("amount_mismatch", "accepted_amount", words)
+    const message = difference("an amount of", accepted.maxAmountRequired, offered.maxAmountRequired)
+    return invalid("amount_mismatch", "accepted_amount", message)
   }
   if (accepted.payTo !== offered.payTo) {
-    return refuse("INVALID_RECIPIENT", "accepted_recipient", said("payTo", accepted.payTo, offered.payTo))
+    return refuse("INVALID_RECIPIENT", "accepted_recipient", difference("payTo", accepted.payTo, offered.payTo))
   }
   if (accepted.maxTimeoutSeconds !== offered.maxTimeoutSeconds) {
-    const words = said("maxTimeoutSeconds", accepted.maxTimeoutSeconds, offered.maxTimeoutSeconds)
-    return invalid("malformed", "accepted_timeout", words)
+    const message = difference("maxTimeoutSeconds", accepted.maxTimeoutSeconds, offered.maxTimeoutSeconds)
+    return invalid("malformed", "accepted_timeout", message)
   }
   const key = Object.keys(offered.extra ?? {}).find((name) => name !== "challenge" && !isKept(name, accepted, offered))
   if (key === undefined) return undefined
-  return invalid("malformed", "accepted_extra", said(`extra.${key}`, accepted.extra[key], offered.extra?.[key]))
+  return invalid("malformed", "accepted_extra", difference(`extra.${key}`, accepted.extra[key], offered.extra?.[key]))
 }
 
-/** Payers may add to `extra`, and write its keys in any order. */
+/** Whether a key of `extra` is repeated. Payers may add keys, and write them in any order. */
 const isKept = (name: string, accepted: AcceptedOffer, offered: PaymentRequirements): boolean => {
   const given = Object.hasOwn(accepted.extra, name) ? accepted.extra[name] : undefined
   const wanted = offered.extra?.[name]

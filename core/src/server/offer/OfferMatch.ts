@@ -1,6 +1,6 @@
 /**
- * The offer that a payment answers, in the words it was signed for. A payer names it by scheme and network, by the challenge
- * it has signed, or by repeating it whole; whatever it says beyond the signature must be what is offered now.
+ * Finds the offer that a payment pays, as it was signed. A payer names it by scheme and network, by the challenge that
+ * it signed, or by repeating the whole offer; any statement beyond the signature must equal the current offer.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -19,13 +19,13 @@ import * as Challenge from "./Challenge.ts"
 import * as OfferEcho from "./OfferEcho.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
-/** A payment presented for a request. */
+/** A payment presented for a priced request. */
 export interface PaymentForRequest extends PresentedPayment {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
 }
 
-/** A payment shown for one of the offers. */
+/** A payment matched with one of the offers. */
 export interface MatchedOffer {
   readonly option: PricedOption
   readonly request: PaymentRequest
@@ -34,21 +34,25 @@ export interface MatchedOffer {
 }
 
 /**
- * A payment's offer. With `unlessKnown` it answers none that is made now: it is good only if it was taken before, and
- * refused with this if it was not. The token it was signed for is not known then, so each that is offered is a candidate.
+ * The offers that a payment may pay. With `unlessKnown` it pays no current offer: it is good only if it is already on
+ * record, and refused with this error otherwise. The token that it was signed for is unknown then, so each offered
+ * token is a candidate.
  */
 export interface OfferMatch {
-  /** At least one. */
+  /** The matched offers; at least one. */
   readonly candidates: ReadonlyArray<MatchedOffer>
   readonly unlessKnown: PaymentError | ValidationError | undefined
-  /** The secrets under which it may have been claimed before, the likeliest first: that of its challenge, if it has one. */
+  /**
+   * The secrets under which it may have been claimed before, the likeliest first: only the secret of its challenge if
+   * it has one.
+   */
   readonly secrets: RouteOffer.ChallengeSigner["secrets"]
 }
 
 /**
- * Finds the offer. Of several assets on one network, the challenge tells which is meant, or the repeated offer; without
- * either it is the first. A payment whose price, challenge or repeated offer has passed is shown to the facilitator all the
- * same: its money may be moving, or have moved before, and then its run is still owed.
+ * Finds the offer. Among several assets on one network, the challenge or the repeated offer decides; without either it
+ * is the first. A payment whose price, challenge or repeated offer is outdated is still shown to the facilitator: its
+ * money may be moving, or have moved before, and then its execution is still owed.
  */
 export const find = Effect.fnUntraced(function* (
   signer: RouteOffer.ChallengeSigner,
@@ -61,7 +65,7 @@ export const find = Effect.fnUntraced(function* (
   const { route } = priced
   const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
     RouteOffer.toRequirements(signer.origin, priced, offer, challenge)
-  /** The token, which tells an unbound payer from a stranger, goes along, and stays with the record. */
+  /** The retry token distinguishes an unbound payer from a stranger; it is sent along and stays with the record. */
   const token = binding === undefined ? RetryToken.of(accepted?.extra) : undefined
   const shown = (offer: RouteOffer.OfferedOption, challenge?: string): PaymentRequirements => {
     const requirements = requirementsOf(offer, challenge)
@@ -82,7 +86,7 @@ export const find = Effect.fnUntraced(function* (
   ): OfferMatch => ({ unlessKnown, secrets, candidates: [toOffer(offer, challenge)] })
   const echo = (among: ReadonlyArray<RouteOffer.OfferedOption>) =>
     OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
-  /** What may be on record is in the asset that was repeated; in one that is not offered nothing was taken. */
+  /** A match for the record only, in the asset that was repeated; in an asset that is not offered nothing was taken. */
   const outdated = (mismatch: PaymentError | ValidationError) => {
     const meant = offers.find(({ option }) => option.asset.address === accepted?.asset)
     return meant === undefined ? Effect.fail(mismatch) : Effect.succeed(toMatch(meant, undefined, mismatch))
@@ -108,7 +112,7 @@ export const find = Effect.fnUntraced(function* (
   return { unlessKnown: notOnRecord, secrets: signer.secrets, candidates: offers.map((offer) => toOffer(offer)) }
 })
 
-/** The secret that made an offer's challenge lately. */
+/** The secret that made an offer's challenge in one of the accepted epochs. */
 const signerOf = Effect.fnUntraced(function* (
   signer: RouteOffer.ChallengeSigner,
   priced: RouteOffer.PricedRequest,
@@ -158,7 +162,7 @@ const offersFor = (
 
 const decodeBound = Schema.decodeUnknownResult(Schema.Struct({ binding: Schema.optionalKey(RequestBinding) }))
 
-/** Every scheme's payload carries the binding under the same name. */
+/** The binding in a payload; all schemes keep it under the same name. */
 const bindingOf = (payload: unknown) =>
   Result.mapBoth(decodeBound(payload), {
     onSuccess: ({ binding }) => binding,

@@ -1,5 +1,5 @@
 /**
- * What a priced route offers to one request: its options as payment requirements, each with the challenge of the moment.
+ * The offers of a priced route for one request: its options as payment requirements, each with the current challenge.
  */
 import * as Effect from "effect/Effect"
 
@@ -13,29 +13,29 @@ import * as Challenge from "./Challenge.ts"
 /** A request whose price is known. */
 export interface PricedRequest {
   readonly route: PricedRoute
-  /** GET where the request says HEAD. */
+  /** GET for a HEAD request. */
   readonly method: string
-  /** The path pattern that the host's router went by; empty where the route alone says it. */
+  /** The path pattern that the host's router matched; empty if the route alone identifies it. */
   readonly pattern: string
   /** Path and query. */
   readonly target: string
   readonly bodyDigest: string | undefined
-  /** One for each option, in their order. */
+  /** One amount for each option, in their order. */
   readonly amounts: ReadonlyArray<bigint>
 }
 
-/** An option as this request is offered it. */
+/** An option with its amount for this request. */
 export interface OfferedOption {
   readonly option: PricedOption
   readonly maxAmountRequired: string
 }
 
-/** What challenges are made with. */
+/** The keys and the origin that challenges are made with. */
 export interface ChallengeSigner {
   readonly hash: HashFunctions
-  /** Signs what is offered. */
+  /** Signs the offers. */
   readonly secret: Uint8Array
-  /** All whose signatures are taken, the one that signs among them. */
+  /** All accepted secrets, the signing one among them. */
   readonly secrets: readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
   readonly origin: string
 }
@@ -56,7 +56,7 @@ export const challengeOf = (
   return Challenge.make(hash, secret, { origin, method, target, bodyDigest, ...terms }, epoch)
 }
 
-/** An option as it travels. */
+/** An option in its wire form. */
 export const toRequirements = (
   origin: string,
   { route, target }: PricedRequest,
@@ -76,15 +76,15 @@ export const toRequirements = (
 })
 
 /**
- * Whether a payment whose request the application refused is good for another request of the route. Without a binding it
- * would be anybody's.
+ * Whether a payment whose request the application refused is good for another request of the route. Without a binding
+ * any stranger could use it.
  */
 export const isReusable = ({ route }: Pick<PricedRequest, "route">): boolean =>
   route.refused === "reusable" && route.settle === "before-handler" && route.binding !== "off"
 
 /**
- * The route's token: 128 bits of `HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern)`, so that
- * nobody else can name a route of this shop. `undefined` where a refused payment is good for nothing else.
+ * The route's token: 128 bits of `HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern)`, so
+ * that strangers cannot name a route of this shop. `undefined` if a refused payment is good for nothing else.
  */
 export const routeTokenOf = (signer: ChallengeSigner, request: PricedRequest): Effect.Effect<string | undefined> => {
   if (!isReusable(request)) return Effect.undefined
@@ -96,7 +96,8 @@ export const routeTokenOf = (signer: ChallengeSigner, request: PricedRequest): E
 }
 
 /**
- * All options as they travel, with the route's token, and with the challenges of an epoch unless the route does without.
+ * All options in their wire form, with the route's token, and with the challenges of an epoch unless the route does not
+ * bind.
  */
 export const accepts = Effect.fnUntraced(function* (
   signer: ChallengeSigner,

@@ -1,6 +1,6 @@
 /**
- * The answers to requests without a payment, made once per request and epoch but for the token of each answer. Most requests
- * of a shop are these, and they must cost a server next to nothing.
+ * The responses to requests without a payment, made once per request and epoch except for the token of each response.
+ * Most requests of a shop have no payment, and they must cost a server almost nothing.
  */
 import * as Effect from "effect/Effect"
 
@@ -13,9 +13,9 @@ import * as GateAnswer from "../http/GateAnswer.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
-/** The store of answers. */
+/** The store of responses. */
 export interface UnpaidAnswers {
-  /** The refusal itself when it is there already. */
+  /** Returns the refusal itself if it is already stored. */
   readonly answer: (
     request: RouteOffer.PricedRequest,
     epoch: number,
@@ -23,7 +23,7 @@ export interface UnpaidAnswers {
   ) => Refused | Effect.Effect<Refused>
 }
 
-/** For requests that name an `Origin` and for the others. */
+/** One response for requests with an `Origin`, one for the others. */
 interface Pair {
   readonly plain: GateAnswer.Draft
   readonly crossOrigin: GateAnswer.Draft
@@ -34,7 +34,7 @@ interface Page {
   readonly pairs: BoundedMap.BoundedMap<string, Pair>
 }
 
-/** Per route; the oldest goes first. */
+/** Limit on stored pairs per route; the oldest is dropped first. */
 const maximumPairs = 512
 const maximumTargetLength = 1024
 
@@ -76,7 +76,7 @@ const pairOf = ({ settle: order, dialects }: PricedRoute, accepts: ReadonlyArray
   }
 }
 
-/** Request targets hold no spaces, so no two requests share a key. */
+/** The key of a request; request targets hold no spaces, so no two requests share a key. */
 const keyOf = ({ amounts, bodyDigest, method, route, target }: RouteOffer.PricedRequest): string | undefined => {
   if (bodyDigest !== undefined || target.length > maximumTargetLength) return undefined
   return typeof route.price === "function" ? `${method} ${target} ${amounts.join(" ")}` : `${method} ${target}`

@@ -1,6 +1,6 @@
 /**
- * The run that a claim was granted: kept alive while the handler works, and reported when it ends. A holder the
- * facilitator does not hear of for 60 seconds counts as failed, so a slow handler is spoken for every 20.
+ * Keeps the execution that a claim was granted alive while the handler works, and reports its end. The facilitator
+ * counts a holder without renewal for 60 seconds as failed, so a slow handler's lease is renewed every 20 seconds.
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -17,22 +17,22 @@ export interface GrantedClaim {
   readonly paymentId: string
 }
 
-/** The fibers of runs, which outlive their requests. */
+/** The fibers that renew and report executions; they outlive their requests. */
 export interface ExecutionLeases {
   readonly facilitator: Facilitator["Service"]
   readonly leases: FiberSet.FiberSet
   readonly reports: FiberSet.FiberSet
   /** One fiber for each claim that is being given back. */
   readonly returns: FiberSet.FiberSet
-  /** Payments that this process has served, and whose facilitator does not know it yet. */
+  /** Payments that this process has served and whose end is not reported yet. */
   readonly unreported: Set<string>
 }
 
-/** A run under way. The first end counts, later ones do nothing. */
+/** An execution in progress. Only the first end counts. */
 export interface GrantedExecution {
-  /** Ends the run and starts to report it. */
+  /** Ends the execution and starts to report it. */
   readonly end: (outcome: ExecutionEnd) => Effect.Effect<void>
-  /** Ends the run; completes when that is reported, or cannot be. */
+  /** Ends the execution; completes when the end is reported or the retries are used up. */
   readonly finish: (outcome: ExecutionEnd) => Effect.Effect<void>
 }
 
@@ -40,13 +40,13 @@ const renewal = "20 seconds"
 const closeTimeout = "5 seconds"
 
 /**
- * 0.5, 1, 2, 4 and then every 5 seconds, for as long as a run is owed after the payment (10 minutes): a facilitator that was
- * away must not grant again what was served.
+ * Retries after 0.5, 1, 2, 4 and then every 5 seconds, for as long as an execution is owed after the payment (10
+ * minutes): a facilitator that was down must not grant again after a resource was served.
  */
 const pauses = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("5 seconds")])
 const repeats = 122
 
-/** A keeper that, when its scope closes, waits a while for the reports under way and lets every lease lapse. */
+/** Creates the sets of fibers. When the scope closes, pending reports get 5 seconds, and every lease lapses. */
 export const make = Effect.fnUntraced(function* (
   facilitator: Facilitator["Service"]
 ): Effect.fn.Return<ExecutionLeases, never, Scope.Scope> {
@@ -57,7 +57,7 @@ export const make = Effect.fnUntraced(function* (
   return { facilitator, leases, reports, returns, unreported: new Set() }
 })
 
-/** Starts to keep a run. */
+/** Starts to renew an execution's lease. */
 export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effect.Effect<GrantedExecution> =>
   Effect.map(FiberSet.run(executions.leases, renew(executions, granted)), (lease) => {
     let ended = false
@@ -65,8 +65,8 @@ export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effec
       Effect.suspend(() => {
         if (ended) return Effect.undefined
         ended = true
-        const telling = Effect.andThen(Fiber.interrupt(lease), reported(executions, granted, outcome))
-        return FiberSet.run(executions.reports, telling)
+        const reporting = Effect.andThen(Fiber.interrupt(lease), reported(executions, granted, outcome))
+        return FiberSet.run(executions.reports, reporting)
       })
     return {
       end: (outcome) => Effect.asVoid(report(outcome)),
@@ -78,7 +78,8 @@ export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effec
   })
 
 /**
- * A renewal that is under way is let finish: were the end reported before it arrived, it would take the run again.
+ * Renews the lease. A renewal in progress is not interrupted: if the end were reported before it arrived, it would take
+ * the execution again.
  */
 const renew = ({ facilitator }: ExecutionLeases, { claim, request }: GrantedClaim): Effect.Effect<void> =>
   Effect.sleep(renewal).pipe(
@@ -97,27 +98,30 @@ const reported = (
   }).pipe(
     Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
     Effect.catch((error) =>
-      Effect.logWarning(`the end of ${paymentId} (${outcome}) could not be reported: ${error.message}`)
+      Effect.logWarning(`the end (${outcome}) of payment ${paymentId} could not be reported: ${error.message}`)
     ),
     Effect.ensuring(Effect.sync(() => outcome === "served" && unreported.delete(paymentId))),
     Effect.asVoid
   )
 
-/** The buyer's repeat usually comes sooner, and takes the claim over; then there is nothing to give back. */
+/** Delay before a claim is given back. The buyer's repeat usually comes sooner and takes the claim over. */
 const beforeGivingBack = "1 second"
 
-/** The limit on claims that are given back at the same time: any stranger can leave one open while the facilitator is silent. */
+/**
+ * Limit on claims that are given back at the same time: any stranger can leave one open while the facilitator is
+ * silent.
+ */
 const returnsAtOnce = 1_000
 
 /**
- * Gives a claim back whose asking got no answer, as soon as the facilitator can be asked: another process of the shop then
- * need not wait for its lease. A process that ends leaves the rest to the lease, and so does one that has too many to give back.
+ * Gives back a claim whose request got no response, as soon as the facilitator responds: another process of the shop
+ * then need not wait for its lease. A process that ends, or exceeds the limit, leaves the rest to the lease.
  */
 export const giveBack = (
   { facilitator, returns }: ExecutionLeases,
   { claim, paymentId }: Pick<GrantedClaim, "claim" | "paymentId">
 ): Effect.Effect<void> => {
-  const giving = facilitator
+  const returning = facilitator
     .finish(paymentId, claim.id, "unanswered")
     .pipe(
       Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
@@ -125,6 +129,6 @@ export const giveBack = (
       Effect.delay(beforeGivingBack)
     )
   return Effect.flatMap(FiberSet.size(returns), (size) =>
-    size >= returnsAtOnce ? Effect.void : Effect.asVoid(FiberSet.run(returns, giving))
+    size >= returnsAtOnce ? Effect.void : Effect.asVoid(FiberSet.run(returns, returning))
   )
 }

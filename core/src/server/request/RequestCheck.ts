@@ -1,6 +1,6 @@
 /**
- * The seller's own check of a request before anything is asked for it (`validate`): what would be refused after the payment
- * is refused before it, and nobody signs for it.
+ * The seller's own check of a request before any price or payment (`validate`): a request that would be refused after
+ * the payment is refused before it, so that no buyer signs for it.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -12,7 +12,7 @@ import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Validate } from "../route/RouteConfig.ts"
 import * as RouteHook from "../route/RouteHook.ts"
 
-/** 402 is the gate's own word. */
+/** Statuses of a refusal; 402 belongs to the gate. */
 const status = Schema.Int.check(
   Schema.isBetween({ minimum: 400, maximum: 499 }),
   Schema.makeFilter((value) => value !== 402)
@@ -28,7 +28,7 @@ const decode = Schema.decodeUnknownResult(RefusalOfRequest, { onExcessProperty: 
 const expected = "undefined, or { status: 400 to 499 without 402 } with a `message` or a JSON `body`"
 
 /**
- * The answer to a request that `validate` refuses; `undefined` where it has nothing against it. Fails when it throws, returns
+ * The response to a request that `validate` refuses; `undefined` if it has no objection. Fails if it throws, returns
  * something else, or takes longer than the route allows.
  */
 export const ask = (
@@ -36,11 +36,11 @@ export const ask = (
   request: GateRequest,
   validate: Validate
 ): Effect.Effect<Answer | undefined, RouteHook.HookFailed> =>
-  Effect.flatMap(RouteHook.ask("validate", route, request, validate), (said) => {
-    if (said === undefined) return Effect.undefined
-    const refusal = decode(said)
+  Effect.flatMap(RouteHook.ask("validate", route, request, validate), (returned) => {
+    if (returned === undefined) return Effect.undefined
+    const refusal = decode(returned)
     if (Result.isSuccess(refusal)) return Effect.succeed(answerOf(refusal.success))
-    const message = `validate returned ${RouteHook.kindOf(said)} that is no answer; expected ${expected}`
+    const message = `validate returned ${RouteHook.kindOf(returned)}; expected ${expected}`
     return Effect.fail(new RouteHook.HookFailed({ message }))
   })
 

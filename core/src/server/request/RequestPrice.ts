@@ -1,6 +1,4 @@
-/**
- * The price of one request: the route's fixed amounts, or what `getPrice` says this time.
- */
+/** The price of one request: the route's fixed amounts, or the price that `getPrice` returns for it. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -12,8 +10,8 @@ import * as RouteHook from "../route/RouteHook.ts"
 import * as PriceResolver from "../shop/PriceResolver.ts"
 
 /**
- * Asks `getPrice` and turns its price into the amounts of the route's options. Fails when it throws, returns something
- * else than a price, or takes longer than the route allows.
+ * Calls `getPrice` and converts its price into the amounts of the route's options. Fails if it throws, returns
+ * something other than a price, or takes longer than the route allows.
  */
 export const ask = (
   resolver: PriceResolver.PriceResolver["Service"],
@@ -21,11 +19,11 @@ export const ask = (
   request: GateRequest,
   getPrice: GetPrice
 ): Effect.Effect<ReadonlyArray<bigint>, InvalidPrice> =>
-  Effect.flatMap(answered(route, request, getPrice), (price) =>
+  Effect.flatMap(returnedBy(route, request, getPrice), (price) =>
     Effect.fromResult(Result.all(route.options.map(({ asset }) => PriceResolver.resolve(resolver, price, asset))))
   )
 
-const answered = (route: PricedRoute, request: GateRequest, getPrice: GetPrice) =>
+const returnedBy = (route: PricedRoute, request: GateRequest, getPrice: GetPrice) =>
   RouteHook.ask("getPrice", route, request, getPrice).pipe(
     Effect.mapError(({ message }) => unpriced(message)),
     Effect.flatMap((price) =>

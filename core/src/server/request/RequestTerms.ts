@@ -1,6 +1,6 @@
 /**
- * The terms of a request, which are known before its payment is looked at: that the seller has nothing against it, what it costs,
- * and, where payments are bound to it, the digest of its body. Nothing of it touches a payment.
+ * The terms of a request, found before its payment is read: that the seller accepts the request, its price, and, if
+ * payments are bound to it, the digest of its body. No payment is touched.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ export interface RequestTerms {
   readonly bodyDigest: string | undefined
 }
 
-/** The request is not sold: this is its answer. */
+/** The request is not sold: `answer` is the response. */
 export class NotSold extends Data.TaggedError("NotSold")<{ readonly answer: Answer }> {}
 
 /** The seller's configuration or code is at fault. `message` is for the operator. */

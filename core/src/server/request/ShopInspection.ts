@@ -1,7 +1,7 @@
 /**
- * The shop's own look at a payment, before it asks its facilitator: a payment that does not pay this shop in a token it takes,
- * or that its payer has not signed, is refused here. A stranger can make up any number of them for nothing, and each would
- * otherwise be asked about in the shop's name.
+ * The shop's own check of a payment before it reaches the facilitator: a payment that does not pay this shop in an
+ * accepted token, or that its payer has not signed, is refused here. A stranger can invent any number of them for free,
+ * and each would otherwise be sent in the shop's name.
  */
 import * as Effect from "effect/Effect"
 
@@ -12,9 +12,9 @@ import { isSameAddress } from "../../scheme/Scheme.ts"
 import type * as OfferMatch from "../offer/OfferMatch.ts"
 
 /**
- * Refuses what can be refused here. Whether it is time and whether the amount is the price is the facilitator's to say: a
- * payment on record answers after its validity and after the price has fallen, and of one that is too small for a dearer
- * request its payer has to hear that it was used. Returns what was signed, where the scheme tells the shop.
+ * Refuses every payment that can be refused here. The facilitator checks validity time and amount: a payment on record
+ * is answered after its validity and after the price has fallen, and the payer of one that is too small for a dearer
+ * request must learn that it was used. Returns the signed authorization if the scheme can read it here.
  */
 export const inspect = ({
   option,

@@ -1,30 +1,30 @@
 /**
- * The paths that one request path may mean to the routers, proxies and mount points of this world. A gate that stands
- * before a router it does not know looks at all of them, so that it never lets pass what the router would serve.
+ * The paths that one request path may mean to routers, proxies and mount points. A gate in front of an unknown router
+ * checks all of them, so that it never lets a path pass that the router would serve.
  */
 import { decodeLeniently } from "./RouteKey.ts"
 
 /**
- * One reading of a path, in segments. `exact`: as it came, to be compared as written; otherwise it was brought into a
- * canonical form and is compared with canonical literals.
+ * One reading of a path, in segments. `exact`: as sent, compared literally; otherwise in canonical form, compared with
+ * canonical literals.
  */
 export interface PathForm {
   readonly exact: boolean
   readonly parts: ReadonlyArray<string>
-  /** The same segments as values of parameters: decoded, their case kept. A router gives its handlers these. */
+  /** The same segments as parameter values: decoded, their case kept, as routers give them to handlers. */
   readonly values: ReadonlyArray<string>
 }
 
-/** Deeper encodings are read by nobody. */
+/** Levels of percent-encoding that some reader decodes. */
 const decodings = 3
 
-/** The readings of a path (without its query), the path as it came first. */
+/** The readings of a path (without its query), the path as sent first. */
 export const make = (path: string): ReadonlyArray<PathForm> => {
-  const asItCame = split(path)
-  const values = asItCame.map(decodeLeniently)
-  const forms: Array<PathForm> = [{ exact: true, parts: asItCame, values }]
+  const asSent = split(path)
+  const values = asSent.map(decodeLeniently)
+  const forms: Array<PathForm> = [{ exact: true, parts: asSent, values }]
   if (isPlain(path)) {
-    forms.push({ exact: false, parts: lower(asItCame), values })
+    forms.push({ exact: false, parts: lower(asSent), values })
     return forms
   }
   let text = path
@@ -41,7 +41,10 @@ export const make = (path: string): ReadonlyArray<PathForm> => {
 
 const lower = (parts: ReadonlyArray<string>): ReadonlyArray<string> => parts.map((part) => part.toLowerCase())
 
-/** Nothing to decode, no doubled slash, no segment that starts with a dot, no matrix parameter, no backslash. */
+/**
+ * Whether a path has one reading: nothing to decode, no doubled slash, no segment that starts with a dot, no matrix
+ * parameter, no backslash.
+ */
 const isPlain = (path: string): boolean => !/[%\\;]|\/\/|\/\./.test(path)
 
 const split = (path: string): ReadonlyArray<string> => {

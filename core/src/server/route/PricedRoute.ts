@@ -1,6 +1,6 @@
 /**
- * A route's configuration after every check, with its prices in the smallest units of its assets. A mistake names the
- * route, the option and the mend; it is found when the server starts, not when the first buyer comes.
+ * A checked route configuration, with its prices in the smallest units of its assets. An error message names the route,
+ * the option and the fix; mistakes are found when the server starts, not when the first buyer comes.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -23,27 +23,27 @@ import type { AcceptTerms, GetPrice, RouteConfig, Validate } from "./RouteConfig
 export interface PricedOption {
   readonly scheme: string
   readonly network: Network.Network
-  /** In the family's wire form. */
+  /** The recipient's address in the family's wire form. */
   readonly payTo: string
   readonly asset: Asset
-  /** What the offer's `extra` holds beside the challenge. */
+  /** The offer's `extra` without the challenge. */
   readonly extra: Readonly<Record<string, Schema.Json>>
   readonly schemeServer: SchemeServer
   readonly proof: NetworkReadiness.NetworkReadiness
 }
 
-/** A checked route. Host adapters need `name` and `settle`; the rest is the gate's. */
+/** A checked route. Host adapters need `name` and `settle`; the other fields are for the gate. */
 export interface PricedRoute {
-  /** As error messages call it: `GET /report`. */
+  /** Name in error messages: `GET /report`. */
   readonly name: string
-  /** With `after-handler` the adapter must be able to hold the response back. */
+  /** `after-handler` requires an adapter that can hold the response back. */
   readonly settle: "before-handler" | "after-handler"
   readonly binding: "required" | "preferred" | "off"
   readonly cache: string
   readonly description: string | undefined
   readonly mimeType: string | undefined
   readonly maxTimeoutSeconds: number
-  /** Of `getPrice` and of `validate`. */
+  /** Time limit for each call of `getPrice` and of `validate`, in milliseconds. */
   readonly priceTimeoutMillis: number
   readonly refused: "reusable" | "charged"
   readonly bind: "none" | "body"
@@ -51,11 +51,11 @@ export interface PricedRoute {
   readonly resource: string | undefined
   readonly dialects: SellerDialects.SellerDialects
   readonly options: ReadonlyArray<PricedOption>
-  /** The amounts of the options, in their order; or how to find the price of a request. */
+  /** The amounts of the options, in their order; or the function that prices a request. */
   readonly price: ReadonlyArray<bigint> | GetPrice
 }
 
-/** Header values and offers are one line of printable text. */
+/** Header values and offers are one line of printable ASCII text. */
 const line = Schema.String.check(Schema.isPattern(/^[\t\x20-\x7e]+$/), Schema.isMaxLength(1024))
 
 const acceptFields = {
@@ -87,11 +87,11 @@ const defaultPriceTimeoutMillis = 10_000
 const Listed = Schema.Struct({ ...terms, accepts: Schema.NonEmptyArray(Accept) })
 const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String), ...acceptFields })
 
-/** The compiler demands every key of a configuration here, and of an option: in its schema or beside it. */
+/** The compiler demands every key of a configuration here, and of an option: in its schema or in `beside`. */
 const acceptKeys = Object.keys(Accept.fields satisfies Readonly<Record<keyof AcceptTerms, unknown>>)
 const beside = { accepts: true, getPrice: true, dialects: true, validate: true }
 
-/** The keys of a route, for hosts that take some of them. */
+/** The keys of a route, for hosts that accept some of them. */
 export const routeKeys: ReadonlyArray<string> = Object.keys({ ...Single.fields, ...beside } satisfies Readonly<
   Record<KeyOf<RouteConfig>, unknown>
 >)
@@ -105,19 +105,19 @@ const strictly = { onExcessProperty: "error", errors: "first" } as const
 const decodeListed = Schema.decodeUnknownResult(Listed, strictly)
 const decodeSingle = Schema.decodeUnknownResult(Single, strictly)
 
-/** Checks a route against its shop. `name` is how messages call it. */
+/** Checks a route against its shop. Messages call it `name`. */
 export const make = (shop: Shop.Shop, name: string, config: RouteConfig): Result.Result<PricedRoute, Misconfigured> =>
   Result.mapError(
     Result.flatMap(read(config), (written) => check(shop, name, written)),
     (mistake) => new Misconfigured({ message: `route ${JSON.stringify(name)}: ${mistake}` })
   )
 
-/** Inside this module a mistake is its text; `make` puts the route's name before it. */
+/** A mistake is a text inside this module; `make` puts the route's name before it. */
 type Checked<A> = Result.Result<A, string>
 
-/** An option whose shape is right. */
+/** An option of the right shape. */
 interface Entry {
-  /** Where it stands, for messages: `accepts[1]`, or nothing in the single-option form. */
+  /** Its place, for messages: `accepts[1]`, or empty in the single-option form. */
   readonly place: string
   readonly scheme: string
   readonly network: string
@@ -127,7 +127,7 @@ interface Entry {
   readonly extra: Readonly<Record<string, Schema.Json>> | undefined
 }
 
-/** A configuration whose shape is right. */
+/** A configuration of the right shape. */
 interface Written {
   readonly terms: Omit<typeof Listed.Type, "accepts">
   readonly entries: ReadonlyArray<Entry>
@@ -140,8 +140,8 @@ const read = (config: RouteConfig): Checked<Written> => {
   const fault = faultOf(config)
   if (fault !== undefined) return Result.fail(OptionCheck.described(fault))
   const { accepts: listed, getPrice, dialects, validate, ...fields } = config
-  if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is no function")
-  if (validate !== undefined && typeof validate !== "function") return Result.fail("validate is no function")
+  if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is not a function")
+  if (validate !== undefined && typeof validate !== "function") return Result.fail("validate is not a function")
   return listed === undefined
     ? Result.mapBoth(decodeSingle(fields), {
         onFailure: (error) => error.message,
@@ -165,7 +165,7 @@ const read = (config: RouteConfig): Checked<Written> => {
       })
 }
 
-/** What the keys show. Values are the schemas' affair. */
+/** The mistake that the keys show; the schemas check the values. */
 const faultOf = (config: RouteConfig): Fault | undefined => {
   const own = OptionCheck.unknownKey(routeKeys, config)
   if (own !== undefined || config.accepts === undefined) return own
@@ -214,7 +214,7 @@ const check = (
     }
   })
 
-/** A dialect that can say none of the options would answer with an empty offer. */
+/** Checks the dialects: one that cannot express any of the options would send an empty offer. */
 const dialectsOf = (
   dialects: ReadonlyArray<SellerDialect> | undefined,
   options: ReadonlyArray<PricedOption>
@@ -228,13 +228,15 @@ const dialectsOf = (
   const hidden = SellerDialects.hidden(dialects)
   if (hidden !== undefined) {
     return Result.fail(
-      `dialects: ${hidden.name} has its offers in the body of a refusal, which the first writes; put it first`
+      `dialects: ${hidden.name} puts its offers into the body of a refusal, which the first dialect writes; put it first`
     )
   }
   const mute = dialects.find((dialect) => !options.some(({ network, scheme }) => dialect.canOffer(scheme, network)))
   if (mute === undefined) return Result.succeed(SellerDialects.make(dialects))
   const networks = options.map(({ network }) => network).join(", ")
-  return Result.fail(`dialects: ${mute.name} has no name for ${networks}; offer a network it knows, or take it out`)
+  return Result.fail(
+    `dialects: ${mute.name} has no name for ${networks}; offer a network that it knows, or remove the dialect`
+  )
 }
 
 interface Choice {
@@ -282,7 +284,7 @@ const recipientOf = (shop: Shop.Shop, schemeServer: SchemeServer, { payTo: text,
   const payTo = schemeServer.scheme.address(text)
   if (payTo === undefined) {
     const owner = shop.schemes.schemes.find((other) => other.scheme.address(text) !== undefined)
-    const what = owner === undefined ? "no address" : `an address of ${owner.scheme.family}`
+    const what = owner === undefined ? "not an address" : `an address of ${owner.scheme.family}`
     return Result.fail(`${place}payTo "${text}" is ${what}; expected an address of ${family}`)
   }
   const other = shop.recipients.get(text) ?? family
@@ -312,19 +314,25 @@ const assetOf = (
 
 const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retryToken"])
 
-/** What the chain was asked to prove cannot be overwritten, and the challenge is the gate's. */
+/**
+ * The keys of `extra`: those that are checked against the chain cannot be overwritten, nor can the gate's own, such as
+ * the challenge.
+ */
 const extraOf = ({ extra: proven }: Asset, { extra = {}, place }: Entry): Checked<PricedOption["extra"]> => {
   const taken = Object.keys(extra).find((key) => filledIn.has(key) || Object.hasOwn(proven, key))
-  if (taken !== undefined) return Result.fail(`${place}extra.${taken} is filled in by the gate; take it out`)
+  if (taken !== undefined) return Result.fail(`${place}extra.${taken} is set by the gate; remove it`)
   const { length } = new TextEncoder().encode(JSON.stringify(extra))
   return length <= maximumExtraBytes
     ? Result.succeed({ ...proven, ...extra })
     : Result.fail(
-        `${place}extra takes ${length} bytes as JSON; at most ${maximumExtraBytes} fit where payers repeat it`
+        `${place}extra takes ${length} bytes as JSON; payers repeat it, and at most ${maximumExtraBytes} bytes fit`
       )
 }
 
-/** With the longest of everything else, and a payment of 2.5 KiB, an offer that is repeated fits the longest header that is read. */
+/**
+ * Limit on an option's `extra` as JSON, in bytes: with the longest of all other fields, and a payment of 2.5 KiB, a
+ * repeated offer still fits the longest accepted header.
+ */
 const maximumExtraBytes = 1024
 
 const distinct = (choices: ReadonlyArray<Choice>): Checked<void> => {
@@ -354,7 +362,7 @@ const priceOf = (
       : amounts
   })
 
-/** With `getPrice` a sample price shows at start whether the asset can be priced at all. */
+/** The amount of an option. With `getPrice` a sample price shows at start whether the asset can be priced at all. */
 const amountOf = (shop: Shop.Shop, { entry, option }: Choice, getPrice: GetPrice | undefined): Checked<bigint> => {
   const { place, price } = entry
   if (getPrice !== undefined && price !== undefined) {

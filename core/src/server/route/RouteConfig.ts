@@ -1,6 +1,6 @@
 /**
- * What a seller writes for one route: who is paid, on which networks, and how much, either as a list of options
- * (`accepts`) or with the one option in place (apps/docs/protocol.md#d28-routes).
+ * The configuration of one route: recipient, networks and price, either as a list of options (`accepts`) or with the
+ * single option in place (apps/docs/protocol.md#d28-routes).
  */
 import type * as Schema from "effect/Schema"
 
@@ -8,74 +8,78 @@ import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
 
 /** One way to pay for a route, without its price. */
 export interface AcceptTerms {
-  /** `exact`. */
+  /** Scheme name: `exact`. */
   readonly scheme: string
-  /** CAIP-2; aliases of the family are understood. */
+  /** CAIP-2 identifier; aliases of the family are accepted. */
   readonly network: string
-  /** An address of the network's family, in any strict form. */
+  /** Recipient: an address of the network's family, in any strict form. */
   readonly payTo: string
-  /** Token address or known symbol; without it the network's dollar stablecoin. */
+  /** Token address or known symbol; default: the network's dollar stablecoin. */
   readonly asset?: string
-  /** Sent along as `extra`, beside what the scheme puts there. */
+  /** Sent as `extra`, in addition to the scheme's own fields. */
   readonly extra?: Readonly<Record<string, Schema.Json>>
 }
 
 /** The fields of a route beside its options. */
 export interface RouteTerms<Params extends string = string> {
-  /** For people; sent with the offer. */
+  /** Description for people; sent with the offer. */
   readonly description?: string
-  /** Of the paid answer; sent with the offer. */
+  /** Content type of the paid response; sent with the offer. */
   readonly mimeType?: string
-  /** How long a signed authorization may be valid, in seconds: 1 to 86400, default 60. */
+  /** Maximum validity of a signed authorization, in seconds: 1 to 86400, default 60. */
   readonly maxTimeoutSeconds?: number
   /**
    * `before-handler` (default): the money moves, then the handler runs. `after-handler`: for cheap, idempotent handlers
-   * whose answer fits memory; an answer of 400 or above is not charged.
+   * whose response fits memory; a response of 400 or above is not charged.
    */
   readonly settle?: "before-handler" | "after-handler"
   /**
-   * An answer of 400 to 499 after the payment. `reusable` (default): the application has refused the request, and the payment
-   * is good for a corrected one: the same route, at no higher price, five runs in all, within ten minutes. `charged`: such an
-   * answer is the product (a lookup that finds nothing), and it is paid for in both orders of `settle`.
+   * The rule for a response of 400 to 499 after the payment. `reusable` (default): the application refused the request,
+   * and the payment is good for a corrected one: the same route, at no higher price, five executions in all, within ten
+   * minutes. `charged`: such a response is the product (a lookup that finds nothing), and is paid for in both orders of
+   * `settle`.
    */
   readonly refused?: "reusable" | "charged"
   /**
-   * `none` (default): a payment is bound to method and URL, and whatever its body says must cost no more than was paid. `body`:
-   * it is bound to the body too, for goods that differ at one price. The body is at most 1 MiB. The digest is of its bytes as
-   * they came, or of what the host's parser read.
+   * `none` (default): a payment is bound to method and URL, and no body may make the request dearer than the paid
+   * price. `body`: it is bound to the body too, for goods that differ at one price. The body is at most 1 MiB. The
+   * digest covers its bytes as sent, or the value that the host's parser read.
    */
   readonly bind?: "none" | "body"
   /**
-   * Checks a request before its price is asked for and before any money moves, paid or not. To refuse it costs the buyer
+   * Checks a request before its price is computed and before any money moves, paid or not. A refusal costs the buyer
    * nothing and leaves its payment untouched.
    */
   readonly validate?: Validate<Params>
   /**
-   * How long `getPrice` and `validate` may each take, in milliseconds: 1 to 600000, default 10000. After that the answer is
-   * 500.
+   * Time limit for each call of `getPrice` and `validate`, in milliseconds: 1 to 600000, default 10000. After that the
+   * response is 500.
    */
   readonly priceTimeoutMillis?: number
   /** Whether a payment must be bound to its request (apps/docs/protocol.md#d11-binding). Default `preferred`. */
   readonly binding?: "required" | "preferred" | "off"
-  /** `Cache-Control` of the paid answer; default `private`. Only this may say `public`, a handler's header may not. */
+  /**
+   * `Cache-Control` of the paid response; default `private`. Only this option may say `public`, a handler's header may
+   * not.
+   */
   readonly cache?: string
   /**
-   * What the offer names as its `resource`; default: origin, path and query. Binding and single use do not look at it. Buyers
-   * of x402 version 1 take an URL only.
+   * The offer's `resource`; default: origin, path and query. Binding and single use ignore it. Buyers of x402 version 1
+   * accept only a URL.
    */
   readonly resource?: string
   /**
-   * The wire formats that buyers of this route may pay in; default our own and beside it `x402v2Seller`. The first one
-   * writes the body of a 402, so a format whose offers are the body comes first:
-   * `[x402v1Seller, protocolSeller, x402v2Seller]`. A buyer who knows our format alone then finds no offers; ours reads the
-   * other two.
+   * The wire formats in which buyers of this route may pay; default: Pontage's own and `x402v2Seller`. The first one
+   * writes the body of a 402, so a format whose offers are the body comes first: `[x402v1Seller, protocolSeller,
+   * x402v2Seller]`. A buyer who knows only Pontage's format then finds no offers; Pontage's own buyer reads the other
+   * two.
    */
   readonly dialects?: ReadonlyArray<SellerDialect>
 }
 
 /**
- * The names of the path parameters in a route's key: `"day"` of `GET /reports/:day`, none of `GET /report`. Any name where the
- * compiler does not know the key, or the key holds a wildcard or says more than one route.
+ * The names of the path parameters in a route's key: `"day"` of `GET /reports/:day`, none of `GET /report`. Any name if
+ * the compiler does not know the key, or the key holds a wildcard or several routes.
  */
 export type PathParams<Key extends string> = Key extends `${string},${string}`
   ? string
@@ -93,53 +97,56 @@ type NamesIn<Path extends string> = Path extends `${infer Segment}/${infer Rest}
         ? string
         : never
 
-/** The part of a request that `getPrice` and `validate` get to see. `Params` are the names of its path parameters. */
+/** The part of a request that `getPrice` and `validate` receive. `Params` are the names of its path parameters. */
 export interface PriceRequest<Params extends string = string> {
   readonly method: string
   readonly path: string
-  /** Where the host gives a wildcard's segments as a list, they are joined by "/", with "/" inside a segment as `%2F`. */
+  /**
+   * Path parameters. If the host gives a wildcard's segments as a list, they are joined by "/", with "/" inside a
+   * segment as `%2F`.
+   */
   readonly params: Readonly<Record<Params, string>>
   /**
-   * By the host's own parser, as the handler sees it. A buyer decides what it holds: a text, a list, and with Express's
-   * `extended` parser objects of any depth. Check the type before use.
+   * The query by the host's own parser, as the handler sees it. A buyer decides its content: a text, a list, and with
+   * Express's `extended` parser objects of any depth. Check the type before use.
    */
   readonly query: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** Only where the host has parsed it; else `undefined`. */
+  /** The parsed body; `undefined` if the host has not parsed it. */
   readonly body: unknown
   /** The host's own request. */
   readonly native: unknown
 }
 
 /**
- * A price by request: `"$0.05"`, or `"$0"` for a request that is free. It is asked again when the payment comes, and
- * should say the same then. When it throws, returns no price, or takes longer than `priceTimeoutMillis`, the answer is 500
- * and the handler does not run.
+ * A price by request: `"$0.05"`, or `"$0"` for a free request. It is called again when the payment comes, and should
+ * return the same price then. If it throws, returns no price, or takes longer than `priceTimeoutMillis`, the response
+ * is 500 and the handler does not run.
  */
 export type GetPrice<Params extends string = string> = (request: PriceRequest<Params>) => string | Promise<string>
 
 /**
- * The answer to a request that is refused before it is paid for: a status of 400 to 499 other than 402, with a sentence
- * (sent as `{"error": message}`) or with a JSON body.
+ * The response to a request that is refused before it is paid for: a status of 400 to 499 other than 402, with a
+ * sentence (sent as `{"error": message}`) or with a JSON body.
  */
 export type RequestRefusal =
   | { readonly status: number; readonly message?: string }
   | { readonly status: number; readonly body: Schema.Json }
 
 /**
- * A check of a request: `undefined` where it may be sold. When it throws, returns something else, or takes longer than
- * `priceTimeoutMillis`, the answer is 500; nothing is charged and the handler does not run.
+ * A check of a request: `undefined` if it may be sold. If it throws, returns something else, or takes longer than
+ * `priceTimeoutMillis`, the response is 500; nothing is charged and the handler does not run.
  */
 export type Validate<Params extends string = string> = (
   request: PriceRequest<Params>
 ) => RequestRefusal | undefined | Promise<RequestRefusal | undefined>
 
-/** The single-option form; `scheme` may be left out and is then `exact`. */
+/** The single-option form; `scheme` is optional and defaults to `exact`. */
 export type SingleTerms = Omit<AcceptTerms, "scheme"> & { readonly scheme?: string }
 
 /**
- * The configuration of one route. `Params` are the names of the path parameters that its functions may read; where a route is
- * given by its key they are those of the key (`PathParams`).
+ * The configuration of one route. `Params` are the names of the path parameters that its functions may read; for a
+ * route with a key they are those of the key (`PathParams`).
  */
 export type RouteConfig<Params extends string = string> = RouteTerms<Params> &
   (

@@ -1,6 +1,6 @@
 /**
- * A function of the seller's own that is asked about a request, `getPrice` or `validate`: whatever it does wrong is an error
- * with a message for the operator, and it has a limited time.
+ * Calls a function of the seller about a request, `getPrice` or `validate`: each of its mistakes becomes an error with
+ * a message for the operator, and its time is limited.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -10,10 +10,10 @@ import * as RequestTarget from "../http/RequestTarget.ts"
 import type { PricedRoute } from "./PricedRoute.ts"
 import type { PriceRequest } from "./RouteConfig.ts"
 
-/** It threw, or did not answer in time. */
+/** The function threw or did not return in time. */
 export class HookFailed extends Data.TaggedError("HookFailed")<{ readonly message: string }> {}
 
-/** Asks the function; what it returns is for the caller to check. */
+/** Calls the function; the caller checks the returned value. */
 export const ask = (
   name: string,
   { priceTimeoutMillis }: Pick<PricedRoute, "priceTimeoutMillis">,
@@ -28,12 +28,12 @@ export const ask = (
       duration: priceTimeoutMillis,
       orElse: () =>
         Effect.fail(
-          new HookFailed({ message: `${name} did not answer within ${priceTimeoutMillis} ms (priceTimeoutMillis)` })
+          new HookFailed({ message: `${name} did not return within ${priceTimeoutMillis} ms (priceTimeoutMillis)` })
         )
     })
   )
 
-/** `String` itself fails for an object without a prototype. */
+/** The message of a thrown value; `String` itself fails for an object without a prototype. */
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `threw ${kindOf(error)}`)
 
 /** The kind of a value, for messages. */

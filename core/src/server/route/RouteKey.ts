@@ -7,8 +7,8 @@ import * as Result from "effect/Result"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
 
 /**
- * One segment of a path pattern. A literal is compared as written, and in its canonical form where a path is looked at
- * through the eyes of a lenient router.
+ * One segment of a path pattern. A literal is compared as written, and in its canonical form for paths as lenient
+ * routers read them.
  */
 export type Segment =
   | { readonly _tag: "Literal"; readonly text: string; readonly canonical: string }
@@ -18,7 +18,7 @@ export type Segment =
 /** A parsed key. */
 export interface RouteKey {
   readonly text: string
-  /** Upper case. `GET` stands for HEAD too. */
+  /** Method in upper case. `GET` includes HEAD. */
   readonly method: string
   readonly segments: ReadonlyArray<Segment>
 }
@@ -59,7 +59,7 @@ const mistake = (text: string, mend: string) =>
   Result.fail(new Misconfigured({ message: `route ${JSON.stringify(text)}: ${mend}` }))
 
 /**
- * The segments of a path pattern; one slash at its end says nothing. A segment that holds a parameter among other text
+ * The segments of a path pattern; one slash at its end is ignored. A segment that holds a parameter among other text
  * counts as a parameter.
  */
 export const segmentsOf = (path: string): ReadonlyArray<Segment> => {
@@ -72,7 +72,7 @@ export const segmentsOf = (path: string): ReadonlyArray<Segment> => {
   })
 }
 
-/** Percent decoding that never fails: of a run of bytes that is no UTF-8, only the ASCII ones are decoded. */
+/** Percent-decodes without ever failing: in a run of bytes that is not UTF-8, only the ASCII ones are decoded. */
 export const decodeLeniently = (text: string): string =>
   text.includes("%")
     ? text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) =>
@@ -83,7 +83,7 @@ export const decodeLeniently = (text: string): string =>
       )
     : text
 
-/** Whether every path of the pattern `other` is a path of `self`. A literal covers a literal whatever their case. */
+/** Whether every path of the pattern `other` is a path of `self`. Literals cover each other regardless of case. */
 export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
   for (const [index, segment] of self.entries()) {
     const opposite = other[index]
@@ -97,19 +97,19 @@ export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segmen
 }
 
 /**
- * Parameters that `self` names and `other`, whose paths it covers, does not. A router that goes by `other` gives a price function
- * none of them, though their names stand in the key.
+ * Parameters that `self` names and `other`, whose paths it covers, does not. A router that matches `other` gives a
+ * price function none of them, though their names stand in the key.
  */
 export const unnamedIn = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): ReadonlyArray<string> => {
   const named = namesOf(other)
   return namesOf(self).filter((name) => !named.includes(name))
 }
 
-/** A segment that holds a parameter among other text names none by itself. */
+/** The names of parameters; a segment that holds a parameter among other text names none. */
 const namesOf = (segments: ReadonlyArray<Segment>): ReadonlyArray<string> =>
   segments.flatMap((segment) => (segment._tag === "Parameter" && !segment.name.includes(":") ? [segment.name] : []))
 
-/** Whether some path is one of both patterns. */
+/** Whether both patterns share a path. */
 export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
   for (const [index, segment] of self.entries()) {
     const opposite = other[index]
@@ -121,7 +121,7 @@ export const meets = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment
   return self.length === other.length || other[self.length]?._tag === "Rest"
 }
 
-/** A path as a pattern of its own: literals only, whatever signs it holds. */
+/** A path as a pattern of literals only, whatever characters it holds. */
 export const literals = (path: string): ReadonlyArray<Segment> => {
   const parts = path.split("/").slice(1)
   if (parts.at(-1) === "") parts.pop()
@@ -129,8 +129,8 @@ export const literals = (path: string): ReadonlyArray<Segment> => {
 }
 
 /**
- * Which of two patterns says more, from left to right: a literal (or the path's end) more than a parameter, a parameter
- * more than the rest. Negative when it is `self`.
+ * Compares which of two patterns is more specific, from left to right: a literal (or the path's end) before a
+ * parameter, a parameter before the rest. Negative if it is `self`.
  */
 export const compare = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): number => {
   for (let index = 0; index < Math.max(self.length, other.length); index++) {

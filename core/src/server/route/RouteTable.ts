@@ -1,7 +1,7 @@
 /**
- * Finds the route of a request by its path alone, for a gate that stands before a router. It matches too much rather than
- * too little: the path as it came and every form that some router might make of it are looked up, and a request whose
- * forms belong to different routes is refused, since nobody can say which price it has.
+ * Finds the route of a request by its path alone, for a gate in front of a router. It matches too much rather than too
+ * little: the path as sent and every form that some router might make of it are looked up, and a request whose forms
+ * belong to different routes is refused, because its price is ambiguous.
  */
 import * as Result from "effect/Result"
 
@@ -12,8 +12,8 @@ import * as PathForms from "./PathForms.ts"
 import * as RouteKey from "./RouteKey.ts"
 
 /**
- * What was found: nothing to sell; a route with its path parameters; or an answer to be sent without running anything
- * (OPTIONS on a sold path, or an ambiguous path).
+ * The result of a look-up: nothing to sell; a route with its path parameters; or a response to send without running
+ * anything (OPTIONS on a sold path, or an ambiguous path).
  */
 export type RouteMatch<Route> =
   | { readonly _tag: "None" }
@@ -23,8 +23,8 @@ export type RouteMatch<Route> =
 /** A table of routes. */
 export interface RouteTable<Route> {
   /**
-   * Looks up a request by its method (in any case, as routers take it) and the paths it may be known under (the host's path,
-   * and the original one where a mount point cut it), without their queries.
+   * Looks up a request by its method (in any case, as routers accept it) and its possible paths without queries (the
+   * host's path, and the original one if a mount point cut it).
    */
   readonly find: (method: string, ...paths: ReadonlyArray<string>) => RouteMatch<Route>
 }
@@ -40,8 +40,8 @@ interface Hit<Route> {
 }
 
 /**
- * Builds a table from keys (apps/docs/protocol.md#d28-routes) and what they stand for. Two keys that no request can tell apart are a
- * mistake.
+ * Builds a table from keys (apps/docs/protocol.md#d28-routes) and their values. Two keys that no request can tell apart
+ * are a mistake.
  */
 export const make = <Route>(
   entries: ReadonlyArray<readonly [key: RouteKey.RouteKey, route: Route]>

@@ -1,16 +1,16 @@
 /**
- * The name under which a facilitator knows where a buyer asks from. It is keyed by the shop's secret: the facilitator can
- * tell one place from another, and neither learns the address nor knows it again at another shop.
+ * The name of a buyer's network place at the facilitator. It is keyed by the shop's secret: the facilitator can tell
+ * places apart, but learns no address and cannot recognise one at another shop.
  */
 import * as Effect from "effect/Effect"
 
 import * as AddressPlace from "../../protocol/AddressPlace.ts"
 import * as KeyedDigest from "./KeyedDigest.ts"
 
-/** 132 bits: no two places share a name. */
+/** Characters of a name: 132 bits, so no two places share one. */
 const characters = 22
 
-/** The name of the place that an address stands for; `undefined` where no address is known. */
+/** The name of an address's place; `undefined` if no address is known. */
 export const digest = (keyed: KeyedDigest.Keyed, address: string | undefined): Effect.Effect<string | undefined> =>
   address === undefined || address === ""
     ? Effect.undefined

@@ -8,7 +8,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { HashFunctions } from "../../platform/Hash.ts"
 
-/** The part of a challenge's signer that names need. */
+/** The part of a challenge signer that names need. */
 export interface Keyed {
   readonly hash: HashFunctions
   readonly secret: Uint8Array
@@ -24,11 +24,11 @@ const digestOf = ({ hash, secret }: Keyed, message: string): Effect.Effect<strin
 /** The name, 43 characters. */
 export const make = (keyed: Keyed, fields: Fields): Effect.Effect<string> => digestOf(keyed, JSON.stringify(fields))
 
-/** For each secret; the oldest goes first. */
+/** Limit on remembered names per secret; the oldest is dropped first. */
 const capacity = 4_096
 const memories = new WeakMap<Uint8Array, BoundedMap.BoundedMap<string, string>>()
 
-/** The name of something that is named again and again, such as a route or a buyer's address: it is made once. */
+/** A name that is needed repeatedly, such as that of a route or of a buyer's address: it is computed once. */
 export const remembered = (keyed: Keyed, fields: Fields): Effect.Effect<string> => {
   const memory = memories.get(keyed.secret) ?? BoundedMap.oldestOut<string, string>(capacity)
   memories.set(keyed.secret, memory)

@@ -1,6 +1,6 @@
 /**
- * The proof that what a shop offers on one network can be paid: the facilitator settles this scheme there, and the chain
- * has the assets we think it has. Asked in the background from the start, again and again until somebody answers; until
+ * Checks that a shop's offers on one network can be paid: the facilitator settles this scheme there, and the chain has
+ * the expected assets. The check runs in the background from the start and is repeated until it gets an answer; until
  * then nothing is sold, because nothing fails open.
  */
 import * as Deferred from "effect/Deferred"
@@ -21,16 +21,16 @@ export interface NetworkReadiness {
   readonly schemeServer: SchemeServer
   readonly network: Network
   readonly assets: Map<string, Asset>
-  /** What the facilitator demands of offers here, once it was asked. */
+  /** The `extra` fields that the facilitator requires of offers here; empty before the check. */
   extra: Readonly<Record<string, Schema.Json>>
   state: "open" | "proven" | "wrong"
   /** Completes when all assets so far are proven; fails with the contradiction. */
   done: Deferred.Deferred<void, Misconfigured>
-  /** Whether somebody is asking now. */
-  asking: boolean
+  /** Whether a check is running. */
+  isRunning: boolean
 }
 
-/** A proof that nobody has asked for yet. */
+/** A check that has not started. */
 export const make = (schemeServer: SchemeServer, network: Network): NetworkReadiness => ({
   schemeServer,
   network,
@@ -38,10 +38,10 @@ export const make = (schemeServer: SchemeServer, network: Network): NetworkReadi
   extra: {},
   state: "open",
   done: Deferred.makeUnsafe(),
-  asking: false
+  isRunning: false
 })
 
-/** Adds an asset to what has to be proven; a new one opens a proof that was done. */
+/** Adds an asset to the check; a new asset reopens a completed check. */
 export const add = (self: NetworkReadiness, asset: Asset): void => {
   if (self.assets.has(asset.address)) return
   self.assets.set(asset.address, asset)
@@ -50,13 +50,13 @@ export const add = (self: NetworkReadiness, asset: Asset): void => {
   self.done = Deferred.makeUnsafe()
 }
 
-/** Asks until the proof is done, one asker at a time. It never fails: the outcome is in the proof. */
-export const ask = Effect.fnUntraced(function* (self: NetworkReadiness, facilitator: Facilitator["Service"]) {
-  if (self.asking || self.state !== "open") return
-  self.asking = true
+/** Runs the check until it is decided, one run at a time. It never fails: the result is in the state. */
+export const run = Effect.fnUntraced(function* (self: NetworkReadiness, facilitator: Facilitator["Service"]) {
+  if (self.isRunning || self.state !== "open") return
+  self.isRunning = true
   yield* Effect.yieldNow
-  const outcome = yield* Effect.result(askAll(self, facilitator))
-  self.asking = false
+  const outcome = yield* Effect.result(runAll(self, facilitator))
+  self.isRunning = false
   if (Result.isSuccess(outcome)) {
     self.state = "proven"
     yield* Deferred.succeed(self.done, undefined)
@@ -67,17 +67,17 @@ export const ask = Effect.fnUntraced(function* (self: NetworkReadiness, facilita
   yield* Effect.logError(`payments on ${self.network} cannot be sold: ${outcome.failure.message}`)
 })
 
-/** Routes that are made while the chain is being asked bring new assets: then it is asked once more. */
-const askAll = Effect.fnUntraced(function* (self: NetworkReadiness, facilitator: Facilitator["Service"]) {
+/** Repeats the check for assets of routes that were made while it ran. */
+const runAll = Effect.fnUntraced(function* (self: NetworkReadiness, facilitator: Facilitator["Service"]) {
   for (let proven = 0; proven < self.assets.size;) {
     proven = self.assets.size
-    yield* askOnce(self, facilitator)
+    yield* runOnce(self, facilitator)
   }
 })
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 
-const askOnce = (self: NetworkReadiness, facilitator: Facilitator["Service"]): Effect.Effect<void, Misconfigured> =>
+const runOnce = (self: NetworkReadiness, facilitator: Facilitator["Service"]): Effect.Effect<void, Misconfigured> =>
   Effect.flatMap(facilitator.supported, (supported) => settles(self, supported)).pipe(
     Effect.andThen(Effect.suspend(() => self.schemeServer.prove(self.network, [...self.assets.values()]))),
     Effect.tapError((error) =>

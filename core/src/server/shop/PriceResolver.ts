@@ -1,6 +1,6 @@
 /**
- * From a price as the seller writes it to an amount in an asset's smallest unit. A dollar stablecoin takes dollars one to
- * one; what a dollar is worth in anything else only the operator can say.
+ * Converts a seller's price to an amount in an asset's smallest unit. A dollar stablecoin takes dollars one to one;
+ * only the operator can price other assets.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
@@ -11,8 +11,8 @@ import type { Asset } from "../../protocol/Asset.ts"
 import * as Price from "../../protocol/Price.ts"
 
 /**
- * The service. `amount` is asked once for a fixed price and at every request for `getPrice`; it may answer from a rate
- * that is refreshed elsewhere, but it does not wait for one.
+ * The service. `amount` is called once for a fixed price and at every request for `getPrice`; it may use a rate that is
+ * refreshed elsewhere, but it does not wait for one.
  */
 export class PriceResolver extends Context.Service<
   PriceResolver,
@@ -27,12 +27,12 @@ export const dollar: PriceResolver["Service"] = {
   amount: (price, asset) =>
     asset.dollar
       ? Price.toAmount(price, asset.decimals)
-      : unpriced(price, `a dollar price says nothing about ${asset.symbol}; give the shop "prices", which can price it`)
+      : unpriced(price, `${asset.symbol} has no dollar price; give the shop "prices", which can price it`)
 }
 
 /**
- * The resolver of a function of the operator's: the smallest units, or `undefined` for what it does not price, which then
- * is priced as dollars where the asset is one.
+ * A resolver from an operator's function: the smallest units, or `undefined` for an asset that it does not price; a
+ * dollar stablecoin is then priced as dollars.
  */
 export const fromFunction = (
   prices: (price: string, asset: Asset) => bigint | undefined
@@ -51,8 +51,8 @@ export const fromFunction = (
 export const layerDollar: Layer.Layer<PriceResolver> = Layer.succeed(PriceResolver, dollar)
 
 /**
- * The amount for a price, whoever resolved it: the price is one, only the price zero is the amount zero, and the amount
- * fits.
+ * The checked amount for a price from any resolver: the price is well formed, only the price zero gives the amount
+ * zero, and the amount is in range.
  */
 export const resolve = (
   resolver: PriceResolver["Service"],
@@ -68,7 +68,10 @@ export const resolve = (
 const checked = (price: string, asset: Asset, amount: bigint) =>
   typeof amount === "bigint" && amount > 0n && amount <= Amount.maximum
     ? Result.succeed(amount)
-    : unpriced(price, `${price} comes to ${amount} of the smallest unit of ${asset.symbol}; that is no amount to ask`)
+    : unpriced(
+        price,
+        `${price} gives the amount ${amount} in the smallest unit of ${asset.symbol}; expected a whole amount from 1 to 2^256-1`
+      )
 
 const unpriced = (price: string, message: string): Result.Result<never, Price.InvalidPrice> =>
   Result.fail(new Price.InvalidPrice({ price, message }))

@@ -1,6 +1,6 @@
 /**
- * One seller: the public origin, the secret that binds payments, the schemes and how prices become amounts. Everything
- * that all routes of a process share, checked once.
+ * One seller: the public origin, the secret that binds payments, the schemes and the price resolver. All routes of a
+ * process share these values; they are checked once.
  */
 import * as Result from "effect/Result"
 
@@ -19,40 +19,40 @@ export interface ShopOptions {
   /** The public origin: `https://shop.example`. `Host` and `X-Forwarded-*` are never read. */
   readonly origin: string
   /**
-   * Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. Of a list the first
-   * signs and all are accepted. To replace a secret, add the new one as the second on every server, then make it the first
-   * everywhere, and take the old one out once what was paid under it is served: an hour later at most.
+   * Binds payments to requests: at least 32 characters, secret, the same on every server of one shop. In a list the
+   * first signs and all are accepted. To replace a secret, add the new one as the second on every server, then make it
+   * the first everywhere, and remove the old one once the payments under it are served: an hour later at most.
    */
   readonly secret: string | ReadonlyArray<string>
   /**
-   * Where a request comes from, for a shop behind a proxy of its own: the address that this proxy tells, for example
-   * `({ header }) => String(header("x-real-ip"))`. Default the address of the connection. It limits strangers who bring bad
-   * payments; only a keyed digest of it is told to the facilitator.
+   * The client address of a request, for a shop behind its own proxy: the address that this proxy reports, for example
+   * `({ header }) => String(header("x-real-ip"))`. Default: the address of the connection. It limits strangers who send
+   * bad payments; the facilitator receives only a keyed digest of it.
    */
   readonly clientAddress?: (request: GateRequest) => string | undefined
 }
 
-/** The keys of the options, for those who add their own. */
+/** The keys of the options, for callers that add their own. */
 export const keys: OptionCheck.Table<ShopOptions> = {
   origin: OptionCheck.any(),
   secret: OptionCheck.any(),
   clientAddress: OptionCheck.optional(OptionCheck.callable())
 }
 
-/** A checked shop. Its maps grow with its routes and are the memory of the checks that look across routes. */
+/** A checked shop. Its maps grow with its routes, for the checks across routes. */
 export interface Shop {
   readonly origin: string
   /** The first signs. */
   readonly secrets: readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
   readonly prices: PriceResolver["Service"]
   readonly schemes: ServerSchemeRegistry["Service"]
-  /** What has to be proven before anything is sold. */
+  /** The checks that must succeed before anything is sold, by scheme and network. */
   readonly proofs: Map<string, NetworkReadiness.NetworkReadiness>
-  /** The network that a half registered without one has taken from the first route that named one. */
+  /** The network of each scheme server registered without one: that of the first route. */
   readonly chosen: Map<SchemeServer, string>
-  /** Recipients as they were written, and their family. */
+  /** Recipients as written, and their family. */
   readonly recipients: Map<string, string>
-  /** Where a request comes from, as far as it is known. Never throws. */
+  /** The client address of a request, if known. Never throws. */
   readonly addressOf: (request: GateRequest) => string | undefined
 }
 
@@ -78,12 +78,12 @@ export const make = (
     }))
   )
 
-/** A function that fails leaves the place unknown: for that no request is refused. */
+/** Wraps the operator's function; if it fails the address is unknown, and no request is refused for that. */
 const addressOf =
-  (told: ShopOptions["clientAddress"]): Shop["addressOf"] =>
+  (addressFrom: ShopOptions["clientAddress"]): Shop["addressOf"] =>
   (request) => {
     try {
-      const address: unknown = told === undefined ? request.clientAddress : told(request)
+      const address: unknown = addressFrom === undefined ? request.clientAddress : addressFrom(request)
       return typeof address === "string" ? address : undefined
     } catch {
       return undefined
@@ -104,10 +104,10 @@ const originOf = (text: string): Result.Result<string, Misconfigured> => {
   return Result.succeed(url.origin)
 }
 
-/** Each that is accepted costs a digest for every offer of a payment that is none of ours. */
+/** Limit on accepted secrets: each costs one digest for every offer of a payment that is not ours. */
 const maximumSecrets = 4
 
-/** The texts themselves never appear in the message. */
+/** Reads the secrets; messages never contain them. */
 const secretsOf = (given: ShopOptions["secret"]): Result.Result<Shop["secrets"], Misconfigured> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : [given]
   if (texts.length > maximumSecrets) return mistake(`secret: expected at most ${maximumSecrets}, got ${texts.length}`)
@@ -126,7 +126,7 @@ const mistake = (message: string) => Result.fail(new Misconfigured({ message }))
 
 const quote = (value: unknown): string => JSON.stringify(value) ?? typeof value
 
-/** Notes that a route takes this asset on this network, and gives back what has to be proven for it. */
+/** Adds a route's asset on this network to the shop's checks, and returns the check. */
 export const prove = (shop: Shop, schemeServer: SchemeServer, asset: Asset): NetworkReadiness.NetworkReadiness => {
   const key = `${schemeServer.scheme.name} ${asset.network}`
   const proof = shop.proofs.get(key) ?? NetworkReadiness.make(schemeServer, asset.network)

@@ -230,7 +230,7 @@ describe("validate", () => {
   it.effect("must be a function", () =>
     Effect.gen(function* () {
       const mistake = yield* Effect.flip(open({ validate: "yes" as never }))
-      assert.include(mistake.message, "validate is no function")
+      assert.include(mistake.message, "validate is not a function")
     })
   )
 })

@@ -80,7 +80,7 @@ describe("make", () => {
     ["price as a number", single({ price: 1 }), "price"],
     ["too many digits", single({ price: "$0.0000001" }), "more digits than the asset's 6 decimals"],
     ["address of another family", single({ payTo: "UQabc" }), "is an address of ton; expected an address of eip155"],
-    ["no address", single({ payTo: "alice" }), "is no address; expected an address of eip155"],
+    ["no address", single({ payTo: "alice" }), "is not an address; expected an address of eip155"],
     [
       "one recipient in two families",
       listed({}, { network: "ton:mainnet" }),
@@ -107,7 +107,7 @@ describe("make", () => {
       'give the shop "prices"'
     ],
     ["a price that may take no time", single({ priceTimeoutMillis: 0 }), "priceTimeoutMillis"],
-    ["getPrice that is none", { ...base, getPrice: "$1" }, "getPrice is no function"],
+    ["getPrice that is none", { ...base, getPrice: "$1" }, "getPrice is not a function"],
     ["an empty list", { accepts: [] }, "accepts"],
     ["both forms", { ...base, accepts: [base] }, "route"],
     ["a misspelled field", single({ descripton: "x" }), "descripton"],
@@ -120,8 +120,8 @@ describe("make", () => {
     ["an unknown order", single({ settle: "later" }), "settle"],
     ["an unknown binding", single({ binding: "yes" }), "binding"],
     ["a header with a line break", single({ cache: "public\r\nX-Evil: 1" }), "cache"],
-    ["an extra that is proven", single({ extra: { version: "9" } }), "extra.version is filled in by the gate"],
-    ["an extra challenge", single({ extra: { challenge: "x" } }), "extra.challenge is filled in by the gate"]
+    ["an extra that is proven", single({ extra: { version: "9" } }), "extra.version is set by the gate"],
+    ["an extra challenge", single({ extra: { challenge: "x" } }), "extra.challenge is set by the gate"]
   ])("names the route and the mend: %s", (_, config, mend) => {
     const message = mistake(() => route(config))
     assert.include(message, 'route "GET /report": ')
@@ -165,7 +165,7 @@ describe("make", () => {
     (amount) => {
       assert.include(
         mistake(() => route(base, { prices: () => amount })),
-        "that is no amount to ask"
+        "expected a whole amount from 1 to 2^256-1"
       )
     }
   )
