@@ -45,7 +45,7 @@ describe("exactTron.server refuses", () => {
   )
 })
 
-describe("exactTron.facilitator refuses, before it asks a node,", () => {
+describe("exactTron.facilitator refuses, before it sends a request,", () => {
   it.effect.each([
     [
       { rpcUrl, finality: "final" },
@@ -65,8 +65,8 @@ describe("exactTron.facilitator refuses, before it asks a node,", () => {
   ] as const)("%o", ([options, message]) => refused(Effect.scoped(exactTron.facilitator(options as never)), message))
 })
 
-describe("whoever asks a node refuses", () => {
-  it.effect("what it does not know", () =>
+describe("TronRpc refuses", () => {
+  it.effect("unknown options", () =>
     refused(
       TronRpc.make({ url: rpcUrl, network: "tron:nile", header: {} } as never),
       /^the RPC: header: unknown key; did you mean headers\?$/

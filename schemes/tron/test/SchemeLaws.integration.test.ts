@@ -10,10 +10,10 @@ import { exactTron } from "../src/index.ts"
 import { type TronTestAccounts, TronTestChain } from "../src/testing/index.ts"
 import { localSigner } from "../src/wallet/LocalTronSigner.ts"
 
-/** Blocks on top of one before it is solidified, and one more. */
+/** Blocks after which a block is solidified, and one more. */
 const solidified = 19
 
-/** Waits for the time and has so many blocks made behind it that its block is solidified. */
+/** Waits for the time and mines until its block is solidified. */
 const finalise = Effect.fnUntraced(function* (chain: TronTestChain.Shape, time: number) {
   const now = yield* Clock.currentTimeMillis
   yield* Effect.sleep(Duration.millis(Math.max(0, time * 1000 - now)))

@@ -1,19 +1,19 @@
-/** A full node that answers whatever a test wants, over real HTTP. */
+/** A full node with scripted responses, over real HTTP. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 
 import * as Effect from "effect/Effect"
 
-/** One question as the node sees it. */
-export interface Question {
+/** A request as the node reads it. */
+export interface NodeRequest {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Answers one question in any way. */
-export type Answering = (response: ServerResponse, question: Question, incoming: IncomingMessage) => void
+/** Responds to a request in any way. */
+export type Respond = (response: ServerResponse, request: NodeRequest, incoming: IncomingMessage) => void
 
-/** Starts the node; it goes away with the scope, open connections included. */
-export const make = (answering: Answering) =>
+/** Starts the node; it closes with the scope, with its open connections. */
+export const make = (respond: Respond) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
       const server = createServer((incoming, response) => {
@@ -21,7 +21,7 @@ export const make = (answering: Answering) =>
         incoming.on("data", (chunk: Buffer) => void (text += chunk.toString()))
         incoming.on("end", () => {
           const { pathname } = new URL(incoming.url ?? "/", "http://node")
-          answering(response, { path: pathname.slice(1), body: JSON.parse(text) }, incoming)
+          respond(response, { path: pathname.slice(1), body: JSON.parse(text) }, incoming)
         })
       })
       const close = () => {
@@ -37,13 +37,13 @@ export const make = (answering: Answering) =>
     ({ close }) => Effect.sync(close)
   )
 
-/** A node that gives every question this answer. */
-export const answer =
-  (json: unknown): Answering =>
+/** Responds to every request with the same JSON. */
+export const always =
+  (json: unknown): Respond =>
   (response) =>
     void response.end(JSON.stringify(json))
 
-/** A node that answers each path as the table says, and nothing else. */
+/** A node that responds to the paths of a table only. */
 export const table = (answers: Readonly<Record<string, unknown>>) =>
   make((response, { path }) => void response.end(JSON.stringify(answers[path] ?? { Error: `no ${path} here` })))
 

@@ -1,4 +1,4 @@
-/** A request over HTTP that is paid on TRON, from the 402 to the receipt: shop, payer and facilitator as their users write them. */
+/** A request over HTTP that is paid on TRON, from the 402 to the receipt, with shop, payer and facilitator as users write them. */
 import { createServer } from "node:http"
 
 import { assert, describe, layer } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { exactTron, TronSigner } from "../src/index.ts"
 import { TronTestChain } from "../src/testing/index.ts"
 import { tronWebOf } from "./TronTransfers.ts"
 
-/** Opens a shop on a free port whose every page has this price, and answers as Koa does. */
+/** Opens a Koa shop on a free port, whose pages have this price. */
 const shop = Effect.fnUntraced(function* (price: string) {
   const { accounts, network, rpcUrl } = yield* TronTestChain.TronTestChain
   const server = createServer()

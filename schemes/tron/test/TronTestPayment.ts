@@ -1,6 +1,6 @@
 /**
- * Payments as tests need them: 10,000 units from a payer to the payee on the test chain, put into bytes and signed by
- * tronweb, so that the facilitator is judged by something else than our own client; each with one deviation.
+ * Payments for tests: 10,000 units from a payer to the payee on the test chain, encoded and signed by
+ * tronweb rather than by our own client, each with one deviation.
  */
 import { createHash, randomBytes } from "node:crypto"
 
@@ -36,43 +36,43 @@ import { byTronWeb, tronWebOf } from "./TronTransfers.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Where a payment differs from the good one. */
+/** The difference of a payment from the valid one. */
 export interface Deviation {
-  /** Who pays; default the first payer. */
+  /** Payer; default the first one. */
   readonly payer?: TronTestAccounts.TestAccount
-  /** Whose key signs; default the payer's, by tronweb. */
+  /** Account whose key signs; default the payer, by tronweb. */
   readonly signer?: TronTestAccounts.TestAccount
-  /** Other terms, properly signed. */
+  /** Other terms, validly signed. */
   readonly transfer?: Partial<TronTransaction.TokenTransfer>
-  /** Fields of the transaction beyond a payment's, properly signed. */
+  /** Fields of the transaction that a payment lacks, validly signed. */
   readonly raw?: Json
   /** Fields of the contract beside its parameter. */
   readonly contract?: Json
   /** Fields of the call. */
   readonly call?: Json
-  /** What is put behind the raw data before they are signed. */
+  /** Bytes appended to the raw data before it is signed. */
   readonly behind?: string
-  /** Other things in the payload than what was signed. */
-  readonly written?: (signed: Written) => Json
+  /** Fields of the payload that differ from the signed ones. */
+  readonly written?: (signed: SignedJson) => Json
   readonly binding?: PaymentPayload.RequestBinding
-  /** Of the envelope. */
+  /** Fields of the envelope. */
   readonly envelope?: Partial<PaymentPayload.PaymentPayload>
   /** Another offer than the payment's. */
   readonly requirements?: Partial<PaymentRequirements.PaymentRequirements>
 }
 
-/** What a wallet signed. */
-export interface Written {
+/** A transaction signed by a wallet. */
+export interface SignedJson {
   readonly txID: string
   readonly raw_data_hex: string
   readonly signature: ReadonlyArray<string>
 }
 
-/** A parsed address of a text that is one. */
+/** Parses a valid address. */
 export const parsed = (text: string): TronAddress.Address =>
   TronAddress.fromText(text) ?? TronAddress.fromTail("0".repeat(40))
 
-/** Terms that bind a payment to a request; the timestamp is derived here once more, by another library than ours. */
+/** Terms that bind a payment to a request; the timestamp is derived independently, by another library than ours. */
 export const bound = (salt: Uint8Array = randomBytes(16)): Required<Pick<Deviation, "binding" | "transfer">> => {
   const challenge = "challenge-of-a-shop"
   const tag = createHash("sha256").update(challenge, "ascii").update(salt).digest("hex")
@@ -92,14 +92,14 @@ export const requirements = Effect.map(TronTestChain.TronTestChain, ({ accounts,
   return made
 })
 
-/** Questions to the test chain, beside those of the half under test. */
+/** Requests to the test chain, beside those of the scheme under test. */
 export const rpc = Effect.flatMap(TronTestChain.TronTestChain, ({ network, rpcUrl }) =>
   Effect.orDie(TronRpc.make({ url: rpcUrl, network }))
 )
 
 let lastTimestamp = 1_795_244_400_000n
 
-/** The good transfer, or a deviating one. */
+/** The valid transfer, or a deviating one. */
 export const transfer = Effect.fnUntraced(function* ({ payer, transfer: terms }: Deviation = {}) {
   const { accounts, token } = yield* TronTestChain.TronTestChain
   const head = yield* Effect.orDie((yield* rpc).head)
@@ -119,7 +119,7 @@ export const transfer = Effect.fnUntraced(function* ({ payer, transfer: terms }:
   return made
 })
 
-/** The JSON form that tronweb is given, deviations and all. */
+/** The JSON form for tronweb, with the deviations. */
 const unsignedOf = (terms: TronTransaction.TokenTransfer, { call, contract, raw }: Deviation) => {
   const { raw_data: plain } = TronTransaction.unsignedTransfer(terms)
   const contracts = plain.contract.map(({ parameter, type }) => ({
@@ -130,21 +130,29 @@ const unsignedOf = (terms: TronTransaction.TokenTransfer, { call, contract, raw 
   return { visible: false, raw_data: { ...plain, contract: contracts, ...raw } }
 }
 
-const signWith = async (tronWeb: TronWeb | undefined, key: string, json: object, bytes: string): Promise<Written> => {
+const signWith = async (
+  tronWeb: TronWeb | undefined,
+  key: string,
+  json: object,
+  bytes: string
+): Promise<SignedJson> => {
   const txID = createHash("sha256").update(Buffer.from(bytes, "hex")).digest("hex")
   if (tronWeb !== undefined) {
     const { signature } = await TronSigner.fromTronWeb(tronWeb).signTransaction(
-      // The JSON form may hold what no payment does: that is what is tested.
-      Object.assign(structuredClone(TronTransaction.unsignedTransfer(nobody)), json, { txID, raw_data_hex: bytes })
+      // The JSON form may have fields that a payment lacks: they are under test.
+      Object.assign(structuredClone(TronTransaction.unsignedTransfer(zeroTransfer)), json, {
+        txID,
+        raw_data_hex: bytes
+      })
     )
     return { txID, raw_data_hex: bytes, signature }
   }
-  const wanted = Object.assign(TronTransaction.unsignedTransfer(nobody), { txID, raw_data_hex: bytes })
+  const wanted = Object.assign(TronTransaction.unsignedTransfer(zeroTransfer), { txID, raw_data_hex: bytes })
   return { txID, ...(await localSigner(key).signTransaction(wanted)) }
 }
 
 const zeros = TronAddress.fromTail("0".repeat(40))
-const nobody: TronTransaction.TokenTransfer = {
+const zeroTransfer: TronTransaction.TokenTransfer = {
   owner: zeros,
   token: zeros,
   to: zeros,
@@ -156,7 +164,7 @@ const nobody: TronTransaction.TokenTransfer = {
   refBlockHash: "0".repeat(16)
 }
 
-/** What the payer's wallet signed: tronweb, unless somebody else signs or the bytes are none of tronweb's. */
+/** The transaction signed by the payer's tronweb, unless another account signs or bytes are appended to tronweb's. */
 export const signed = Effect.fnUntraced(function* (deviation: Deviation = {}) {
   const { accounts } = yield* TronTestChain.TronTestChain
   const json = unsignedOf(yield* transfer(deviation), deviation)
@@ -185,15 +193,15 @@ export const payment = Effect.fnUntraced(function* (deviation: Deviation = {}) {
   return request
 })
 
-/** How many transactions the node was sent so far. */
+/** Number of transactions that the node has received. */
 export const broadcasts = Effect.flatMap(TronTestChain.TronTestChain, ({ requests }) =>
   Effect.map(requests, (counts) => counts.get("/wallet/broadcasthex") ?? 0)
 )
 
-/** A claim on the one resource that tests sell; `id` tells one from another. */
+/** A claim on the one resource that tests sell, with its own id. */
 export const claim = (id: string) => ({ id: id.padEnd(22, "x"), resource: "resource".padEnd(43, "x") })
 
-/** How an effect ended, in a word: its failure's code or reason with the detail, or its tag; `ok` when it did not fail. */
+/** The outcome of an effect: its failure's code or reason with the detail, or its tag; `ok` for a success. */
 export const outcome = <A, R>(effect: Effect.Effect<A, PaymentFailure, R>) =>
   Effect.match(effect, {
     onSuccess: () => "ok",
@@ -203,15 +211,15 @@ export const outcome = <A, R>(effect: Effect.Effect<A, PaymentFailure, R>) =>
     }
   })
 
-/** The same of a settlement, with its state when it did not fail. */
+/** The outcome of a settlement, with its status for a success. */
 export const settled = <R>(settling: Effect.Effect<Settled, PaymentFailure, R>) =>
   Effect.flatMap(Effect.result(settling), (result) =>
     Result.isFailure(result) ? outcome(Effect.fail(result.failure)) : Effect.succeed(result.success.status)
   )
 
-/** The options of the settling half, as far as tests differ. */
+/** The options of the scheme facilitator that tests set. */
 export interface FacilitatorOptions extends Partial<Omit<Parameters<typeof exactTron.facilitator>[0], "assets">> {
-  /** Tokens it settles beside the chain's own, in base58check. */
+  /** Tokens to settle beside the chain's own, in base58check. */
   readonly tokens?: ReadonlyArray<string>
 }
 
@@ -222,14 +230,14 @@ const assetOf = (network: string, address: string): CustomAsset => ({
   decimals: 6
 })
 
-/** The settling half on the test chain. */
-export const half = Effect.fnUntraced(function* ({ tokens = [], ...options }: FacilitatorOptions = {}) {
+/** The scheme facilitator on the test chain. */
+export const schemeFacilitator = Effect.fnUntraced(function* ({ tokens = [], ...options }: FacilitatorOptions = {}) {
   const { network, rpcUrl } = yield* TronTestChain.TronTestChain
   const assets = tokens.map((address) => assetOf(network, address))
   return yield* exactTron.facilitator({ rpcUrl, network, assets, ...options })
 })
 
-/** A payment as a settling half reads it. */
+/** A payment as the scheme facilitator reads it. */
 export const read = <Payload>(
   scheme: SchemeFacilitator<Payload>,
   { paymentPayload, paymentRequirements }: PaymentRequest
@@ -246,7 +254,7 @@ export const prepare = Effect.fnUntraced(function* <Payload>(
   return (yield* scheme.prepare([one], undefined, yield* scheme.chainHead)).prepared
 })
 
-/** What the chain shows of one payment whose only transaction this is. */
+/** Observes one payment whose only transaction this is. */
 export const observe = <Payload>(
   scheme: SchemeFacilitator<Payload>,
   one: Payment<Payload>,
@@ -259,7 +267,7 @@ export const observe = <Payload>(
     return { inclusion, seen: code ?? "nothing", word }
   })
 
-/** Looks until there is an end to be seen: between blocks nobody asks twice. */
+/** Observes until the payment is no longer pending. */
 export const end = <Payload>(
   scheme: SchemeFacilitator<Payload>,
   one: Payment<Payload>,
@@ -269,13 +277,13 @@ export const end = <Payload>(
 const describe = (error: Extract<PaymentFailure, { readonly _tag: "PaymentError" | "ValidationError" }>) =>
   error._tag === "PaymentError" ? `${error.code} ${error.detail}` : `${error.reason} ${error.detail}`
 
-/** A facilitator of its own, in memory, on the test chain; it goes away with the scope. */
+/** A facilitator in memory, on the test chain; it closes with the scope. */
 export const facilitator = Effect.fnUntraced(function* (
   options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}
 ) {
   const { settleTimeoutMillis, ...rest } = options
   const chain = yield* TronTestChain.TronTestChain
-  const scheme = Effect.provideService(half(rest), TronTestChain.TronTestChain, chain)
+  const scheme = Effect.provideService(schemeFacilitator(rest), TronTestChain.TronTestChain, chain)
   const local = LocalFacilitator.layerMemory({
     schemes: [scheme],
     drainMillis: 0,
@@ -284,6 +292,21 @@ export const facilitator = Effect.fnUntraced(function* (
   return Context.get(yield* Layer.build(local), Facilitator)
 })
 
-/** The raw data of a payment as hexadecimal of what another owner, recipient, ... would have signed. */
+/** The raw data of a transfer, in hexadecimal. */
 export const hexOf = (terms: TronTransaction.TokenTransfer): string =>
   TronHex.fromBytes(TronTransaction.encodeTransfer(terms))
+
+/** Blocks after which a transaction's block is solidified. */
+export const solidified = 19
+
+/** The result of an effect, and the tokens that the payee gains meanwhile. */
+export const gain = Effect.fnUntraced(function* <A, E, R>(body: Effect.Effect<A, E, R>) {
+  const chain = yield* TronTestChain.TronTestChain
+  const before = yield* chain.balanceOf(chain.accounts.payee.address)
+  const result = yield* body
+  return [result, (yield* chain.balanceOf(chain.accounts.payee.address)) - before] as const
+})
+
+/** One of the payers. */
+export const payerAt = (index: number) =>
+  Effect.map(TronTestChain.TronTestChain, ({ accounts: { payers } }) => payers[index] ?? payers[0])

@@ -1,4 +1,4 @@
-/** Transfers as tests need them: every edge of a number's encoding, and what tronweb makes of them. */
+/** Transfers for tests: every edge of a number's encoding, and tronweb's encoding of them. */
 import * as fc from "fast-check"
 import { TronWeb, utils } from "tronweb"
 
@@ -15,7 +15,7 @@ const bits = (count: bigint, least = 1n) =>
 const hex = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map(TronHex.fromBytes)
 const addresses = hex(20).map(TronAddress.fromTail)
 
-/** Transfers with numbers below 2 to this power: 63 for the chain, 53 for tronweb, which counts with those of JavaScript. */
+/** Transfers with numbers below 2 to this power: 63 for the chain, 53 for tronweb, which uses JavaScript numbers. */
 export const transfersBelow = (power: bigint): fc.Arbitrary<TronTransaction.TokenTransfer> =>
   fc.record({
     owner: addresses,
@@ -29,7 +29,7 @@ export const transfersBelow = (power: bigint): fc.Arbitrary<TronTransaction.Toke
     refBlockHash: hex(8)
   })
 
-/** One of them, with no number that is left out. */
+/** A transfer without a zero number. */
 export const transfer: TronTransaction.TokenTransfer = {
   owner: TronAddress.fromTail("7e5f4552091a69125d5dfcb7b8c2659029395bdf"),
   token: TronAddress.fromText("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t") ?? TronAddress.fromTail("0".repeat(40)),
@@ -51,5 +51,5 @@ export const byTronWeb = (unsigned: object): { readonly txID: string; readonly r
   }
 }
 
-/** A tronweb that asks no node. */
+/** A tronweb without a node. */
 export const tronWebOf = (privateKey: string): TronWeb => new TronWeb({ fullHost: "http://127.0.0.1:1", privateKey })

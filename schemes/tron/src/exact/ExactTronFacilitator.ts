@@ -69,7 +69,7 @@ const make = (chain: ExactTronChain): SchemeFacilitator<SignedTransfer> => {
       Effect.tap(TronObservation.conclude(chain, soughtOf(observed)), ({ _tag }) =>
         _tag === "Pending" ? Effect.void : commitments.release(observed.payment.payload.id)
       ),
-    // Without a sponsor there is no signer; the request is sent all the same, so that a silent node is noticed.
+    // Without a sponsor there is no signer; the request is sent all the same, to notice a silent node.
     signers: sponsor === undefined ? Effect.as(rpc.head, []) : Effect.map(sponsor.balance, (one) => [one])
   }
 }

@@ -13,7 +13,7 @@ const parts = "12".repeat(64)
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 describe("TronSignature", () => {
-  it("writes every form of a signature as one", () => {
+  it("normalises every form of a signature", () => {
     for (const v of ["00", "1b", "1B"]) {
       assert.strictEqual(TronSignature.fromText(`${parts}${v}`), `${parts}1b`)
       assert.strictEqual(TronSignature.fromText(`0x${parts}${v}`), `${parts}1b`)
@@ -28,26 +28,23 @@ describe("TronSignature", () => {
     }
   })
 
-  it.each([1, 2, 3, 4, 5])(
-    "recovers whom tronweb signed for with the key %i, and nobody from other bytes",
-    async (key) => {
-      const signer = TronSigner.fromTronWeb(tronWebOf(key.toString(16).padStart(64, "0")))
-      const owner = TronAddress.fromText(signer.address) ?? transfer.owner
-      const unsigned = TronTransaction.unsignedTransfer({ ...transfer, owner })
-      const { signature } = await signer.signTransaction(unsigned)
-      const normal = TronSignature.fromText(signature[0] ?? "") ?? ""
-      const digest = TronHex.toBytes(unsigned.txID)
-      assert.strictEqual(TronSignature.recoverAddress(digest, normal), owner)
-      assert.isFalse(TronSignature.isHighS(normal))
-      assert.notStrictEqual(TronSignature.recoverAddress(digest.with(0, (digest[0] ?? 0) ^ 1), normal), owner)
-      const s = BigInt(`0x${normal.slice(64, 128)}`)
-      const twin = `${normal.slice(0, 64)}${TronHex.toWord(order - s)}${normal.endsWith("1b") ? "1c" : "1b"}`
-      assert.isTrue(TronSignature.isHighS(twin))
-      assert.strictEqual(TronSignature.recoverAddress(digest, twin), owner)
-    }
-  )
+  it.each([1, 2, 3, 4, 5])("recovers the signer of tronweb with the key %i, and not from other bytes", async (key) => {
+    const signer = TronSigner.fromTronWeb(tronWebOf(key.toString(16).padStart(64, "0")))
+    const owner = TronAddress.fromText(signer.address) ?? transfer.owner
+    const unsigned = TronTransaction.unsignedTransfer({ ...transfer, owner })
+    const { signature } = await signer.signTransaction(unsigned)
+    const normal = TronSignature.fromText(signature[0] ?? "") ?? ""
+    const digest = TronHex.toBytes(unsigned.txID)
+    assert.strictEqual(TronSignature.recoverAddress(digest, normal), owner)
+    assert.isFalse(TronSignature.isHighS(normal))
+    assert.notStrictEqual(TronSignature.recoverAddress(digest.with(0, (digest[0] ?? 0) ^ 1), normal), owner)
+    const s = BigInt(`0x${normal.slice(64, 128)}`)
+    const twin = `${normal.slice(0, 64)}${TronHex.toWord(order - s)}${normal.endsWith("1b") ? "1c" : "1b"}`
+    assert.isTrue(TronSignature.isHighS(twin))
+    assert.strictEqual(TronSignature.recoverAddress(digest, twin), owner)
+  })
 
-  it("recovers nobody from what is no signature", () => {
+  it("recovers no account from an invalid signature", () => {
     const digest = new Uint8Array(32).fill(7)
     assert.isUndefined(TronSignature.recoverAddress(digest, `${"00".repeat(64)}1b`))
     assert.isUndefined(TronSignature.recoverAddress(digest, `${"ff".repeat(64)}1b`))
@@ -65,7 +62,7 @@ describe("TronSigner", () => {
     })
   })
 
-  it.each(["", "0x"])("signs with a key behind %o as tronweb does, and shows the same account", async (prefix) => {
+  it.each(["", "0x"])("signs with a key after %o as tronweb does, and has the same account", async (prefix) => {
     const privateKey = "2a".padStart(64, "0")
     const theirs = TronSigner.fromTronWeb(tronWebOf(privateKey))
     const ours = localSigner(`${prefix}${privateKey}`)
@@ -78,28 +75,28 @@ describe("TronSigner", () => {
     assert.strictEqual(mine.signature[0], TronSignature.fromText(other.signature[0] ?? ""))
   })
 
-  it("has no key in any message, and takes none that is out of range", () => {
+  it("shows no key in messages, and refuses one that is out of range", () => {
     for (const key of ["", "0".repeat(64), "f".repeat(64), "zz".repeat(32), "abcd"]) {
       assert.throws(() => localSigner(key), /the private key is not 64 digits/)
     }
     assert.notInclude(JSON.stringify(localSigner("1".repeat(64))), "1".repeat(64))
   })
 
-  it("asks a wallet of a page for its account first", async () => {
-    const asked: Array<string> = []
+  it("requests the account of a page's wallet first", async () => {
+    const requests: Array<string> = []
     const provider = {
-      request: async ({ method }: { readonly method: string }) => void asked.push(method),
+      request: async ({ method }: { readonly method: string }) => void requests.push(method),
       tronWeb: tronWebOf("0".repeat(63).concat("1"))
     }
     const signer = await TronSigner.fromTip1193(provider)
-    assert.deepStrictEqual(asked, ["eth_requestAccounts"])
+    assert.deepStrictEqual(requests, ["eth_requestAccounts"])
     assert.strictEqual(signer.address, provider.tronWeb.defaultAddress.base58)
     const locked = TronSigner.fromTip1193({ ...provider, tronWeb: false })
     assert.match(await locked.then(String, String), /is locked/)
     assert.throws(() => TronSigner.fromTronWeb(new TronWeb({ fullHost: "http://127.0.0.1:1" })), /no selected account/)
   })
 
-  it("does not write into the transaction it shows a wallet", async () => {
+  it("does not let a wallet change the given transaction", async () => {
     const signer = TronSigner.fromTronWeb(tronWebOf("0".repeat(63).concat("1")))
     const unsigned = TronTransaction.unsignedTransfer(transfer)
     const before = structuredClone(unsigned)

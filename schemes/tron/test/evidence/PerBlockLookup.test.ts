@@ -29,7 +29,7 @@ const makeChain = () => {
 const nextHead = TestClock.adjust("300 millis")
 
 describe("PerBlockLookup", () => {
-  it.effect("asks again for what is not there only when there is a new block", () =>
+  it.effect("requests a missing transaction again only after a new block", () =>
     Effect.gen(function* () {
       const { chain, looking } = makeChain()
       for (let round = 0; round < 5; round++) {
@@ -45,7 +45,7 @@ describe("PerBlockLookup", () => {
     })
   )
 
-  it.effect("asks once for the head of many looks, and for each transaction", () =>
+  it.effect("requests the head once for many lookups, and each transaction once", () =>
     Effect.gen(function* () {
       const { chain, looking } = makeChain()
       const ids = Array.from({ length: 50 }, (_, index) => `${index}`)
@@ -54,7 +54,7 @@ describe("PerBlockLookup", () => {
     })
   )
 
-  it.effect("shows what has gone again", () =>
+  it.effect("notices that a transaction is gone", () =>
     Effect.gen(function* () {
       const { chain, looking } = makeChain()
       chain.found = true
@@ -70,7 +70,7 @@ describe("PerBlockLookup", () => {
     })
   )
 
-  it.effect("takes no failure for an answer, and forgets the oldest of too many", () =>
+  it.effect("remembers no failed request, and forgets the oldest of too many", () =>
     Effect.gen(function* () {
       const { chain, looking } = makeChain()
       chain.isDown = true

@@ -28,9 +28,11 @@ const noProofs: Readonly<Record<string, ReadonlyArray<Log>>> = {
   "a transfer of one unit more": [{ ...good, data: TronHex.toWord(amount + 1n) }],
   "a transfer of one unit less": [{ ...good, data: TronHex.toWord(amount - 1n) }],
   "a transfer without an amount": [{ ...good, data: "" }],
-  "an amount with something behind it": [{ ...good, data: `${TronHex.toWord(amount)}00` }],
-  "a transfer from somebody else": [{ ...good, topics: [topic, TronAddress.toWord(to), TronAddress.toWord(to)] }],
-  "a transfer to somebody else": [{ ...good, topics: [topic, TronAddress.toWord(owner), TronAddress.toWord(owner)] }],
+  "an amount with appended bytes": [{ ...good, data: `${TronHex.toWord(amount)}00` }],
+  "a transfer from another payer": [{ ...good, topics: [topic, TronAddress.toWord(to), TronAddress.toWord(to)] }],
+  "a transfer to another recipient": [
+    { ...good, topics: [topic, TronAddress.toWord(owner), TronAddress.toWord(owner)] }
+  ],
   "a transfer with its amount among the topics": [{ ...good, topics: [...topics, TronHex.toWord(amount)] }],
   "a transfer without a recipient": [{ ...good, topics: topics.slice(0, 2) }],
   "its transfer twice": [good, good],

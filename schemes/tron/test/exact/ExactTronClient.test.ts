@@ -44,11 +44,11 @@ const request = (changes: Changes = {}, binding?: SigningRequest["binding"]): Si
   return { requirements, asset, validAfter: 1_795_244_300, validBefore: 1_795_244_400, binding }
 }
 
-const Written = Schema.decodeUnknownSync(ExactTron.Payload)
+const SignedJson = Schema.decodeUnknownSync(ExactTron.Payload)
 
-/** What a payload's raw data say. */
+/** The transfer in a payload's raw data. */
 const transferIn = (json: unknown) => {
-  const { signedTransaction } = Written(json)
+  const { signedTransaction } = SignedJson(json)
   return Result.getOrThrow(TronTransaction.decodeTransfer(TronHex.toBytes(signedTransaction.raw_data_hex)))
 }
 
@@ -59,7 +59,7 @@ const failure = (options: Partial<Parameters<typeof exactTron.client>[0]>, signi
   })
 
 describe("exactTron.client", () => {
-  it.effect("signs exactly what was decided", () =>
+  it.effect("signs exactly the decided transfer", () =>
     Effect.gen(function* () {
       const signed = yield* exactTron.client({ signer }).sign(request())
       const { timestamp, ...terms } = transferIn(signed.payload)
@@ -74,7 +74,7 @@ describe("exactTron.client", () => {
         refBlockHash: "8f3c0a1be2d4c599"
       })
       assert.isTrue(timestamp < 2n ** 48n)
-      const { from, signedTransaction } = Written(signed.payload)
+      const { from, signedTransaction } = SignedJson(signed.payload)
       assert.deepStrictEqual([signed.payer, from], [signer.address, signer.address])
       assert.strictEqual(signed.nonce, signedTransaction.txID)
       const [signature = ""] = signedTransaction.signature
@@ -89,7 +89,7 @@ describe("exactTron.client", () => {
     Effect.gen(function* () {
       const wallet = TronSigner.fromTronWeb(tronWebOf(key))
       const signed = yield* exactTron.client({ signer: wallet }).sign(request())
-      const { signedTransaction } = Written(signed.payload)
+      const { signedTransaction } = SignedJson(signed.payload)
       assert.match(signedTransaction.signature[0] ?? "", /^[0-9a-f]{128}1[bc]$/)
       assert.strictEqual(
         TronSignature.recoverAddress(TronHex.toBytes(signed.nonce), signedTransaction.signature[0] ?? ""),
@@ -107,7 +107,7 @@ describe("exactTron.client", () => {
     })
   )
 
-  it.effect("takes another timestamp of 48 bits each time, so that no two payments are one", () =>
+  it.effect("takes another timestamp of 48 bits each time, so that payments are distinct", () =>
     Effect.gen(function* () {
       const { sign } = exactTron.client({ signer })
       const all = yield* Effect.forEach([1, 2, 3, 4], () => sign(request()))
@@ -116,46 +116,46 @@ describe("exactTron.client", () => {
     })
   )
 
-  it.effect("derives the timestamp from a challenge and says so in the payload", () =>
+  it.effect("derives the timestamp from a challenge, and puts the binding into the payload", () =>
     Effect.gen(function* () {
       const salt = Buffer.alloc(16, 7)
       const binding = { challenge: "challenge-of-a-shop", salt: salt.toString("base64url") }
       const tag = createHash("sha256").update(binding.challenge, "ascii").update(salt).digest("hex")
       const { payload } = yield* exactTron.client({ signer }).sign(request({}, binding))
-      assert.deepStrictEqual(Written(payload).binding, binding)
+      assert.deepStrictEqual(SignedJson(payload).binding, binding)
       assert.strictEqual(transferIn(payload).timestamp, BigInt(`0x${tag.slice(0, 12)}`))
     })
   )
 
-  it.effect("asks its node for a solidified block where the offer names none", () =>
+  it.effect("requests a solidified block from its node if the offer names none", () =>
     Effect.gen(function* () {
-      const asked: Array<string> = []
+      const requests: Array<string> = []
       const node = yield* ScriptedNode.make((response, { path }) => {
-        asked.push(path)
+        requests.push(path)
         response.end(JSON.stringify(ScriptedNode.block(0x12_f8_07)))
       })
       const signing = request({ extra: {} })
       const { payload } = yield* exactTron.client({ signer, rpcUrl: node.url }).sign(signing)
       const { feeLimit, refBlockBytes, refBlockHash } = transferIn(payload)
       assert.deepStrictEqual([refBlockBytes, refBlockHash, feeLimit], ["f807", "8f3c0a1be2d4c599", 30_000_000n])
-      assert.deepStrictEqual(asked, ["walletsolidity/getblock"])
+      assert.deepStrictEqual(requests, ["walletsolidity/getblock"])
       yield* exactTron.client({ signer, rpcUrl: node.url }).sign(request())
-      assert.strictEqual(asked.length, 1)
+      assert.strictEqual(requests.length, 1)
     })
   )
 
-  it.effect("says what is missing when there is no block to refer to", () =>
+  it.effect("names the missing option if there is no block to refer to", () =>
     Effect.gen(function* () {
       const signing = request({ extra: {} })
       assert.match(yield* failure({}, signing), /rpcUrl/)
-      const node = yield* ScriptedNode.make(ScriptedNode.answer({ Error: "down" }))
+      const node = yield* ScriptedNode.make(ScriptedNode.always({ Error: "down" }))
       assert.match(yield* failure({ rpcUrl: node.url }, signing), /failed: down/)
     })
   )
 
-  it.effect("does not sign for what an offer's extra does not say properly, nor above its own limit", () =>
+  it.effect("does not sign an offer with an invalid extra, nor above its own limit", () =>
     Effect.gen(function* () {
-      const asked = { address: signer.address, signTransaction: () => Promise.reject(new Error("asked")) }
+      const unwilling = { address: signer.address, signTransaction: () => Promise.reject(new Error("must not sign")) }
       for (const extra of [
         { refBlock, minFeeLimit: "-1" },
         { refBlock, minFeeLimit: "1e9" },
@@ -163,16 +163,16 @@ describe("exactTron.client", () => {
         { refBlock: { bytes: "f8", hash: "8f3c0a1be2d4c599" } },
         { refBlock: "f807" }
       ]) {
-        assert.match(yield* failure({ signer: asked }, request({ extra })), /extra holds/)
+        assert.match(yield* failure({ signer: unwilling }, request({ extra })), /extra holds/)
       }
       const dear = request({ extra: { refBlock, minFeeLimit: "100000001" } })
-      assert.match(yield* failure({ signer: asked }, dear), /maxFeeLimit/)
-      assert.match(yield* failure({ signer: asked, maxFeeLimit: 19_999_999n }), /above maxFeeLimit 19999999/)
+      assert.match(yield* failure({ signer: unwilling }, dear), /maxFeeLimit/)
+      assert.match(yield* failure({ signer: unwilling, maxFeeLimit: 19_999_999n }), /above maxFeeLimit 19999999/)
       yield* exactTron.client({ signer, maxFeeLimit: 100_000_001n }).sign(dear)
     })
   )
 
-  it.effect("does not pay to what is no recipient, nor to itself", () =>
+  it.effect("does not pay to an invalid recipient, nor to itself", () =>
     Effect.gen(function* () {
       for (const recipient of ["", "T123", `${payTo.slice(0, -1)}1`, signer.address]) {
         assert.match(yield* failure({}, request({ payTo: recipient })), /recipient/)
@@ -180,7 +180,7 @@ describe("exactTron.client", () => {
     })
   )
 
-  it.effect("refuses what a wallet returns that is not the same bytes and one signature", () =>
+  it.effect("refuses a wallet's result without the same bytes and one signature", () =>
     Effect.gen(function* () {
       const other = TronHex.fromBytes(new Uint8Array(211))
       const signature = [`${"ab".repeat(64)}1b`]
@@ -222,7 +222,7 @@ describe("exactTron.client", () => {
     })
   )
 
-  it("knows an asset by its address on its network, and no other", () => {
+  it("finds only assets by their addresses on their networks", () => {
     const { asset } = exactTron.client({ signer, network: "tron:0x2b6653dc" })
     assert.strictEqual(asset(requirementsOf({}))?.address, usdt)
     for (const other of [payTo, "", "T", usdt.toLowerCase()]) {
@@ -231,7 +231,7 @@ describe("exactTron.client", () => {
     assert.isUndefined(exactTron.client({ signer, network: "tron:nile" }).asset(requirementsOf({})))
   })
 
-  it("is not made of what is no network, no address, no asset, no node", () => {
+  it("refuses an invalid network, address, asset or node", () => {
     assert.throws(() => exactTron.client({ signer, network: "eip155:1" }), Misconfigured)
     assert.throws(() => exactTron.client({ signer: { ...signer, address: "T1" } }), Misconfigured)
     assert.throws(() => exactTron.client({ signer, rpcUrl: "ftp://node" }), Misconfigured)

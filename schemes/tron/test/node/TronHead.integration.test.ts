@@ -1,4 +1,4 @@
-/** A node that is behind its fellows: what it says against a payment is no verdict. */
+/** A node that is behind others: a refusal by its state is not a verdict. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -6,7 +6,7 @@ import { TronTestChain } from "../../src/testing/index.ts"
 import * as ScriptedNode from "../ScriptedNode.ts"
 import * as Payment from "../TronTestPayment.ts"
 
-/** A node before the chain's: to some questions it gives the answers that it gave to the same ones before. */
+/** A proxy before the chain's node, which repeats its earlier responses to some requests. */
 const behindSometimes = Effect.fnUntraced(function* () {
   const { rpcUrl } = yield* TronTestChain.TronTestChain
   const earlier = new Map<string, string>()
@@ -29,28 +29,28 @@ const behindSometimes = Effect.fnUntraced(function* () {
   return { url: node.url, forget: () => earlier.clear(), fallBehind: (answers: number) => void (stale = answers) }
 })
 
-describe("a payer whose money came in the last block", () => {
+describe("a payer whose money arrived in the last block", () => {
   layer(TronTestChain.layer({ payers: 2, payerBalance: 1n }), { excludeTestServices: true })((it) => {
-    it.effect("is good, though one of the nodes does not know of it; neither good nor bad while none does", () =>
+    it.effect("is accepted though one of the nodes lacks the block, and gets no verdict while all lack it", () =>
       Effect.gen(function* () {
         const { accounts, mine, mint } = yield* TronTestChain.TronTestChain
         const node = yield* behindSometimes()
-        const half = yield* Payment.half({ rpcUrl: node.url })
+        const scheme = yield* Payment.schemeFacilitator({ rpcUrl: node.url })
         const payer = accounts.payers[1] ?? accounts.payers[0]
         node.forget()
-        const payment = yield* Payment.read(half, yield* Payment.payment({ payer, signer: payer }))
-        assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "INSUFFICIENT_BALANCE token")
-        assert.strictEqual(yield* half.balance(payment), 1n)
+        const payment = yield* Payment.read(scheme, yield* Payment.payment({ payer, signer: payer }))
+        assert.strictEqual(yield* Payment.outcome(scheme.verify(payment)), "INSUFFICIENT_BALANCE token")
+        assert.strictEqual(yield* scheme.balance(payment), 1n)
         yield* mint(payer.address, 1_000_000n)
         yield* mine(1)
-        yield* half.chainHead
-        // One look in all.
+        yield* scheme.chainHead
+        // One reading in all.
         node.fallBehind(7)
-        assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ok")
+        assert.strictEqual(yield* Payment.outcome(scheme.verify(payment)), "ok")
         node.fallBehind(1)
-        assert.isTrue((yield* half.balance(payment)) > 1n)
+        assert.isTrue((yield* scheme.balance(payment)) > 1n)
         node.fallBehind(Number.POSITIVE_INFINITY)
-        assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ChainUnavailable")
+        assert.strictEqual(yield* Payment.outcome(scheme.verify(payment)), "ChainUnavailable")
       })
     )
   })

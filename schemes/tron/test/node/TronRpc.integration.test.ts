@@ -1,4 +1,4 @@
-/** A node that fails at any question: nobody is blamed for it, nobody is served, and when it is back the payment settles. */
+/** A node that fails at any request: payments get no verdict and no settlement, and settle once the node works again. */
 import { assert, describe, layer } from "@effect/vitest"
 import type { PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -18,8 +18,8 @@ const faults: Readonly<Record<string, NodeFault.NodeFault>> = {
   "a refusal": { _tag: "Text", body: '{"result":{"code":"OTHER_ERROR","message":"6e6f"}}' }
 }
 
-/** What a verification asks for. */
-const asked = [
+/** The requests of a verification. */
+const requests = [
   "getblock",
   "getaccount",
   "getaccountresource",
@@ -28,11 +28,11 @@ const asked = [
   "getchainparameters"
 ]
 
-/** Faults whose answer is a proper one to this question: an account that is not there, a transaction nobody knows. */
+/** Whether a fault's response is valid for this request: a missing account, an unknown transaction. */
 const isAnswer = (path: string, name: string) =>
   name === "a refusal" && path !== "triggerconstantcontract" && path !== "getchainparameters"
 
-/** What may come of trouble that is nobody's in the payment. */
+/** Outcomes of faults that are not the payment's. */
 const infrastructure = ["ChainUnavailable", "SettlementPending", "FacilitatorUnavailable"]
 
 /** Runs with a fault in the node. */
@@ -45,18 +45,18 @@ const spoilt = <A, E, R>(path: string, fault: NodeFault.NodeFault, body: Effect.
     )
   )
 
-/** Asks again for as long as nothing is known. */
+/** Repeats a settlement while its outcome is unknown. */
 const insist = <A, R>(settle: Effect.Effect<A, PaymentFailure, R>) =>
   Effect.retry(settle, { while: ({ _tag }) => infrastructure.includes(_tag) })
 
-const started = (options: Payment.FacilitatorOptions) => Payment.outcome(Payment.half(options))
+const started = (options: Payment.FacilitatorOptions) => Payment.outcome(Payment.schemeFacilitator(options))
 
-describe("exactTron.facilitator, where the node is in trouble", () => {
+describe("exactTron.facilitator, with a failing node,", () => {
   layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
     it.effect("gives no verdict", () =>
       Effect.gen(function* () {
         const request = yield* Payment.payment()
-        for (const path of asked) {
+        for (const path of requests) {
           for (const [name, fault] of Object.entries(faults)) {
             if (isAnswer(path, name)) continue
             const { verify } = yield* Payment.facilitator({ rpcTimeoutMillis: 1_000 })
@@ -68,11 +68,11 @@ describe("exactTron.facilitator, where the node is in trouble", () => {
       })
     )
 
-    it.effect("settles when it is back, once", () =>
+    it.effect("settles once when the node works again", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         const { payee } = chain.accounts
-        for (const path of [...asked, "broadcasthex", "gettransactioninfobyid"]) {
+        for (const path of [...requests, "broadcasthex", "gettransactioninfobyid"]) {
           const { settle } = yield* Payment.facilitator({ rpcTimeoutMillis: 1_000, settleTimeoutMillis: 300 })
           const request = yield* Payment.payment()
           const before = yield* chain.balanceOf(payee.address)
@@ -89,7 +89,7 @@ describe("exactTron.facilitator, where the node is in trouble", () => {
       })
     )
 
-    it.effect("does not start on a node of another network, nor on one that does not answer", () =>
+    it.effect("does not start on a node of another network, nor without a response", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* started({}), "ok")
         assert.strictEqual(yield* started({ network: "tron:mainnet" }), "Misconfigured")

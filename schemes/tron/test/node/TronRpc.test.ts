@@ -15,21 +15,21 @@ const hex = (text: string) => Buffer.from(text).toString("hex")
 
 const keys = (address: string, weight?: number) => [{ address, ...(weight !== undefined && { weight }) }]
 
-const asking = Effect.fnUntraced(function* (
-  answering: ScriptedNode.Answering,
+const rpcOf = Effect.fnUntraced(function* (
+  respond: ScriptedNode.Respond,
   options: Partial<TronHttp.Options> = {},
   path = ""
 ) {
-  const { url } = yield* ScriptedNode.make(answering)
+  const { url } = yield* ScriptedNode.make(respond)
   return yield* TronRpc.make({ url: `${url}${path}`, network: "tron:local", ...options })
 })
 
-const answered = (json: unknown) => asking(ScriptedNode.answer(json))
+const responding = (json: unknown) => rpcOf(ScriptedNode.always(json))
 
-type Question = (rpc: TronRpc.TronRpc) => Effect.Effect<unknown, { readonly _tag: string; readonly message: string }>
+type RpcCall = (rpc: TronRpc.TronRpc) => Effect.Effect<unknown, { readonly _tag: string; readonly message: string }>
 
-/** Every question there is. */
-const questions: Readonly<Record<string, Question>> = {
+/** Every request. */
+const calls: Readonly<Record<string, RpcCall>> = {
   block: (rpc) => rpc.block(7n),
   head: (rpc) => rpc.head,
   solid: (rpc) => rpc.solid,
@@ -47,52 +47,52 @@ const questions: Readonly<Record<string, Question>> = {
   receivers: (rpc) => rpc.receivers(account)
 }
 
-const tagOf = (asked: ReturnType<Question>) => Effect.map(Effect.flip(asked), ({ _tag }) => _tag)
+const tagOf = (call: ReturnType<RpcCall>) => Effect.map(Effect.flip(call), ({ _tag }) => _tag)
 
-/** What no question takes for an answer. */
-const trouble: Readonly<Record<string, ScriptedNode.Answering>> = {
-  "an error with HTTP 200": ScriptedNode.answer({ Error: "class java.lang.NullPointerException : null" }),
+/** Invalid responses to every request. */
+const invalidResponses: Readonly<Record<string, ScriptedNode.Respond>> = {
+  "an error with HTTP 200": ScriptedNode.always({ Error: "class java.lang.NullPointerException : null" }),
   "HTTP 503": (response) => void response.writeHead(503).end("{}"),
   "HTTP 429": (response) => void response.writeHead(429).end("{}"),
   "a redirect": (response) => void response.writeHead(307, { location: "http://127.0.0.1:1/" }).end(),
   "a page": (response) => void response.end("<html></html>"),
   nothing: (response) => void response.end(),
   "a broken connection": (response) => void response.destroy(),
-  "half an answer": (response) => void response.end('{"blockID":"00'),
-  "bytes that are no text": (response) => void response.end(Buffer.from([0x7b, 0xff, 0x7d])),
-  null: ScriptedNode.answer(null),
-  "a list": ScriptedNode.answer([[]]),
-  "a number": ScriptedNode.answer(1),
-  "too long an answer": (response) => void response.end(`{"a":"${"x".repeat(TronHttp.maximumBytes)}"}`)
+  "half a response": (response) => void response.end('{"blockID":"00'),
+  "bytes that are not text": (response) => void response.end(Buffer.from([0x7b, 0xff, 0x7d])),
+  null: ScriptedNode.always(null),
+  "a list": ScriptedNode.always([[]]),
+  "a number": ScriptedNode.always(1),
+  "a response that is too long": (response) => void response.end(`{"a":"${"x".repeat(TronHttp.maximumBytes)}"}`)
 }
 
 describe("TronRpc", () => {
-  for (const [name, answering] of Object.entries(trouble)) {
-    it.effect(`takes ${name} for no answer, whatever was asked`, () =>
+  for (const [name, respond] of Object.entries(invalidResponses)) {
+    it.effect(`rejects ${name} as a response to any request`, () =>
       Effect.gen(function* () {
-        const rpc = yield* asking(answering)
-        for (const [question, ask] of Object.entries(questions)) {
-          assert.strictEqual(yield* tagOf(ask(rpc)), "ChainUnavailable", question)
+        const rpc = yield* rpcOf(respond)
+        for (const [call, ask] of Object.entries(calls)) {
+          assert.strictEqual(yield* tagOf(ask(rpc)), "ChainUnavailable", call)
         }
       })
     )
   }
 
-  it.effect("waits for an answer as long as it was told", () =>
+  it.effect("waits for a response until its timeout", () =>
     Effect.gen(function* () {
-      const rpc = yield* asking(() => undefined, { timeout: "3 seconds" })
-      const asked = yield* Effect.forkChild(Effect.flip(rpc.head))
+      const rpc = yield* rpcOf(() => undefined, { timeout: "3 seconds" })
+      const call = yield* Effect.forkChild(Effect.flip(rpc.head))
       yield* TestClock.adjust("3 seconds")
-      const { message } = yield* Fiber.join(asked)
+      const { message } = yield* Fiber.join(call)
       assert.match(message, /did not answer within 3s/)
     })
   )
 
-  it.effect("asks below the path of its address, with its key and headers, and shows neither in messages", () =>
+  it.effect("sends requests below its URL's path, with its key and headers, and shows neither in messages", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const key = "0123456789abcdef"
-      const rpc = yield* asking(
+      const rpc = yield* rpcOf(
         (response, { path }, { headers, url }) => {
           seen.push(path, headers["tron-pro-api-key"], url?.includes("?key=") === true)
           response.end(JSON.stringify({ Error: `no such node ${key} in-header-secret` }))
@@ -107,11 +107,11 @@ describe("TronRpc", () => {
     })
   )
 
-  it.effect("hides its key in every word of a node that ends up in a message or a record", () =>
+  it.effect("hides its key in all texts of a node that enter a message or a record", () =>
     Effect.gen(function* () {
       const key = "0123456789abcdef"
       const words = `${key} ${"x".repeat(10_000)}`
-      const through = (json: unknown) => asking(ScriptedNode.answer(json), {}, `/${key}`)
+      const through = (json: unknown) => rpcOf(ScriptedNode.always(json), {}, `/${key}`)
       const sent = yield* (yield* through({ result: false, code: words, message: words })).broadcast(id, "0a")
       const failing = { result: { result: true, message: hex(words) }, transaction: { ret: [{ ret: "FAILED" }] } }
       const called = yield* (yield* through(failing)).call(account, token, "00")
@@ -132,7 +132,7 @@ describe("TronRpc", () => {
     })
   )
 
-  it.effect("is not made of an address that is none of HTTP", () =>
+  it.effect("refuses a URL that is not one of HTTP", () =>
     Effect.gen(function* () {
       for (const url of ["", "node", "ws://node", "file:///node"]) {
         const error = yield* Effect.flip(TronRpc.make({ url, network: "tron:local" }))
@@ -142,27 +142,27 @@ describe("TronRpc", () => {
     })
   )
 
-  it.effect("reads blocks, the first one too, and none whose id is another's", () =>
+  it.effect("reads blocks, the first one too, and rejects one with another block's id", () =>
     Effect.gen(function* () {
-      const first = yield* answered(ScriptedNode.block(0, undefined, 0))
+      const first = yield* responding(ScriptedNode.block(0, undefined, 0))
       assert.deepStrictEqual((yield* first.block(0n))?.number, 0n)
-      const seventh = yield* answered(ScriptedNode.block(7))
+      const seventh = yield* responding(ScriptedNode.block(7))
       assert.deepStrictEqual(yield* seventh.head, {
         number: 7n,
         id: ScriptedNode.block(7).blockID,
         time: 1_795_244_340_000n
       })
-      assert.isUndefined(yield* (yield* answered({})).block(7n))
+      assert.isUndefined(yield* (yield* responding({})).block(7n))
       assert.strictEqual(yield* tagOf(seventh.block(8n)), "ChainUnavailable")
       const mixed = { ...ScriptedNode.block(7), blockID: ScriptedNode.block(8).blockID }
-      assert.strictEqual(yield* tagOf((yield* answered(mixed)).head), "ChainUnavailable")
-      assert.strictEqual(yield* tagOf((yield* answered({})).solid), "ChainUnavailable")
+      assert.strictEqual(yield* tagOf((yield* responding(mixed)).head), "ChainUnavailable")
+      assert.strictEqual(yield* tagOf((yield* responding({})).solid), "ChainUnavailable")
     })
   )
 
-  it.effect("reads accounts: none, one of its own, one whose owner is somebody else", () =>
+  it.effect("reads accounts: none, one that owns itself, one with another owner", () =>
     Effect.gen(function* () {
-      const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.account(account))
+      const of = (json: unknown) => Effect.flatMap(responding(json), (rpc) => rpc.account(account))
       assert.isUndefined(yield* of({}))
       assert.deepStrictEqual(yield* of({ address: account }), { balance: 0n, ownsItself: true })
       const permitted = (threshold: number, who: ReturnType<typeof keys>) =>
@@ -172,12 +172,12 @@ describe("TronRpc", () => {
       assert.deepStrictEqual(yield* permitted(1, keys(token, 1)), { balance: 5n, ownsItself: false })
       assert.deepStrictEqual(yield* permitted(1, keys(account)), { balance: 5n, ownsItself: false })
       assert.deepStrictEqual(yield* permitted(1, []), { balance: 5n, ownsItself: false })
-      const other = yield* answered({ address: token })
+      const other = yield* responding({ address: token })
       assert.strictEqual(yield* tagOf(other.account(account)), "ChainUnavailable")
     })
   )
 
-  it.effect("counts what is left, and never less than nothing", () =>
+  it.effect("computes the resources left, never below zero", () =>
     Effect.gen(function* () {
       const json = {
         freeNetLimit: 600,
@@ -187,7 +187,7 @@ describe("TronRpc", () => {
         EnergyLimit: 100,
         TotalEnergyLimit: 9
       }
-      assert.deepStrictEqual(yield* (yield* answered(json)).resources(account), {
+      assert.deepStrictEqual(yield* (yield* responding(json)).resources(account), {
         energy: 100n,
         energyUsed: 0n,
         freeBandwidth: 319n,
@@ -195,15 +195,15 @@ describe("TronRpc", () => {
         totalEnergyLimit: 9n,
         totalEnergyWeight: 0n
       })
-      assert.strictEqual((yield* (yield* answered({})).resources(account)).energy, 0n)
-      assert.strictEqual(yield* tagOf((yield* answered({ EnergyLimit: 1.5 })).resources(account)), "ChainUnavailable")
-      assert.strictEqual(yield* tagOf((yield* answered({ EnergyLimit: "9" })).resources(account)), "ChainUnavailable")
+      assert.strictEqual((yield* (yield* responding({})).resources(account)).energy, 0n)
+      assert.strictEqual(yield* tagOf((yield* responding({ EnergyLimit: 1.5 })).resources(account)), "ChainUnavailable")
+      assert.strictEqual(yield* tagOf((yield* responding({ EnergyLimit: "9" })).resources(account)), "ChainUnavailable")
     })
   )
 
-  it.effect("tells a call that returned from one that failed and from one that could not be tried", () =>
+  it.effect("distinguishes a call that returned, one that failed and one without a contract", () =>
     Effect.gen(function* () {
-      const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.call(account, token, "313ce567"))
+      const of = (json: unknown) => Effect.flatMap(responding(json), (rpc) => rpc.call(account, token, "313ce567"))
       const result = { result: true }
       const log = { address: token.slice(2), topics: ["AB".repeat(32)], data: "0F" }
       assert.deepStrictEqual(
@@ -230,15 +230,15 @@ describe("TronRpc", () => {
         { code: "SERVER_BUSY" },
         {}
       ]) {
-        const rpc = yield* answered({ result: refusal })
+        const rpc = yield* responding({ result: refusal })
         assert.strictEqual(yield* tagOf(rpc.call(account, token, "")), "ChainUnavailable", JSON.stringify(refusal))
       }
     })
   )
 
-  it.effect("reads receipts, and takes one without a known result for nonsense", () =>
+  it.effect("reads receipts, and rejects one without a known result", () =>
     Effect.gen(function* () {
-      const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.receipt(id, "included"))
+      const of = (json: unknown) => Effect.flatMap(responding(json), (rpc) => rpc.receipt(id, "included"))
       assert.isUndefined(yield* of({}))
       assert.deepStrictEqual(yield* of({ id, blockNumber: 9, receipt: { result: "SUCCESS" } }), {
         block: 9n,
@@ -255,16 +255,16 @@ describe("TronRpc", () => {
         { id, blockNumber: 9, receipt: { result: "DEFAULT" } },
         { id, blockNumber: 9, receipt: { result: "FINE" } }
       ]) {
-        const rpc = yield* answered(json)
+        const rpc = yield* responding(json)
         assert.strictEqual(yield* tagOf(rpc.receipt(id, "included")), "ChainUnavailable", JSON.stringify(json))
       }
     })
   )
 
-  it.effect("asks the solidified state for what is to be solidified", () =>
+  it.effect("requests solidified receipts from the solidified state", () =>
     Effect.gen(function* () {
       const paths: Array<string> = []
-      const rpc = yield* asking((response, { path }) => {
+      const rpc = yield* rpcOf((response, { path }) => {
         paths.push(path)
         response.end("{}")
       })
@@ -274,27 +274,27 @@ describe("TronRpc", () => {
     })
   )
 
-  it.effect("knows a transaction by its id alone", () =>
+  it.effect("recognises a transaction by its id alone", () =>
     Effect.gen(function* () {
-      const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.isKnown(id))
+      const of = (json: unknown) => Effect.flatMap(responding(json), (rpc) => rpc.isKnown(id))
       assert.isFalse(yield* of({}))
       assert.isTrue(yield* of({ txID: id, raw_data: {} }))
-      const other = yield* answered({ txID: "00".repeat(32) })
+      const other = yield* responding({ txID: "00".repeat(32) })
       assert.strictEqual(yield* tagOf(other.isKnown(id)), "ChainUnavailable")
     })
   )
 
-  it.effect("knows that a transaction of any kind is in a block", () =>
+  it.effect("recognises an included transaction of any kind", () =>
     Effect.gen(function* () {
-      const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.isIncluded(id))
+      const of = (json: unknown) => Effect.flatMap(responding(json), (rpc) => rpc.isIncluded(id))
       assert.isFalse(yield* of({}))
       assert.isTrue(yield* of({ id, blockNumber: 9, receipt: { net_usage: 279 } }))
-      const other = yield* answered({ id: "00".repeat(32) })
+      const other = yield* responding({ id: "00".repeat(32) })
       assert.strictEqual(yield* tagOf(other.isIncluded(id)), "ChainUnavailable")
     })
   )
 
-  it.effect("reads prices, and does not believe in a chain without them", () =>
+  it.effect("reads prices, and rejects parameters without them", () =>
     Effect.gen(function* () {
       const both = [
         { key: "getEnergyFee", value: 100 },
@@ -302,26 +302,26 @@ describe("TronRpc", () => {
         { key: "getAllowMultiSign" },
         { key: "getOther", value: "text" }
       ]
-      assert.deepStrictEqual(yield* (yield* answered({ chainParameter: both })).prices, {
+      assert.deepStrictEqual(yield* (yield* responding({ chainParameter: both })).prices, {
         energy: 100n,
         bandwidth: 1000n
       })
       for (const missing of [both.slice(1), both.slice(0, 1), [], [{ key: "getEnergyFee" }, ...both.slice(1)]]) {
-        assert.strictEqual(yield* tagOf((yield* answered({ chainParameter: missing })).prices), "ChainUnavailable")
+        assert.strictEqual(yield* tagOf((yield* responding({ chainParameter: missing })).prices), "ChainUnavailable")
       }
     })
   )
 
-  it.effect("reads a node's word on bytes, and no silence for a yes", () =>
+  it.effect("reads the response to a broadcast, and takes no empty one for success", () =>
     Effect.gen(function* () {
-      const of = (json: unknown) => Effect.flatMap(answered(json), (rpc) => rpc.broadcast(id, "0a"))
+      const of = (json: unknown) => Effect.flatMap(responding(json), (rpc) => rpc.broadcast(id, "0a"))
       assert.deepStrictEqual(yield* of({ result: true, code: "SUCCESS", txid: id }), { code: "SUCCESS", message: "" })
       assert.deepStrictEqual(yield* of({ result: false, code: "SIGERROR", txid: id, message: "no" }), {
         code: "SIGERROR",
         message: "no"
       })
       for (const json of [{}, { result: false }, { code: "SUCCESS" }, { result: true, txid: "00".repeat(32) }]) {
-        const rpc = yield* answered(json)
+        const rpc = yield* responding(json)
         assert.strictEqual(yield* tagOf(rpc.broadcast(id, "0a")), "ChainUnavailable", JSON.stringify(json))
       }
     })

@@ -11,7 +11,7 @@ const bytes20 = fc.uint8Array({ minLength: 20, maxLength: 20 })
 const addresses = bytes20.map((bytes) => TronAddress.fromTail(TronHex.fromBytes(bytes)))
 
 describe("TronAddress", () => {
-  it("reads the address of USDT in every form of a configuration", () => {
+  it("reads the address of USDT in every form that configurations may have", () => {
     for (const text of [usdt, usdtHex, `0x${usdtHex}`, usdtHex.replace("a6", "A6")]) {
       assert.strictEqual(TronAddress.fromText(text), usdtHex, text)
     }
@@ -27,13 +27,13 @@ describe("TronAddress", () => {
     )
   })
 
-  it("reads nothing but base58check from the wire", () => {
+  it("reads only base58check from the wire", () => {
     for (const text of [usdtHex, `0x${usdtHex}`, `${usdt} `, ` ${usdt}`, `${usdt}\n`, usdt.toLowerCase(), ""]) {
       assert.isUndefined(TronAddress.fromBase58(text), text)
     }
   })
 
-  it("refuses every single change of a character", () => {
+  it("refuses every change of one character", () => {
     const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0OIl"
     for (let at = 0; at < usdt.length; at++) {
       for (const character of alphabet) {
@@ -54,10 +54,10 @@ describe("TronAddress", () => {
   it("compares accounts, not texts", () => {
     assert.isTrue(TronAddress.equals(usdt, usdtHex))
     assert.isFalse(TronAddress.equals(usdt, TronAddress.toBase58(TronAddress.fromTail("0".repeat(40)))))
-    assert.isFalse(TronAddress.equals("nobody", "nobody"))
+    assert.isFalse(TronAddress.equals("invalid", "invalid"))
   })
 
-  it("forgets the oldest texts, and nothing else changes", () => {
+  it("forgets the oldest texts without other effects", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 6000 }), (number) => {
         const address = TronAddress.fromTail(number.toString(16).padStart(40, "0"))

@@ -12,13 +12,13 @@ const names: Readonly<Record<string, ReadonlyArray<string>>> = {
 const genesis = (end: string) => `${"0".repeat(16)}${"1e".repeat(20)}${end}`
 
 describe("TronNetwork", () => {
-  it("knows each network by all its names", () => {
+  it("reads each network by all its names", () => {
     for (const [network, texts] of Object.entries(names)) {
       for (const text of texts) assert.strictEqual(TronNetwork.fromText(text), network, text)
     }
   })
 
-  it("takes nothing else", () => {
+  it("refuses all other names", () => {
     for (const text of [
       "",
       "tron:",
@@ -35,7 +35,7 @@ describe("TronNetwork", () => {
     assert.isUndefined(TronNetwork.fromText("toString"))
   })
 
-  it("tells networks by the last four bytes of their genesis blocks", () => {
+  it("recognises networks by the last four bytes of their genesis blocks' ids", () => {
     assert.strictEqual(TronNetwork.fromGenesis(genesis("2b6653dc")), "tron:mainnet")
     assert.strictEqual(TronNetwork.fromGenesis(genesis("cd8690dc")), "tron:nile")
     assert.strictEqual(TronNetwork.fromGenesis(genesis("94a9059e")), "tron:shasta")

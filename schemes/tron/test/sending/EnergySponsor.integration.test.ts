@@ -1,4 +1,4 @@
-/** Payers who cannot pay the chain pay the shop, with energy that is lent to them and taken back. */
+/** Payers without TRX for fees pay with energy that is lent to them and taken back. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -13,7 +13,7 @@ type Options = Partial<EnergySponsor.Options>
 /** Enough for the bandwidth of two transfers, and not for the energy of one. */
 const forBandwidth = 900_000n
 const staked = 1_000_000_000_000n
-/** A block is solid below so many others. */
+/** Blocks after which a block is solidified. */
 const solidified = 20
 
 /** A facilitator whose sponsor is the first signer. */
@@ -23,7 +23,7 @@ const sponsored = Effect.fnUntraced(function* (options: Options = {}, index = 0)
   return { sponsor: { signer: localSigner(privateKey), ...options } }
 })
 
-/** A payer with tokens, activated, and with so much sun. */
+/** An activated payer with tokens and the given sun. */
 const payerWith = Effect.fnUntraced(function* (name: string, sun: bigint) {
   const chain = yield* TronTestChain.TronTestChain
   const payer = TronTestAccounts.named(name)
@@ -34,21 +34,21 @@ const payerWith = Effect.fnUntraced(function* (name: string, sun: bigint) {
 
 const stake = Effect.flatMap(TronTestChain.TronTestChain, (chain) => chain.stake(chain.accounts.signers[0], staked))
 
-/** What the first signer has lent an account. */
+/** Stake that the first signer has lent an account, in sun. */
 const lentTo = Effect.fnUntraced(function* ({ address }: TronTestAccounts.TestAccount) {
   const { accounts } = yield* TronTestChain.TronTestChain
   return yield* (yield* Payment.rpc).delegated(Payment.parsed(accounts.signers[0].address), Payment.parsed(address))
 })
 
-/** Asks what is lent until it is as wanted. */
+/** Reads the lent stake until it is as expected. */
 const untilLent = (payer: TronTestAccounts.TestAccount, is: (sun: bigint) => boolean) =>
   Effect.repeat(lentTo(payer), { until: is })
 
-const started = (sponsor: EnergySponsor.Options) => Payment.outcome(Payment.half({ sponsor }))
+const started = (sponsor: EnergySponsor.Options) => Payment.outcome(Payment.schemeFacilitator({ sponsor }))
 
-describe("a sponsor of energy", () => {
+describe("EnergySponsor", () => {
   layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("lets a payer without TRX pay, and takes its stake back", () =>
+    it.effect("lends energy to a payer without TRX, and takes its stake back", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         yield* stake
@@ -68,7 +68,7 @@ describe("a sponsor of energy", () => {
       })
     )
 
-    it.effect("serves one payment of a payer at a time, and each of them", () =>
+    it.effect("lends for one payment of a payer at a time, and for each of them", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         yield* stake
@@ -87,7 +87,7 @@ describe("a sponsor of energy", () => {
       })
     )
 
-    it.effect("leaves who can pay alone, and lends nothing to who has energy", () =>
+    it.effect("lends nothing to payers with TRX or energy", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         yield* stake
@@ -102,7 +102,7 @@ describe("a sponsor of energy", () => {
       })
     )
 
-    it.effect("lends no more than it may, and nothing that it has not", () =>
+    it.effect("lends within its budget and its stake", () =>
       Effect.gen(function* () {
         yield* stake
         const payer = yield* payerWith("too much", forBandwidth)
@@ -121,21 +121,21 @@ describe("a sponsor of energy", () => {
       })
     )
 
-    it.effect("does not pay for itself", () =>
+    it.effect("refuses payments of its own account", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         const payer = chain.accounts.signers[0]
         yield* chain.mint(payer.address, 1_000_000n)
-        const scheme = yield* Payment.half(yield* sponsored())
+        const scheme = yield* Payment.schemeFacilitator(yield* sponsored())
         const one = yield* Payment.read(scheme, yield* Payment.payment({ payer }))
         assert.strictEqual(yield* Payment.outcome(scheme.verify(one)), "INVALID_RECIPIENT facilitator_pays")
       })
     )
 
-    it.effect("shows the most a loan costs, and its own TRX", () =>
+    it.effect("reports the highest cost of a loan, and its own TRX", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
-        const scheme = yield* Payment.half(yield* sponsored())
+        const scheme = yield* Payment.schemeFacilitator(yield* sponsored())
         const prepared = yield* Payment.prepare(scheme, yield* Payment.read(scheme, yield* Payment.payment()))
         assert.strictEqual(prepared.cost, 720_000n)
         const { address } = chain.accounts.signers[0]
@@ -143,7 +143,7 @@ describe("a sponsor of energy", () => {
       })
     )
 
-    it.effect("takes back what an earlier process has lent, and leaves what is not its own", () =>
+    it.effect("takes back the loans of an earlier process, and leaves those of others", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         yield* stake
@@ -154,7 +154,7 @@ describe("a sponsor of energy", () => {
         yield* chain.send({ contract: "DelegateResourceContract", fields }, sponsor)
         yield* chain.send({ contract: "DelegateResourceContract", fields }, other)
         assert.strictEqual(yield* lentTo(payer), 5_000_000n)
-        yield* Payment.half(yield* sponsored({ reclaimAfterMillis: 50 }))
+        yield* Payment.schemeFacilitator(yield* sponsored({ reclaimAfterMillis: 50 }))
         yield* untilLent(payer, (lent) => lent === 0n)
         const rpc = yield* Payment.rpc
         const others = yield* rpc.delegated(Payment.parsed(other.address), Payment.parsed(payer.address))
@@ -167,9 +167,9 @@ describe("a sponsor of energy", () => {
         yield* stake
         const payer = yield* payerWith("open loan", 1n)
         const rpc = yield* Payment.rpc
-        const scheme = yield* Payment.half()
+        const scheme = yield* Payment.schemeFacilitator()
         const prepared = yield* Payment.prepare(scheme, yield* Payment.read(scheme, yield* Payment.payment({ payer })))
-        /** Swallows the payment, so that the loan stays open. */
+        /** Drops the payment, so that the loan stays open. */
         const swallowing: TronRpc.TronRpc = {
           ...rpc,
           broadcast: (id, bytes) =>
@@ -190,12 +190,12 @@ describe("a sponsor of energy", () => {
       })
     )
 
-    it.effect("sends nothing that is no payment, and nothing that the token would refuse now", () =>
+    it.effect("submits neither invalid payments nor those that the token would reject", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         const payer = yield* payerWith("blocked meanwhile", 1n)
         const rpc = yield* Payment.rpc
-        const scheme = yield* Payment.half()
+        const scheme = yield* Payment.schemeFacilitator()
         const prepared = yield* Payment.prepare(scheme, yield* Payment.read(scheme, yield* Payment.payment({ payer })))
         yield* chain.call({ signature: "addBlackList(address)", parameters: [payer.address] })
         const { sponsor } = yield* sponsored()
@@ -207,7 +207,7 @@ describe("a sponsor of energy", () => {
       })
     )
 
-    it.effect("is not made for a signer that has no address", () =>
+    it.effect("refuses a signer without a valid address", () =>
       Effect.gen(function* () {
         const { sponsor } = yield* sponsored()
         const signer = { ...sponsor.signer, address: "T1" }
@@ -217,15 +217,15 @@ describe("a sponsor of energy", () => {
     )
   })
 
-  // On a chain of its own, whose blocks it makes.
+  // On a chain of its own, with manual blocks.
   layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("lends nothing more to a payer who moved its tokens away with the energy", () =>
+    it.effect("bans a payer that moved its tokens away with the energy", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         yield* stake
         const payer = yield* payerWith("moves its tokens", 2n * forBandwidth)
         const rpc = yield* Payment.rpc
-        const scheme = yield* Payment.half()
+        const scheme = yield* Payment.schemeFacilitator()
         const one = yield* Payment.read(scheme, yield* Payment.payment({ payer }))
         const prepared = yield* Payment.prepare(scheme, one)
         const moving = chain.call({
@@ -233,7 +233,7 @@ describe("a sponsor of energy", () => {
           signature: "transfer(address,uint256)",
           parameters: [chain.accounts.payers[1]?.address ?? "", 1_000_000n]
         })
-        /** The payer is quicker than the payment, once the energy is there. */
+        /** The payer moves its tokens before the payment, once the energy has arrived. */
         const quicker: TronRpc.TronRpc = {
           ...rpc,
           broadcast: (id, bytes) =>
@@ -246,12 +246,12 @@ describe("a sponsor of energy", () => {
         assert.isTrue(yield* covers(lending, sums))
         yield* submit(prepared.transaction, prepared.bytes)
         yield* Effect.repeat(covers(lending, sums), { until: (would) => !would })
-        // A failure is told when its block is solid.
+        // A failure is reported once its block is solidified.
         yield* chain.mine(solidified)
         assert.strictEqual((yield* Payment.end(scheme, one, prepared)).seen, "INSUFFICIENT_BALANCE reverted")
         yield* untilLent(payer, (lent) => lent === 0n)
         assert.isFalse(yield* covers(lending, sums))
-        // It pays for itself from now on, and anybody else is lent to.
+        // It pays for itself from now on; other payers are still lent energy.
         assert.isTrue(yield* covers({ ...lending, payer: Payment.parsed(chain.accounts.payee.address) }, sums))
       })
     )

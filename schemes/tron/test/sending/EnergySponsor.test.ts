@@ -1,4 +1,4 @@
-/** The sponsor on a chain of two accounts that does what a test tells it: loans that do not arrive, or cannot be taken back. */
+/** The sponsor on a scripted chain of two accounts: loans that do not arrive, or cannot be taken back. */
 import { assert, describe, it } from "@effect/vitest"
 import { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -23,23 +23,23 @@ const block: TronBlocks.Block = {
   time: 1_795_244_340_000n
 }
 
-/** What the chain is like, and what happened on it. */
+/** The chain's state and its history. */
 const makeWorld = () => {
   const world = {
     energy: 0n,
     /** Energy that the payer's account has used. */
     used: 0n,
-    /** Energy that a loan brings. */
+    /** Energy that a loan gives. */
     brings: 70_000n,
     loan: 0n,
     refusesReturns: 0,
-    /** How the payment ended in its block. */
+    /** Result of the payment in its block. */
     result: "SUCCESS",
     /** Whether the payment is in a block. */
     paid: false,
-    /** Whether loans wait for a block for ever. */
+    /** Whether loans stay pending for ever. */
     hidesLoans: false,
-    /** Whether the payment gets into a block when it is sent. */
+    /** Whether a submitted payment is included. */
     includes: true,
     head: block.time,
     sent: new Array<string>()
@@ -89,7 +89,7 @@ const makeWorld = () => {
   return { world, rpc }
 }
 
-/** Whether the sponsor would lend the payer energy once more. */
+/** Whether the sponsor would lend the payer energy again. */
 const wouldLend = (sponsor: EnergySponsor.EnergySponsor) =>
   sponsor.covers(
     { payer: transfer.owner, caller: "", energy: 60_000n },
@@ -105,7 +105,7 @@ const lending = Effect.fnUntraced(function* (change: (world: ReturnType<typeof m
 })
 
 describe("EnergySponsor", () => {
-  it.effect("lends, pays, takes back, in this order", () =>
+  it.effect("lends, submits and takes back, in this order", () =>
     Effect.gen(function* () {
       const { world } = yield* lending(() => undefined)
       yield* TestClock.adjust("5 seconds")
@@ -113,7 +113,7 @@ describe("EnergySponsor", () => {
     })
   )
 
-  it.effect("does not send a payment whose energy does not arrive, and takes the loan back", () =>
+  it.effect("does not submit a payment whose energy does not arrive, and takes the loan back", () =>
     Effect.gen(function* () {
       const { world } = yield* lending((world) => void (world.brings = 64_284n))
       yield* TestClock.adjust("5 seconds")
@@ -123,7 +123,7 @@ describe("EnergySponsor", () => {
     })
   )
 
-  it.effect("does not send a payment whose loan is in no block", () =>
+  it.effect("does not submit a payment whose loan is in no block", () =>
     Effect.gen(function* () {
       const { world } = yield* lending((world) => void (world.hidesLoans = true))
       yield* TestClock.adjust("1 minute")
@@ -134,7 +134,7 @@ describe("EnergySponsor", () => {
     })
   )
 
-  it.effect("keeps the loan while the payment may still come into a block, and no longer", () =>
+  it.effect("keeps the loan until the payment can no longer enter a block", () =>
     Effect.gen(function* () {
       const { sponsor, world } = yield* lending((world) => void (world.includes = false))
       yield* TestClock.adjust("30 seconds")
@@ -148,7 +148,7 @@ describe("EnergySponsor", () => {
     })
   )
 
-  it.effect("lends again to a payer whose payment was served by the loan", () =>
+  it.effect("lends again to a payer that has paid with a loan", () =>
     Effect.gen(function* () {
       const { sponsor, world } = yield* lending((world) => void (world.used = 0n))
       world.used = 64_285n
@@ -164,7 +164,7 @@ describe("EnergySponsor", () => {
     ["so that its payment ran out of it", { result: "OUT_OF_ENERGY" }, 5],
     ["and its payment failed", { result: "REVERT" }, 5]
   ] as const) {
-    it.effect(`lends nothing more to a payer who used the energy ${name}`, () =>
+    it.effect(`bans a payer that used the energy ${name}`, () =>
       Effect.gen(function* () {
         const { sponsor, world } = yield* lending((world) => Object.assign(world, change))
         world.used = 64_285n
@@ -181,7 +181,7 @@ describe("EnergySponsor", () => {
     )
   }
 
-  it.effect("blames nobody for energy that was not used", () =>
+  it.effect("bans no payer for unused energy", () =>
     Effect.gen(function* () {
       const { sponsor, world } = yield* lending((world) => void (world.includes = false))
       yield* TestClock.adjust("5 seconds")
@@ -192,7 +192,7 @@ describe("EnergySponsor", () => {
     })
   )
 
-  it.effect("finds a loan again that it could not take back", () =>
+  it.effect("retries a loan that it could not take back", () =>
     Effect.gen(function* () {
       const { world } = yield* lending((world) => void (world.refusesReturns = 3))
       yield* TestClock.adjust("5 seconds")
@@ -202,7 +202,7 @@ describe("EnergySponsor", () => {
     })
   )
 
-  it.effect("does not take back what is in use, however long it lasts", () =>
+  it.effect("does not take back a loan in use, however long it lasts", () =>
     Effect.gen(function* () {
       const { world } = yield* lending((world) => void (world.includes = false))
       yield* TestClock.adjust("20 minutes")
@@ -210,7 +210,7 @@ describe("EnergySponsor", () => {
     })
   )
 
-  it.effect("takes the loan back when it closes in the midst of it", () =>
+  it.effect("takes the loan back if it closes during it", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { world } = yield* Scope.provide(

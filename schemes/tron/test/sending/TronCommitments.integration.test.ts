@@ -1,4 +1,4 @@
-/** Payers whose transactions come into no block, and those who pay beside them. */
+/** Payers whose transactions enter no block, and other payers beside them. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -7,7 +7,7 @@ import { TronTestAccounts, TronTestChain } from "../../src/testing/index.ts"
 import * as TronTransaction from "../../src/transfer/TronTransaction.ts"
 import * as Payment from "../TronTestPayment.ts"
 
-/** Blocks are made by the test alone. */
+/** Runs an effect while blocks are made by `mine` only. */
 const manually = <A, E, R>(body: Effect.Effect<A, E, R>) =>
   Effect.flatMap(TronTestChain.TronTestChain, (chain) =>
     Effect.acquireUseRelease(
@@ -17,7 +17,7 @@ const manually = <A, E, R>(body: Effect.Effect<A, E, R>) =>
     )
   )
 
-/** A payer with tokens and so much sun. */
+/** A payer with tokens and the given sun. */
 const payerWith = Effect.fnUntraced(function* (name: string, sun: bigint) {
   const chain = yield* TronTestChain.TronTestChain
   const payer = TronTestAccounts.named(name)
@@ -26,7 +26,7 @@ const payerWith = Effect.fnUntraced(function* (name: string, sun: bigint) {
   return payer
 })
 
-/** Waits until so many transactions wait for a block. */
+/** Waits until this many transactions are pending. */
 const waiting = (expected: number) =>
   Effect.flatMap(TronTestChain.TronTestChain, (chain) =>
     Effect.repeat(Effect.andThen(Effect.yieldNow, chain.waiting), { until: ({ length }) => length === expected })
@@ -39,17 +39,17 @@ const poison = Effect.fnUntraced(function* (transfer: TronTransaction.TokenTrans
   assert.strictEqual((yield* node.broadcast(txID, forged)).code, "SIGERROR")
 })
 
-describe("a payer whose means are enough for some of its payments", () => {
+describe("a payer whose means cover some of its payments", () => {
   layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("has as many on their way, and the node holds none that no block would take", () =>
+    it.effect("has that many pending, and the node holds none that would enter no block", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
-        const scheme = yield* Payment.half()
+        const scheme = yield* Payment.schemeFacilitator()
         const payer = yield* payerWith("a few TRX", 8_500_000n)
         const ones = yield* Effect.forEach(Array.from({ length: 12 }), () =>
           Effect.flatMap(Payment.payment({ payer }), (request) => Payment.read(scheme, request))
         )
-        // All of them are good by themselves, as long as none is on its way.
+        // Each of them is valid by itself while none is pending.
         yield* Effect.forEach(ones, (one) => scheme.verify(one))
         const chainHead = yield* scheme.chainHead
         const prepared = yield* Effect.forEach(ones, (one) =>
@@ -75,16 +75,16 @@ describe("a payer whose means are enough for some of its payments", () => {
               assert.strictEqual((yield* Payment.end(scheme, each.one, each.prepared)).seen, "Settled")
           })
         )
-        // They have ended, and the next one is judged by what they have left.
+        // They have ended, and the next one is judged by the remaining means.
         assert.notStrictEqual(yield* Payment.outcome(scheme.verify(refused)), "FacilitatorUnavailable")
       })
     )
   })
 })
 
-describe("payments that come into no block", () => {
+describe("payments that enter no block", () => {
   layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("whose ids are poisoned at the node keep nobody else from the next block", () =>
+    it.effect("because their ids are poisoned do not keep others from the next block", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         yield* chain.setIdCache(true)

@@ -16,7 +16,7 @@ const commitment = (id: string, payer = "payer", until = 60_000): TronCommitment
 })
 
 describe("burntBy", () => {
-  it("burns the energy that is missing, and the bandwidth that neither stake nor quota covers alone", () => {
+  it("burns the missing energy, and the bandwidth that neither stake nor quota covers alone", () => {
     const means = { ...nothing, energy: 15_000n, freeBandwidth: 600n, stakedBandwidth: 400n }
     assert.strictEqual(TronCommitments.burntBy([need], means, prices), 0n)
     assert.strictEqual(TronCommitments.burntBy([need, need], means, prices), 500_000n)
@@ -34,10 +34,10 @@ describe("burntBy", () => {
   })
 })
 
-describe("commitments", () => {
+describe("TronCommitments", () => {
   const means = { ...nothing, balance: 4_000_000n }
 
-  it.effect("are as many as the payer's means are enough for, each counted once", () =>
+  it.effect("counts each payment once, and as many as the payer's means cover", () =>
     Effect.gen(function* () {
       const commitments = TronCommitments.make()
       const reserve = (id: string, payer?: string) => commitments.reserve(commitment(id, payer), means, prices)
@@ -51,12 +51,12 @@ describe("commitments", () => {
       assert.isTrue(yield* commitments.allow(commitment("b"), means, prices))
       assert.isTrue(yield* reserve("c", "another"))
       yield* commitments.release("a")
-      yield* commitments.release("nobody's")
+      yield* commitments.release("unknown")
       assert.isTrue(yield* reserve("c"))
     })
   )
 
-  it.effect("end with the validity of their transactions", () =>
+  it.effect("removes a payment when its transaction expires", () =>
     Effect.gen(function* () {
       const commitments = TronCommitments.make()
       const reserve = (id: string, until: number) => commitments.reserve(commitment(id, "payer", until), means, prices)

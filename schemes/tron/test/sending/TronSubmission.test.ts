@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 import * as TronSubmission from "../../src/sending/TronSubmission.ts"
 
-/** Every code of java-tron's `response_code`, and what it means here. */
+/** Every code of java-tron's `response_code`, and its meaning here. */
 const meanings: Readonly<Record<string, string>> = {
   SUCCESS: "Accepted",
   DUP_TRANSACTION_ERROR: "Known",
@@ -21,7 +21,7 @@ const meanings: Readonly<Record<string, string>> = {
 }
 
 describe("TronSubmission", () => {
-  it("stops nobody else's payment for the refusal of one, and proves nothing", () => {
+  it("stops no other payment for the rejection of one, and proves nothing", () => {
     for (const [code, meaning] of Object.entries(meanings)) {
       const submission = TronSubmission.toResult({ code, message: "why" })
       assert.strictEqual(submission._tag, meaning, code)

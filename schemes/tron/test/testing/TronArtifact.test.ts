@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { artifactsDirectory, renderAll } from "../../scripts/TronArtifact.ts"
 
 describe("TRON contract artifacts", () => {
-  it("are what the sources compile to", () => {
+  it("equal the compiled sources", () => {
     const files = renderAll()
     assert.isAbove(files.size, 0)
     assert.deepStrictEqual(readdirSync(artifactsDirectory).toSorted(), [...files.keys()].toSorted())

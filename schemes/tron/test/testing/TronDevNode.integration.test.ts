@@ -47,8 +47,8 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
 
       const payer = Wallet.make(rpcUrl, payers[0])
       const paid = yield* Wallet.sign(payer, yield* Wallet.buildTransfer(payer, contract, payee.address, 1_500_000n))
-      const answer = yield* Wallet.broadcastHex(rpcUrl, Wallet.bytesOf(paid))
-      assert.deepStrictEqual(answer, { result: true, code: "SUCCESS", message: "", txid: paid.txID })
+      const response = yield* Wallet.broadcastHex(rpcUrl, Wallet.bytesOf(paid))
+      assert.deepStrictEqual(response, { result: true, code: "SUCCESS", message: "", txid: paid.txID })
       assert.strictEqual(yield* balanceOf(payers[0].address, contract), 3_500_000n)
       assert.strictEqual(yield* balanceOf(payee.address, contract), 1_500_000n)
 
@@ -58,7 +58,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
     })
   )
 
-  it.effect("says what became of a transfer, at once and when it is solidified", () =>
+  it.effect("reports a transfer's outcome, at once and when it is solidified", () =>
     Effect.gen(function* () {
       const { accounts, mine, rpcUrl, token } = yield* TronTestChain
       const [, payer] = accounts.payers
@@ -93,7 +93,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
     })
   )
 
-  it.effect("takes the transaction's JSON, and ignores what it says of its own bytes", () =>
+  it.effect("accepts a transaction's JSON, and ignores its fields about its own bytes", () =>
     Effect.gen(function* () {
       const { accounts, balanceOf, rpcUrl, token } = yield* TronTestChain
       const wallet = Wallet.make(rpcUrl, accounts.stranger)
@@ -114,7 +114,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
     })
   )
 
-  it.effect("runs a call without sending it", () =>
+  it.effect("simulates a call", () =>
     Effect.gen(function* () {
       const { accounts, balanceOf, rpcUrl, token } = yield* TronTestChain
       const wallet = Wallet.make(rpcUrl, accounts.stranger)
@@ -137,7 +137,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
       const tried = yield* look(payer.address)
       assert.isTrue(tried.result.result)
       assert.isAbove(tried.energy_used ?? 0, 10_000)
-      // As mainnet's USDT: false, and the money moves all the same.
+      // As mainnet's USDT: returns false, and the money moves all the same.
       assert.deepStrictEqual(tried.constant_result, ["00".repeat(32)])
       assert.strictEqual(yield* balanceOf(payer.address), before)
       const energy = yield* Wallet.ask(rpcUrl, "wallet/estimateenergy", {
@@ -151,22 +151,22 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
     })
   )
 
-  it.effect("answers a failing call as java-tron does", () =>
+  it.effect("responds to a failing call as java-tron does", () =>
     Effect.gen(function* () {
       const { accounts, rpcUrl, token } = yield* TronTestChain
-      const { ret, ...asked } = { ret: [{ ret: "FAILED" }], owner_address: accounts.payee.address, visible: true }
+      const { ret, ...request } = { ret: [{ ret: "FAILED" }], owner_address: accounts.payee.address, visible: true }
       const data = `a9059cbb${"11".padStart(64, "0")}${"1".padStart(64, "0")}`
-      const answer = yield* Wallet.ask(rpcUrl, "wallet/triggerconstantcontract", {
-        ...asked,
+      const response = yield* Wallet.ask(rpcUrl, "wallet/triggerconstantcontract", {
+        ...request,
         contract_address: token.address,
         data
       })
       const message = Buffer.from("REVERT opcode executed").toString("hex")
-      assert.deepInclude(answer as object, { result: { result: true, message } })
-      assert.deepInclude((answer as { transaction: object }).transaction, { ret })
+      assert.deepInclude(response as object, { result: { result: true, message } })
+      assert.deepInclude((response as { transaction: object }).transaction, { ret })
       assert.deepStrictEqual(
         yield* Wallet.ask(rpcUrl, "wallet/triggerconstantcontract", {
-          ...asked,
+          ...request,
           contract_address: accounts.payee.address,
           data
         }),
@@ -180,7 +180,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
     })
   )
 
-  it.effect("sends coin, and activates who receives it", () =>
+  it.effect("sends TRX, and activates the recipient", () =>
     Effect.gen(function* () {
       const { accounts, rpcUrl } = yield* TronTestChain
       const wallet = Wallet.make(rpcUrl, accounts.stranger)
@@ -205,7 +205,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("the node, driven by tro
 })
 
 layer(TestChain.layer({ startTime: Wallet.startTime, chainId: 0x01020304 }))("the node's blocks", (it) => {
-  it.effect("have ids that begin with their number, and the first ends with the chain id", () =>
+  it.effect("have ids that begin with their number; the first one's ends with the chain id", () =>
     Effect.gen(function* () {
       const { mine, rpcUrl } = yield* TronTestChain
       const wallet = new TronWeb({ fullHost: rpcUrl, disablePlugins: true })

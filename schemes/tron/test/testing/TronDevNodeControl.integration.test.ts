@@ -17,7 +17,7 @@ const headOf = Effect.fnUntraced(function* (rpcUrl: string) {
 const one = (to: string) => ({ contract: "TransferContract", fields: { to_address: to, amount: 5 } }) as const
 
 layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the controls", (it) => {
-  it.effect("make blocks when told to, in the chain's time", () =>
+  it.effect("make blocks by `mine`, in the chain's time", () =>
     Effect.gen(function* () {
       const { advance, mine, now, rpcUrl, setTime } = yield* TronTestChain
       const before = yield* headOf(rpcUrl)
@@ -34,7 +34,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the c
     })
   )
 
-  it.effect("keep a transaction waiting, drop it, and let it be sent again", () =>
+  it.effect("keep a transaction pending, drop it, and let it be submitted again", () =>
     Effect.gen(function* () {
       const { accounts, balance, drop, mine, rpcUrl, sign, waiting } = yield* TronTestChain
       const { stranger, deployer } = accounts
@@ -56,7 +56,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the c
     })
   )
 
-  it.effect("leave out of a block what has expired by then", () =>
+  it.effect("leave expired transactions out of a block", () =>
     Effect.gen(function* () {
       const { accounts, advance, balance, mine, rpcUrl, submit, waiting } = yield* TronTestChain
       const { stranger, deployer } = accounts
@@ -70,7 +70,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the c
     })
   )
 
-  it.effect("replace blocks: what was in them vanishes or waits again, and gifts stay", () =>
+  it.effect("replace blocks: their transactions are dropped or pending again, and funds given by the test stay", () =>
     Effect.gen(function* () {
       const { accounts, balance, fund, mine, reorganise, rpcUrl, send, waiting } = yield* TronTestChain
       const { stranger, deployer, payee } = accounts
@@ -101,7 +101,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the c
     })
   )
 
-  it.effect("plant faults: a word about a transaction that is refused, or taken all the same", () =>
+  it.effect("plant faults: a rejection of a transaction that is rejected, or accepted all the same", () =>
     Effect.gen(function* () {
       const { accounts, heal, plant, rpcUrl, sign, waiting } = yield* TronTestChain
       const transaction = yield* sign(one(accounts.deployer.address), accounts.stranger)
@@ -117,7 +117,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the c
     })
   )
 
-  it.effect("plant faults on the way of an answer", () =>
+  it.effect("plant faults in the transport of a response", () =>
     Effect.gen(function* () {
       const { heal, plant, requests, rpcUrl } = yield* TronTestChain
       const path = { path: "getnowblock" }
@@ -128,8 +128,8 @@ layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the c
       assert.strictEqual((yield* get("getnodeinfo"))?.status, 200)
       yield* heal
       yield* plant({ _tag: "Text", body: "<html>" }, path)
-      const answer = yield* get("getnowblock")
-      assert.strictEqual(yield* Effect.promise(async () => answer?.text()), "<html>")
+      const response = yield* get("getnowblock")
+      assert.strictEqual(yield* Effect.promise(async () => response?.text()), "<html>")
       yield* heal
       yield* plant({ _tag: "Disconnect" }, path)
       assert.isUndefined(yield* get("getnowblock"))
@@ -148,8 +148,8 @@ layer(TestChain.layer({ startTime: Wallet.startTime, mining: "manual" }))("the c
   )
 })
 
-describe("a node of one's own", () => {
-  it.effect("makes a block every so often, in the clock's time, until it is told to stop", () =>
+describe("a local node", () => {
+  it.effect("makes a block per interval, by the clock, until it is stopped", () =>
     Effect.gen(function* () {
       const { rpcUrl, setMining } = yield* TronDevNode.make({
         startTime: Wallet.startTime,
@@ -163,7 +163,7 @@ describe("a node of one's own", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("ends with its scope, and says when its port is taken", () =>
+  it.effect("ends with its scope, and reports that its port is taken", () =>
     Effect.gen(function* () {
       const { port, url } = yield* Effect.scoped(
         Effect.gen(function* () {

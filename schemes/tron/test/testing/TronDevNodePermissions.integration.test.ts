@@ -8,7 +8,7 @@ import * as Wallet from "./TronWebWallet.ts"
 
 const everyday = "7fff1fc0033efb0f000000000000000000000000000000000000000000000000"
 
-/** Gives an account to others, by tronweb. */
+/** Gives an account's permissions to other keys, by tronweb. */
 const handOver = Effect.fnUntraced(function* (from: TestAccount, to: ReadonlyArray<TestAccount>, threshold: number) {
   const { rpcUrl } = yield* TronTestChain
   const wallet = Wallet.make(rpcUrl, from)
@@ -36,7 +36,7 @@ const transferFrom = Effect.fnUntraced(function* (owner: TestAccount, permission
 })
 
 layer(TestChain.layer({ startTime: Wallet.startTime }))("permissions", (it) => {
-  it.effect("handed over: the old key signs for nothing any more, though it still is the owner's", () =>
+  it.effect("given to another key: the old key signs no more, though the address is still its own", () =>
     Effect.gen(function* () {
       const { accounts, fund, rpcUrl } = yield* TronTestChain
       const [payer, heir = accounts.stranger] = accounts.payers
@@ -76,7 +76,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("permissions", (it) => {
     })
   )
 
-  it.effect("for everyday use do not change permissions", () =>
+  it.effect("of the active kind do not change permissions", () =>
     Effect.gen(function* () {
       const { accounts, rpcUrl, sign } = yield* TronTestChain
       const keys = [{ address: accounts.stranger.address, weight: 1 }]

@@ -9,7 +9,7 @@ import { TronTestChain } from "../../src/testing/TronTestChain.ts"
 import * as TestChain from "../../src/testing/TronTestChain.ts"
 import * as Wallet from "./TronWebWallet.ts"
 
-/** A transfer of the first payer's, signed, with something different about it. */
+/** A signed transfer of the first payer, with one difference. */
 const transfer = Effect.fnUntraced(function* (header: Readonly<Record<string, unknown>> = {}, from?: TestAccount) {
   const { accounts, rpcUrl, token } = yield* TronTestChain
   const payer = from ?? accounts.payers[0]
@@ -53,9 +53,9 @@ layer(TestChain.layer({ startTime: Wallet.startTime, pendingLimit: 3 }))("the no
       const signed = yield* transfer()
       const text = JSON.stringify(signed).replaceAll("1".padStart(64, "0"), "2".padStart(64, "0"))
       const changed = { ...(JSON.parse(text) as object), raw_data_hex: signed.raw_data_hex, txID: signed.txID }
-      const answer = yield* Wallet.ask(rpcUrl, "wallet/broadcasttransaction", changed)
-      assert.deepInclude(answer as object, { code: "SIGERROR" })
-      assert.notInclude(JSON.stringify(answer), signed.txID)
+      const response = yield* Wallet.ask(rpcUrl, "wallet/broadcasttransaction", changed)
+      assert.deepInclude(response as object, { code: "SIGERROR" })
+      assert.notInclude(JSON.stringify(response), signed.txID)
     })
   )
 
@@ -81,7 +81,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, pendingLimit: 3 }))("the no
     })
   )
 
-  it.effect("what is expired, expires before the next slot, or is valid for more than a day", () =>
+  it.effect("a transaction that is expired, expires before the next slot, or is valid for more than a day", () =>
     Effect.gen(function* () {
       const { now } = yield* TronTestChain
       const at = yield* now
@@ -92,7 +92,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, pendingLimit: 3 }))("the no
     })
   )
 
-  it.effect("the same transaction again, waiting or in a block", () =>
+  it.effect("the same transaction again, pending or in a block", () =>
     Effect.gen(function* () {
       const { mine, rpcUrl, setMining } = yield* TronTestChain
       yield* setMining("manual")
@@ -109,7 +109,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, pendingLimit: 3 }))("the no
     })
   )
 
-  it.effect("with the cache of ids, a valid copy of a refused transaction", () =>
+  it.effect("with the cache of ids, a valid copy of a rejected transaction", () =>
     Effect.gen(function* () {
       const { advance, rpcUrl, setIdCache } = yield* TronTestChain
       yield* setIdCache(true)
@@ -129,11 +129,9 @@ layer(TestChain.layer({ startTime: Wallet.startTime, pendingLimit: 3 }))("the no
   it.effect("an owner who does not exist, or who cannot pay for the bandwidth", () =>
     Effect.gen(function* () {
       const { accounts, drain, fund, rpcUrl } = yield* TronTestChain
-      const nobody = yield* refusal(
-        Wallet.bytesOf(yield* transfer({}, TronTestAccounts.named("somebody who was never there")))
-      )
-      assert.strictEqual(nobody.code, "CONTRACT_VALIDATE_ERROR")
-      assert.match(nobody.message, /^Contract validate error : account \[T\w{33}\] does not exist$/)
+      const absent = yield* refusal(Wallet.bytesOf(yield* transfer({}, TronTestAccounts.named("an absent account"))))
+      assert.strictEqual(absent.code, "CONTRACT_VALIDATE_ERROR")
+      assert.match(absent.message, /^Contract validate error : account \[T\w{33}\] does not exist$/)
 
       const [, , poor = accounts.stranger] = accounts.payers
       const once = yield* Wallet.broadcastHex(rpcUrl, Wallet.bytesOf(yield* transfer({ timestamp: 1 }, poor)))
@@ -149,7 +147,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime, pendingLimit: 3 }))("the no
     })
   )
 
-  it.effect("the call of a contract that is not there, and a fee limit above the chain's", () =>
+  it.effect("the call of a missing contract, and a fee limit above the chain's", () =>
     Effect.gen(function* () {
       const { accounts, sign, token } = yield* TronTestChain
       const [payer] = accounts.payers
@@ -204,26 +202,26 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("what the node says of s
     ],
     ["an address that is a number", "wallet/getaccount", JSON.stringify({ address: 5 })],
     [
-      "a fee limit that is no number",
+      "a fee limit that is not a whole number",
       "wallet/triggersmartcontract",
       JSON.stringify({ fee_limit: 0.5, owner_address: "", contract_address: "" })
     ],
     ["a depth of objects", "wallet/broadcasttransaction", `${'{"raw_data":'.repeat(5_000)}1${"}".repeat(5_000)}`]
   ]
   for (const [name, path, body] of cases) {
-    it.effect(`${name}: an error, and it goes on`, () =>
+    it.effect(`${name}, and goes on`, () =>
       Effect.gen(function* () {
         const { rpcUrl } = yield* TronTestChain
         const response = yield* Effect.promise(() => fetch(`${rpcUrl}/${path}`, { method: "POST", body }))
         assert.strictEqual(response.status, 200)
-        const answer = yield* Effect.promise(async (): Promise<unknown> => response.json())
-        assert.hasAllKeys(answer as object, ["Error"])
+        const json = yield* Effect.promise(async (): Promise<unknown> => response.json())
+        assert.hasAllKeys(json as object, ["Error"])
         assert.property(yield* Wallet.ask(rpcUrl, "wallet/getnowblock"), "blockID")
       })
     )
   }
 
-  it.effect("a body without end: too big", () =>
+  it.effect("an endless body", () =>
     Effect.gen(function* () {
       const { rpcUrl } = yield* TronTestChain
       const body = "x".repeat(1_048_577)

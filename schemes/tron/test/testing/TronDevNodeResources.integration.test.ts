@@ -16,15 +16,15 @@ const Resources = Schema.Struct({
   TotalEnergyLimit: Schema.Finite,
   TotalEnergyWeight: Schema.Finite
 })
-/** Energy that comes back within the milliseconds a test takes. */
+/** Energy that returns within a test's milliseconds. */
 const recovered = 10
 
 const decodeResources = Schema.decodeUnknownEffect(Resources)
 
 const resourcesOf = Effect.fnUntraced(function* (address: string) {
   const { rpcUrl } = yield* TronTestChain
-  const answer = yield* Wallet.ask(rpcUrl, "wallet/getaccountresource", { address, visible: true })
-  return yield* Effect.orDie(decodeResources(answer))
+  const response = yield* Wallet.ask(rpcUrl, "wallet/getaccountresource", { address, visible: true })
+  return yield* Effect.orDie(decodeResources(response))
 })
 
 const transferOf = (from: TestChain.Shape["accounts"]["stranger"], feeLimit = 100_000_000n) =>
@@ -54,13 +54,13 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("what the node charges",
       assert.strictEqual(second.netUsage, 0n)
       assert.isTrue(second.netFee > 300_000n)
       assert.strictEqual(second.netFee % 1_000n, 0n)
-      // Who has none of a token yet costs a new slot of storage: 15,000 more.
+      // A recipient without the token needs a new slot of storage: 15,000 more.
       assert.strictEqual((first.call?.energyTotal ?? 0n) - (second.call?.energyTotal ?? 0n), 15_000n)
       assert.strictEqual(before - (yield* balance(payer.address)), first.fee + second.fee)
     })
   )
 
-  it.effect("the free bandwidth comes back within a day", () =>
+  it.effect("the free bandwidth returns within a day", () =>
     Effect.gen(function* () {
       const { accounts, advance } = yield* TronTestChain
       const [, payer = accounts.stranger] = accounts.payers
@@ -72,7 +72,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("what the node charges",
     })
   )
 
-  it.effect("a fee limit that is too low: all of it, and nothing moves", () =>
+  it.effect("a fee limit that is too low: all of it, and no money moves", () =>
     Effect.gen(function* () {
       const { accounts, balanceOf, rpcUrl, token } = yield* TronTestChain
       const [, , payer = accounts.stranger] = accounts.payers
@@ -91,7 +91,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("what the node charges",
     })
   )
 
-  it.effect("a call that reverts: what it took, and nothing moves", () =>
+  it.effect("a call that reverts: its energy, and no money moves", () =>
     Effect.gen(function* () {
       const { accounts, balance, call, rpcUrl, token } = yield* TronTestChain
       const [, , , payer = accounts.stranger] = accounts.payers
@@ -123,7 +123,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("what the node charges",
     })
   )
 
-  it.effect("a note in a transaction: 1 TRX", () =>
+  it.effect("a memo in a transaction: 1 TRX", () =>
     Effect.gen(function* () {
       const { accounts, rpcUrl, token } = yield* TronTestChain
       const [payer] = accounts.payers
@@ -162,7 +162,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("what the node charges",
 })
 
 layer(TestChain.layer({ startTime: Wallet.startTime }))("stake", (it) => {
-  it.effect("lent by tronweb pays for another's energy, and comes back used", () =>
+  it.effect("lent by tronweb pays for another's energy, and returns used", () =>
     Effect.gen(function* () {
       const { accounts, balance, rpcUrl } = yield* TronTestChain
       const [signer] = accounts.signers
@@ -202,7 +202,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("stake", (it) => {
       const used = receipt.call?.energyUsage ?? 0n
       assert.strictEqual(receipt.call?.energyFee, 0n)
       assert.strictEqual((yield* resourcesOf(payer.address)).EnergyUsed, Number(used))
-      // A fee limit limits energy out of stake as well.
+      // A fee limit limits energy from stake too.
       const limited = yield* transferOf(payer, 1_000_000n)
       assert.strictEqual(limited.call?.ending, "OUT_OF_ENERGY")
       assert.strictEqual(limited.call?.energyUsage, 10_000n)
@@ -222,7 +222,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("stake", (it) => {
     })
   )
 
-  it.effect("can be lent as far as it is not used, to accounts that exist and are no contracts", () =>
+  it.effect("can be lent as far as it is unused, to existing accounts that are not contracts", () =>
     Effect.gen(function* () {
       const { accounts, rpcUrl, sign, stake, token } = yield* TronTestChain
       const [, signer] = accounts.signers
@@ -247,7 +247,7 @@ layer(TestChain.layer({ startTime: Wallet.startTime }))("stake", (it) => {
     })
   )
 
-  it.effect("unstaked is not lent any more, and shown as waiting", () =>
+  it.effect("unstaked is no longer lent, and is shown as unfreezing", () =>
     Effect.gen(function* () {
       const { accounts, rpcUrl, send, stake } = yield* TronTestChain
       const [, , signer] = accounts.signers

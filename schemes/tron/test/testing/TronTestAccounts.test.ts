@@ -3,13 +3,13 @@ import { TronWeb } from "tronweb"
 
 import * as TronTestAccounts from "../../src/testing/TronTestAccounts.ts"
 
-describe("make", () => {
-  it("gives the same accounts to everybody, each by its own key", () => {
+describe("TronTestAccounts", () => {
+  it("derives the same accounts each time, each with its own key", () => {
     const { deployer, payee, payers, signers, stranger } = TronTestAccounts.make(3)
-    const everybody = [deployer, payee, stranger, ...signers, ...payers]
+    const all = [deployer, payee, stranger, ...signers, ...payers]
     assert.strictEqual(payers.length, 3)
-    assert.strictEqual(new Set(everybody.map(({ address }) => address)).size, 10)
-    for (const { address, privateKey } of everybody) {
+    assert.strictEqual(new Set(all.map(({ address }) => address)).size, 10)
+    for (const { address, privateKey } of all) {
       assert.strictEqual(TronWeb.address.fromPrivateKey(privateKey), address)
     }
     assert.strictEqual(payee.address, "TDw7aQRbjjmog7riJEK8W4HPQWnftX726a")

@@ -11,7 +11,7 @@ const transfer = "transfer(address,uint256)"
 const word = (value: bigint) => value.toString(16).padStart(64, "0")
 
 layer(TestChain.layer({ payers: 3 }))("the test chain", (it) => {
-  it.effect("has its token at the same address in every run, and everybody what they need", () =>
+  it.effect("has its token at the same address in every run, and all accounts their funds", () =>
     Effect.gen(function* () {
       const { accounts, balance, balanceOf, network, rpcUrl, token } = yield* TronTestChain
       assert.strictEqual(token.address, "TTMj1Ld6hEc5bw98ywUzsfhXAhhn4KLQvb")
@@ -26,7 +26,7 @@ layer(TestChain.layer({ payers: 3 }))("the test chain", (it) => {
     })
   )
 
-  it.effect("calls, mints, deploys and tells of transfers", () =>
+  it.effect("calls, mints, deploys and lists transfers", () =>
     Effect.gen(function* () {
       const { accounts, balanceOf, call, deploy, mint, token, transfers } = yield* TronTestChain
       const [from] = accounts.payers
@@ -53,7 +53,7 @@ layer(TestChain.layer({ payers: 3 }))("the test chain", (it) => {
     })
   )
 
-  it.effect("dies where a test is mistaken", () =>
+  it.effect("dies on a test's mistake", () =>
     Effect.gen(function* () {
       const { accounts, call } = yield* TronTestChain
       const mistaken = call({ from: accounts.stranger, signature: "pause()" })
@@ -73,7 +73,7 @@ layer(TestChain.layer({ payers: 2 }))("the token", (it) => {
     return receipt.call
   })
 
-  it.effect("can be paused, and refuses whom it has listed", () =>
+  it.effect("can be paused, and refuses blacklisted accounts", () =>
     Effect.gen(function* () {
       const { accounts, call } = yield* TronTestChain
       const [payer] = accounts.payers
@@ -88,7 +88,7 @@ layer(TestChain.layer({ payers: 2 }))("the token", (it) => {
     })
   )
 
-  it.effect("takes a fee out of a transfer when that is switched on, and says so by two events", () =>
+  it.effect("takes a fee from a transfer if set, and logs two events then", () =>
     Effect.gen(function* () {
       const { accounts, balanceOf, call, transfers } = yield* TronTestChain
       yield* call({ signature: "setParams(uint256,uint256)", parameters: [1_000n, 50n] })
@@ -100,7 +100,7 @@ layer(TestChain.layer({ payers: 2 }))("the token", (it) => {
     })
   )
 
-  it.effect("returns false when it succeeds", () =>
+  it.effect("returns false on success", () =>
     Effect.gen(function* () {
       const receipt = yield* tried([7n, 1n])
       assert.strictEqual(receipt?.ending, "SUCCESS")
@@ -109,8 +109,8 @@ layer(TestChain.layer({ payers: 2 }))("the token", (it) => {
   )
 })
 
-describe("a payer without coin", () => {
-  it.effect("has tokens and no account, so it can sign and not pay", () =>
+describe("a payer without TRX", () => {
+  it.effect("has tokens and no account, so it can sign but not pay", () =>
     Effect.gen(function* () {
       const { accounts, balanceOf, rpcUrl, sign, token } = yield* TestChain.make({ payers: 1, payerSun: 0n })
       const [payer] = accounts.payers

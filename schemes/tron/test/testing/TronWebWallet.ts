@@ -1,18 +1,18 @@
-/** A wallet as people have one: tronweb on the local node, as effects. What it answers is decoded, not believed. */
+/** A tronweb wallet on the local node, as effects. The node's responses are decoded. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { TronWeb, type Types } from "tronweb"
 
 import type { TestAccount } from "../../src/testing/TronTestAccounts.ts"
 
-/** A time for chains whose clock stands still. */
+/** Start time of chains whose clock stands still. */
 export const startTime = 1_800_000_000_000
 
 /** tronweb for one account. */
 export const make = (rpcUrl: string, { privateKey }: TestAccount): TronWeb =>
   new TronWeb({ fullHost: rpcUrl, privateKey, disablePlugins: true })
 
-/** One request to the node, as it is answered. */
+/** The JSON of the node's response to a request. */
 export const ask = (rpcUrl: string, path: string, body: unknown = {}) =>
   Effect.promise(async (): Promise<unknown> => {
     const response = await fetch(`${rpcUrl}/${path}`, { method: "POST", body: JSON.stringify(body) })
@@ -23,9 +23,11 @@ const decodeBroadcast = Schema.decodeUnknownEffect(
   Schema.Struct({ result: Schema.Boolean, code: Schema.String, message: Schema.String, txid: Schema.String })
 )
 
-/** Sends signed bytes. */
+/** Broadcasts signed bytes. */
 export const broadcastHex = (rpcUrl: string, transaction: string) =>
-  Effect.flatMap(ask(rpcUrl, "wallet/broadcasthex", { transaction }), (answer) => Effect.orDie(decodeBroadcast(answer)))
+  Effect.flatMap(ask(rpcUrl, "wallet/broadcasthex", { transaction }), (response) =>
+    Effect.orDie(decodeBroadcast(response))
+  )
 
 const decodeInfo = Schema.decodeUnknownEffect(
   Schema.Struct({
@@ -42,9 +44,11 @@ const decodeInfo = Schema.decodeUnknownEffect(
   })
 )
 
-/** What became of a transaction; `walletsolidity` asks for what cannot be undone. */
+/** The information about a transaction; `walletsolidity` reads the solidified state. */
 export const information = (rpcUrl: string, value: string, area: "wallet" | "walletsolidity" = "wallet") =>
-  Effect.flatMap(ask(rpcUrl, `${area}/gettransactioninfobyid`, { value }), (answer) => Effect.orDie(decodeInfo(answer)))
+  Effect.flatMap(ask(rpcUrl, `${area}/gettransactioninfobyid`, { value }), (response) =>
+    Effect.orDie(decodeInfo(response))
+  )
 
 /** Builds the call of a contract, on the newest block. */
 export const buildCall = (
@@ -79,7 +83,7 @@ export const buildTransfer = (
   return buildCall(wallet, contract, "transfer(address,uint256)", parameters, options)
 }
 
-/** Signs what was built. */
+/** Signs a transaction. */
 export const sign = (wallet: TronWeb, transaction: Types.Transaction) =>
   Effect.promise(() => wallet.trx.sign(transaction))
 

@@ -15,7 +15,7 @@ const messageOf = (custom: TronAsset.CustomAsset): string =>
   Result.match(TronAsset.table([custom]), { onSuccess: () => "taken", onFailure: ({ message }) => message })
 
 describe("TronAsset", () => {
-  it("knows USDT by address in any form, by symbol, and as the default", () => {
+  it("finds USDT by address in any form, by symbol, and as the default", () => {
     const { find } = Result.getOrThrow(TronAsset.table([]))
     for (const text of [usdt, "41a614f803b6fd780986a42c78ec9c7f77e6ded13c", "USDT", undefined]) {
       const found = find("tron:mainnet", text)
@@ -27,7 +27,7 @@ describe("TronAsset", () => {
     assert.isUndefined(find("tron:nile", usdt))
   })
 
-  it("puts the operator's own first, normalised", () => {
+  it("lists the operator's own tokens first, normalised", () => {
     const { find, names } = Result.getOrThrow(TronAsset.table([{ ...own, dollar: false, minFeeLimit: 5_000_000n }]))
     const found = find("tron:mainnet", undefined)
     assert.deepStrictEqual([found?.network, found?.symbol, found?.dollar], ["tron:mainnet", "OWN", false])
@@ -36,7 +36,7 @@ describe("TronAsset", () => {
     assert.isTrue(names("tron:mainnet")[0]?.startsWith("OWN (T"))
   })
 
-  it("names the mistake in an asset that is none", () => {
+  it("names the mistake in an invalid asset", () => {
     const mistakes: ReadonlyArray<readonly [Partial<TronAsset.CustomAsset>, RegExp]> = [
       [{ network: "eip155:1" }, /OWN: network/],
       [{ address: `${usdt.slice(0, -1)}u` }, /OWN: address/],

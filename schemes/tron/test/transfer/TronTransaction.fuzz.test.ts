@@ -8,7 +8,7 @@ import { byTronWeb, transfer, transfersBelow } from "../TronTransfers.ts"
 
 const mutations = 60_000
 
-/** Whatever is read is written back as the very same bytes: there is no second encoding of anything. */
+/** Asserts that bytes that are read are written back unchanged, so that nothing has a second encoding. */
 const isCanonical = (raw: Uint8Array): boolean => {
   const decoded = TronTransaction.decodeTransfer(raw)
   return (
@@ -18,7 +18,7 @@ const isCanonical = (raw: Uint8Array): boolean => {
 }
 
 describe("TronTransaction", () => {
-  it("reads back what it has written", () => {
+  it("reads its own encoding", () => {
     fc.assert(
       fc.property(transfersBelow(63n), (made) => {
         assert.deepStrictEqual(
@@ -38,7 +38,7 @@ describe("TronTransaction", () => {
     )
   })
 
-  it(`accepts no second encoding among ${mutations} payments with one byte changed, and breaks on none`, () => {
+  it(`accepts no second encoding among ${mutations} payments with one changed byte, and crashes on none`, () => {
     const raw = TronTransaction.encodeTransfer(transfer)
     let accepted = 0
     const check = (mutated: Uint8Array) => {
@@ -57,7 +57,7 @@ describe("TronTransaction", () => {
     assert.isAbove(accepted, 1_000)
   })
 
-  it("breaks on no bytes at all", () => {
+  it("crashes on no bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => assert.isTrue(isCanonical(bytes))),
       { numRuns: 2_000 }

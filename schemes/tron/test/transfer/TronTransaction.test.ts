@@ -12,7 +12,7 @@ type Entries = ReadonlyArray<readonly [number, bigint | Uint8Array]>
 const bytes = TronHex.toBytes
 const text = (words: string) => new TextEncoder().encode(words)
 const sorted = (entries: Entries): Entries => entries.toSorted(([a], [b]) => a - b)
-/** The fields of a message with some replaced, added, or, where they are zero, left out. */
+/** The fields of a message with some replaced or added; zero fields are left out. */
 const changed = (entries: Entries, changes: Entries): Uint8Array =>
   StrictProtobuf.encode(
     sorted([...entries.filter(([number]) => !changes.some(([changing]) => changing === number)), ...changes])
@@ -59,7 +59,7 @@ const verdict = (raw: Uint8Array): string => {
   return Result.isSuccess(decoded) ? "a payment" : decoded.failure.detail
 }
 
-/** Built by `transactionBuilder.triggerSmartContract` of tronweb 6.5.1 without a node, and written down. */
+/** A transaction that `transactionBuilder.triggerSmartContract` of tronweb 6.5.1 built without a node. */
 const written = {
   txID: "73ce52d37ab1f5af2b2829343e1b15265d30f5a42f0193728ed624528686fff2",
   raw_data_hex:
@@ -71,7 +71,7 @@ const written = {
 
 const owner20 = transfer.owner.slice(2)
 
-/** Whatever a payment may not say, in otherwise good bytes. */
+/** Fields that a payment may not have, in otherwise valid bytes. */
 const refused: Readonly<Record<string, readonly [string, Uint8Array]>> = {
   "a memo": ["raw_data", rawOf({ raw: [[10, text("thanks")]] })],
   "a reference block by its whole number": ["raw_data", rawOf({ raw: [[3, 71_234_567n]] })],
@@ -99,17 +99,17 @@ const refused: Readonly<Record<string, readonly [string, Uint8Array]>> = {
   "appended call data": ["call_data", rawOf({ call: [[4, bytes(`${callData}00`)]] })],
   "cut call data": ["call_data", rawOf({ call: [[4, bytes(callData.slice(0, -2))]] })],
   "no call data": ["call_data", rawOf({ call: [[4, 0n]] })],
-  "a recipient with something before it": ["call_data", rawOf({ call: [[4, bytes(callData.replace("00", "01"))]] })],
+  "a recipient with bytes before it": ["call_data", rawOf({ call: [[4, bytes(callData.replace("00", "01"))]] })],
   "a recipient that keeps its 0x41": [
     "call_data",
     rawOf({ call: [[4, bytes(`${callData.slice(0, 30)}41${callData.slice(32)}`)]] })
   ],
-  "more bytes than are read": ["raw_data", new Uint8Array(TronTransaction.maximumBytes + 1)],
+  "more bytes than the maximum": ["raw_data", new Uint8Array(TronTransaction.maximumBytes + 1)],
   nothing: ["contract", new Uint8Array(0)]
 }
 
 describe("TronTransaction", () => {
-  it("reads and writes the transfer that tronweb writes", () => {
+  it("reads and writes a transfer as tronweb does", () => {
     const unsigned = TronTransaction.unsignedTransfer(transfer)
     assert.strictEqual(unsigned.raw_data_hex, written.raw_data_hex)
     assert.strictEqual(unsigned.txID, written.txID)
@@ -117,7 +117,7 @@ describe("TronTransaction", () => {
     assert.deepStrictEqual(TronTransaction.decodeTransfer(bytes(unsigned.raw_data_hex)), Result.succeed(transfer))
   })
 
-  it("reads what tronweb's own builder builds", async () => {
+  it("reads a transaction of tronweb's builder", async () => {
     const tronWeb = new TronWeb({ fullHost: "http://127.0.0.1:1" })
     const { transaction } = await tronWeb.transactionBuilder.triggerSmartContract(
       TronWeb.address.fromHex(transfer.token),
@@ -143,7 +143,7 @@ describe("TronTransaction", () => {
     assert.deepStrictEqual(TronTransaction.unsignedTransfer(transfer).raw_data_hex, transaction.raw_data_hex)
   })
 
-  it("takes a good payment put together by hand, so that the refusals below are for what they say", () => {
+  it("accepts a valid payment built by hand, so that each refusal below has the named reason", () => {
     assert.strictEqual(verdict(rawOf()), "a payment")
     assert.strictEqual(verdict(rawOf({ raw: [[14, 0n]] })), "a payment")
   })

@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import { JournaledMap, UndoLog } from "../../../src/testing/ledger/UndoLog.ts"
 
 describe("a map on a log", () => {
-  it("is after a rollback what it was at the mark, whatever was done", () => {
+  it("has after a rollback the entries of the mark, after any changes", () => {
     const key = fc.constantFrom("a", "b", "c")
     const action = fc.oneof(
       fc.record({ kind: fc.constant("set" as const), key, value: fc.nat(9) }),
@@ -35,7 +35,7 @@ describe("a map on a log", () => {
     )
   })
 
-  it("cannot go back behind what is forgotten", () => {
+  it("cannot be rolled back behind a forgotten mark", () => {
     const log = new UndoLog()
     const map = new JournaledMap<string, number>(log)
     map.set("a", 1)

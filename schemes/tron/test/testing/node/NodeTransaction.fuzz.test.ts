@@ -43,7 +43,7 @@ const transactions = fc.record({
   fee_limit: sun
 })
 
-/** A transaction as tronweb's own protocol buffers write it. */
+/** A transaction as tronweb's protocol buffers write it. */
 const written = ({ contract, ...raw }: typeof transactions extends fc.Arbitrary<infer A> ? A : never) => {
   const { type, value } = contract
   const type_url = `type.googleapis.com/protocol.${type}`
@@ -91,7 +91,7 @@ describe("a transaction", () => {
     )
   })
 
-  it("keeps fields that nobody knows, so that its id is that of its bytes", () => {
+  it("keeps unknown fields, so that its id is that of its bytes", () => {
     fc.assert(
       fc.property(transactions, hex(1, 8), (given, content) => {
         const { rawHex } = written(given)
@@ -102,7 +102,7 @@ describe("a transaction", () => {
     )
   })
 
-  it("of any bytes is read or refused, never a crash", () => {
+  it("of any bytes is read or refused without a crash", () => {
     const { rawHex } = written({
       contract: {
         type: "TransferContract",
@@ -132,7 +132,7 @@ describe("a transaction", () => {
     assert.deepStrictEqual([...endings].toSorted(), ["read", "refused"])
   })
 
-  it("of any JSON is read or refused, never a crash", () => {
+  it("of any JSON is read or refused without a crash", () => {
     const contract = fc.record({
       type: fc.oneof(fc.constant("TransferContract"), fc.constant("CreateSmartContract"), fc.string()),
       parameter: fc.oneof(fc.record({ value: fc.oneof(fc.object(), fc.jsonValue()) }), fc.jsonValue())
@@ -152,7 +152,7 @@ describe("a transaction", () => {
 })
 
 describe("an account's address", () => {
-  it("is what tronweb makes of it", () => {
+  it("equals tronweb's", () => {
     const { address: mine, privateKey } = TronTestAccounts.named("anybody")
     assert.strictEqual(TronWeb.address.fromPrivateKey(privateKey), mine)
   })
