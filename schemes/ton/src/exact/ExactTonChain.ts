@@ -72,7 +72,7 @@ export interface Options {
   readonly callers?: ReadonlyArray<string>
   /** The same for one payer; default an eighth of `lossBudget`. */
   readonly lossBudgetPerPayer?: bigint
-  /** How long a griefer is banned, in milliseconds; default an hour. */
+  /** Ban of an account that is to blame for a loss, in milliseconds; default an hour. */
   readonly banMillis?: number
   /** Called with the cost of each payment. */
   readonly onExpense?: (expense: TonExpenses.TonExpense) => void

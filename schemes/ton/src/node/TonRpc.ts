@@ -31,7 +31,7 @@ export interface Account {
 /** Result of a get method: its stack, or the exit code of its failure. */
 export type GetResult = (
   | { readonly _tag: "Returned"; readonly stack: ReadonlyArray<TonStack.Item> }
-  /** The method failed, or the contract lacks it, or there is no contract. */
+  /** The method failed, or the contract lacks it, or the account has no contract. */
   | { readonly _tag: "Failed"; readonly exitCode: number }
 ) & {
   /** The masterchain block of the state that it ran on; `undefined` where the node does not name it. */

@@ -37,7 +37,7 @@ export interface TonTransaction {
     | undefined
   /** Whether the contract accepted the message and its actions were carried out. */
   readonly isCarriedOut: boolean
-  /** The exit code of the contract, or of its actions; 0 where it was carried out, -1 where there is no contract. */
+  /** The exit code of the contract, or of its actions; 0 for success, -1 for an account without a contract. */
   readonly exitCode: number
   readonly sent: ReadonlyArray<Sent>
   /** TON that the transaction took from the account beyond the value of its message, in nanotons. */

@@ -1,6 +1,6 @@
 /**
  * The jettons of a local chain, compiled from our own source: a plain one (TEP-74), and a governed one, whose issuer can
- * lock wallets as issuers of stablecoins do. Here are their addresses and states, and the messages their owner sends.
+ * lock wallets as issuers of stablecoins do: their addresses and states, and the messages of their owner.
  */
 import { Address, beginCell, Cell, contractAddress, type StateInit } from "@ton/core"
 
@@ -14,23 +14,23 @@ export interface TestJetton {
   readonly kind: "plain" | "governed"
   readonly symbol: string
   readonly decimals: number
-  /** The master, which is what an offer names as the asset. */
+  /** The master: the asset of an offer. */
   readonly address: Address
-  /** The master as it stands on the wire: `0:<64 hex>`. */
+  /** The master's address on the wire: `0:<64 hex>`. */
   readonly raw: string
   /** The jetton wallet of an owner. */
   readonly walletOf: (owner: Address) => Address
 }
 
-/** The states the contracts start from, for whoever deploys them. */
-export interface Deployment {
+/** A jetton and the initial states of its contracts. */
+export interface JettonDeployment {
   readonly jetton: TestJetton
   readonly minter: (supply: bigint) => Required<Pick<StateInit, "code" | "data">>
   readonly wallet: (owner: Address, balance: bigint) => Required<Pick<StateInit, "code" | "data">>
 }
 
 /**
- * What a locked wallet does not do: nothing is locked (0), it does not send (1), does not receive (2), neither (3).
+ * Lock of a wallet: none (0), for sending (1), for receiving (2), for both (3).
  */
 export type LockStatus = 0 | 1 | 2 | 3
 
@@ -39,7 +39,7 @@ export interface Credit {
   readonly queryId: bigint
   /** In atomic units. */
   readonly amount: bigint
-  /** Who sent it, raw; nobody when it was minted. */
+  /** The sender, raw; `undefined` for a minted amount. */
   readonly from: string | undefined
   /** The hash of the jetton wallet's transaction, in hexadecimal. */
   readonly transaction: string
@@ -59,11 +59,11 @@ const names = {
 
 const operations = { internalTransfer: 0x178d4519, mint: 0x642b7d07, govern: 0x59a1c3b2 } as const
 
-/** What the recipient's new wallet gets to live on. */
+/** TON for the storage of the recipient's new wallet, in nanotons. */
 const mintedNanoton = 30_000_000n
 
-/** A jetton that this account owns. */
-export const make = (kind: TestJetton["kind"], owner: Address): Deployment => {
+/** A jetton whose master this account owns. */
+export const make = (kind: TestJetton["kind"], owner: Address): JettonDeployment => {
   const minterCode = Cell.fromBase64(codes[kind].minter.code)
   const walletCode = Cell.fromBase64(codes[kind].wallet.code)
   const minter = (supply: bigint) => {
@@ -81,7 +81,7 @@ export const make = (kind: TestJetton["kind"], owner: Address): Deployment => {
   return { jetton: { kind, ...names[kind], address, raw: address.toRawString(), walletOf }, minter, wallet }
 }
 
-/** The body with which the owner creates jettons. */
+/** The body by which the owner mints jettons. */
 export const mintBody = (to: Address, amount: bigint): Cell =>
   beginCell()
     .storeUint(operations.mint, 32)
@@ -91,11 +91,11 @@ export const mintBody = (to: Address, amount: bigint): Cell =>
     .storeCoins(amount)
     .endCell()
 
-/** The body with which the owner locks and unlocks a wallet of the governed jetton. */
+/** The body by which the owner locks and unlocks a wallet of the governed jetton. */
 export const lockBody = (owner: Address, status: LockStatus): Cell =>
   beginCell().storeUint(operations.govern, 32).storeUint(0, 64).storeAddress(owner).storeUint(status, 4).endCell()
 
-/** What a jetton wallet's message says has arrived; `undefined` for every other message. */
+/** The credit in a message to a jetton wallet; `undefined` for every other message. */
 export const arrived = (body: Cell): Pick<Credit, "amount" | "from" | "queryId"> | undefined => {
   const slice = body.beginParse()
   if (slice.remainingBits < 32 + 64 || slice.loadUint(32) !== operations.internalTransfer) return undefined

@@ -1,60 +1,60 @@
 /**
- * When a local chain makes its blocks, and what time it is there.
+ * Schedule of a local chain's blocks, and its clock.
  *
- * - `instant`: a message that is taken gets a block at once, with everything that follows from it. A chain that is read is
- *   never behind its time: a block is made first, as on a chain that makes them all the time.
- * - `manual`: a block when it is asked for; messages between contracts take one hop a block.
- * - `{ everyMillis }`: the same, by the machine's clock.
+ * - `instant`: an accepted message gets a block at once, with everything that follows from it. A read is never behind the
+ *   chain's time: a block is made before it, as on a chain that makes blocks all the time.
+ * - `manual`: blocks on demand; messages between contracts take one hop a block.
+ * - `{ everyMillis }`: a block at this interval of the machine's clock, in milliseconds; one hop a block too.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type { TonLedger } from "./TonLedger.ts"
 
-/** When blocks are made. */
+/** Schedule of blocks. */
 export type Blocks = "instant" | "manual" | { readonly everyMillis: number }
 
 /** The chain's clock. */
 export interface ChainTime {
   /** Unix seconds. */
   readonly now: () => number
-  /** Puts it forward; a time that is over is left alone. It goes on from there. */
+  /** Moves the clock forward, from where it goes on; an earlier time has no effect. */
   readonly set: (seconds: number) => void
 }
 
-/** The clock of the fiber, or from another start on. */
+/** The clock of the fiber, or one that starts at `start` (Unix seconds). */
 export const makeTime = Effect.fnUntraced(function* (start?: number): Effect.fn.Return<ChainTime> {
   const clock = yield* Clock.Clock
   const seconds = () => Math.floor(clock.currentTimeMillisUnsafe() / 1000)
   let ahead = start === undefined ? 0 : start - seconds()
   return {
-    // The machine takes a time of zero for none at all.
+    // The virtual machine treats a time of zero as a missing one.
     now: () => Math.max(1, seconds() + ahead),
     set: (time) => void (ahead = Math.max(ahead, time - seconds()))
   }
 })
 
-/** The one who makes blocks. */
+/** Makes blocks. */
 export interface TonBlockMaking {
-  /** To be called when a message was taken. */
+  /** Must be called after a message was accepted. */
   readonly afterSubmission: () => Promise<void>
-  /** To be called before the chain is read. */
+  /** Must be called before the chain is read. */
   readonly beforeReading: () => Promise<void>
   readonly change: (blocks: Blocks) => Promise<void>
 }
 
-/** Makes blocks as long as the scope. */
+/** Makes blocks until the end of the scope. */
 export const make = Effect.fnUntraced(function* (ledger: TonLedger, now: () => number, first: Blocks) {
   let blocks: Blocks = first
   let timer: ReturnType<typeof setInterval> | undefined
   let making: Promise<unknown> | undefined
 
-  const beat = () => {
+  const tick = () => {
     making ??= ledger.block().finally(() => void (making = undefined))
   }
   const restart = () => {
     clearInterval(timer)
-    timer = typeof blocks === "object" ? setInterval(beat, blocks.everyMillis) : undefined
+    timer = typeof blocks === "object" ? setInterval(tick, blocks.everyMillis) : undefined
   }
   yield* Effect.acquireRelease(Effect.sync(restart), () =>
     Effect.promise(async () => {

@@ -1,6 +1,6 @@
 /**
- * The virtual machine of TON, out of `@ton/sandbox`: given an account's state and a message it tells the transaction and
- * the state after it. It keeps nothing, so a state can be tried without being changed.
+ * The virtual machine of TON, from `@ton/sandbox`: it returns the transaction of a message on an account's state, and the state
+ * after it. It keeps nothing, so a message can be tried without changing the state.
  */
 import {
   Address,
@@ -17,15 +17,15 @@ import {
 } from "@ton/core"
 import { Blockchain, Executor } from "@ton/sandbox"
 
-/** What every run depends on beside the state. */
-export interface Moment {
+/** Time of a run. */
+export interface ExecutionTime {
   /** Unix seconds. */
   readonly now: number
   readonly lt: bigint
 }
 
-/** What came of a message: a transaction, or, for a message from outside, a refusal to take it at all. */
-export type Outcome =
+/** Result of a message: a transaction, or for a message from outside also its rejection. */
+export type ExecutionResult =
   | {
       readonly _tag: "Executed"
       readonly transaction: Transaction
@@ -34,14 +34,14 @@ export type Outcome =
     }
   | {
       readonly _tag: "NotAccepted"
-      /** The machine's own words. */
+      /** The machine's text. */
       readonly reason: string
-      /** The contract's exit code; `undefined` where it was not run. */
+      /** The contract's exit code; `undefined` when it did not run. */
       readonly exitCode: number | undefined
     }
 
-/** The answer of a get method; an exit code above 1 says that it failed. */
-export interface Answer {
+/** Result of a get method; an exit code above 1 means failure. */
+export interface GetMethodResult {
   readonly exitCode: number
   readonly gasUsed: number
   readonly stack: ReadonlyArray<TupleItem>
@@ -51,15 +51,20 @@ export interface Answer {
 export interface TonExecution {
   /** The chain's configuration: a dictionary of its parameters. */
   readonly config: Cell
-  /** Runs a message against a state, as on the chain or (`ignoreSignatures`) to estimate. */
+  /** Runs a message on a state, as the chain does; `ignoreSignatures` is for estimates. */
   readonly run: (
     account: string,
     message: Cell,
-    moment: Moment,
+    time: ExecutionTime,
     options?: { readonly ignoreSignatures: boolean }
-  ) => Promise<Outcome>
+  ) => Promise<ExecutionResult>
   /** Runs a get method of an active account. */
-  readonly get: (account: string, method: string | number, stack: Array<TupleItem>, now: number) => Promise<Answer>
+  readonly get: (
+    account: string,
+    method: string | number,
+    stack: Array<TupleItem>,
+    now: number
+  ) => Promise<GetMethodResult>
 }
 
 const configKeys = Dictionary.Keys.Int(32)
@@ -68,7 +73,7 @@ const configValues = Dictionary.Values.Cell()
 /** The parameter that holds the global id of the chain. */
 const globalIdParameter = 19
 
-/** What a public node lets a get method spend. */
+/** Gas limit of a get method on public nodes. */
 const getMethodGas = 1_000_000n
 
 /** The method id of a name: its CRC16 with a flag that keeps it apart from ids of other kinds. */
@@ -86,20 +91,20 @@ const methodId = (method: string | number): number => {
 export const parameters = (config: Cell): Dictionary<number, Cell> =>
   config.beginParse().loadDictDirect(configKeys, configValues)
 
-/** A state as text and back. */
+/** Writes a state as text. */
 export const encodeAccount = (account: ShardAccount): string =>
   beginCell().store(storeShardAccount(account)).endCell().toBoc().toString("base64")
 
 /** The inverse of {@link encodeAccount}. */
 export const decodeAccount = (account: string): ShardAccount => loadShardAccount(Cell.fromBase64(account).beginParse())
 
-/** The prices and limits of the main chain, with the id of another. */
+/** A configuration with another global id. */
 const withGlobalId = (config: Cell, globalId: number): Cell => {
   const dictionary = parameters(config).set(globalIdParameter, beginCell().storeInt(globalId, 32).endCell())
   return beginCell().storeDictDirect(dictionary, configKeys, configValues).endCell()
 }
 
-const toOutcome = ({ result }: Awaited<ReturnType<Executor["runTransaction"]>>): Outcome => {
+const toResult = ({ result }: Awaited<ReturnType<Executor["runTransaction"]>>): ExecutionResult => {
   if (!result.success) {
     return { _tag: "NotAccepted", reason: result.error, exitCode: result.vmResults?.vmExitCode }
   }
@@ -107,7 +112,11 @@ const toOutcome = ({ result }: Awaited<ReturnType<Executor["runTransaction"]>>):
   return { _tag: "Executed", transaction, account: result.shardAccount }
 }
 
-const runGet = async (executor: Executor, config: string, args: Parameters<TonExecution["get"]>): Promise<Answer> => {
+const runGet = async (
+  executor: Executor,
+  config: string,
+  args: Parameters<TonExecution["get"]>
+): Promise<GetMethodResult> => {
   const [account, method, stack, unixTime] = args
   const { account: state } = decodeAccount(account)
   if (state?.storage.state.type !== "active") return { exitCode: -13, gasUsed: 0, stack: [] }
@@ -132,8 +141,7 @@ const runGet = async (executor: Executor, config: string, args: Parameters<TonEx
 }
 
 /**
- * Starts the machine: the main chain's prices and limits unless another configuration is given, always with the global id
- * that is asked for.
+ * Starts the machine with the given configuration, by default the main chain's prices and limits, and with this global id.
  */
 export const make = async (globalId: number, given?: Cell): Promise<TonExecution> => {
   const executor = await Executor.create()
@@ -143,7 +151,7 @@ export const make = async (globalId: number, given?: Cell): Promise<TonExecution
   return {
     config,
     run: async (shardAccount, message, { lt, now }, options) =>
-      toOutcome(
+      toResult(
         await executor.runTransaction({
           config: text,
           libs: null,

@@ -1,10 +1,10 @@
 /**
- * A chain of blocks over {@link TonExecution}: accounts, messages on their way, and an index of what happened. A message
- * from outside is tried against the newest state before it is taken, waits, and is then executed in a block; messages
- * between contracts are executed in the same block (`Instant`) or one hop a block, in the order they were sent.
+ * A chain of blocks over {@link TonExecution}: accounts, pending messages, and an index of transactions. A message from outside
+ * is tried on the newest state before it is accepted, waits, and is then executed in a block. Messages between contracts are
+ * executed in the same block (`instant`) or one hop a block, in the order in which they were sent.
  *
- * Every state and transaction belongs to a block, so that it can be read as of an earlier one. What lies further back than
- * `keepBlocks` is forgotten, except the newest state of each account: a ledger that runs for weeks keeps its size.
+ * Every state and transaction belongs to a block, so it can be read as of an earlier block. The ledger forgets blocks older
+ * than `keepBlocks`, except the newest state of each account: a ledger that runs for weeks keeps its size.
  */
 import { createHash } from "node:crypto"
 
@@ -25,7 +25,7 @@ export interface LedgerTransaction {
   readonly utime: number
   /** The transaction as a bag of cells in base64. */
   readonly boc: string
-  /** Where the message that caused it came from; nothing for a message from outside. */
+  /** The sender of the message that caused it; `undefined` for a message from outside. */
   readonly cause: { readonly source: string; readonly createdLt: bigint } | undefined
   /** The messages it sent to other contracts. */
   readonly effects: ReadonlyArray<{ readonly destination: string; readonly createdLt: bigint }>
@@ -34,65 +34,67 @@ export interface LedgerTransaction {
 /** A block of the masterchain, and the one block of the basechain that it commits. */
 export interface LedgerBlock {
   readonly seqno: number
-  /** Unix seconds; never less than the block's before. */
+  /** Unix seconds; never less than in the block before. */
   readonly utime: number
   /** In lower-case hexadecimal. */
   readonly hash: string
   readonly transactions: ReadonlyArray<LedgerTransaction>
 }
 
-/** What became of a message from outside when it was handed in. */
-export type Acceptance = { readonly _tag: "Taken" } | Extract<TonExecution.Outcome, { readonly _tag: "NotAccepted" }>
+/** Result of submitting a message from outside. */
+export type LedgerSubmission =
+  | { readonly _tag: "Taken" }
+  | Extract<TonExecution.ExecutionResult, { readonly _tag: "NotAccepted" }>
 
-/** How the ledger is made. */
+/** Options of the ledger. */
 export interface Options {
   readonly execution: TonExecution.TonExecution
-  /** The chain's time now, Unix seconds. */
+  /** The chain's time, Unix seconds. */
   readonly now: () => number
-  /** How many blocks are remembered. */
+  /** Blocks that are remembered. */
   readonly keepBlocks: number
 }
 
 /** The chain. */
 export interface TonLedger {
   readonly head: () => LedgerBlock
-  /** A block that is still remembered. */
+  /** A remembered block. */
   readonly blockAt: (seqno: number) => LedgerBlock | undefined
   /** The state of an account as of a block, a bag of cells in base64. */
   readonly accountAt: (address: Address, seqno: number) => string
   /** The transactions of an account up to a block, oldest first. */
   readonly transactionsOf: (address: Address, seqno: number) => ReadonlyArray<LedgerTransaction>
-  /** Takes a message from outside if its account would. The next block has it. */
-  readonly submit: (destination: Address, message: Cell) => Promise<Acceptance>
-  /** Makes a block: the messages between contracts that are on their way, one hop each, then those from outside. */
+  /** Accepts a message from outside if its account does; the next block executes it. */
+  readonly submit: (destination: Address, message: Cell) => Promise<LedgerSubmission>
+  /** Makes a block: pending messages between contracts, one hop each, then those from outside. */
   readonly block: () => Promise<LedgerBlock>
-  /** Makes a block that leaves no message on its way. */
+  /** Makes a block after which no message is pending. */
   readonly blockOfAll: () => Promise<LedgerBlock>
-  /** Whether anything waits for a block. */
+  /** Whether a message waits for a block. */
   readonly isBusy: () => boolean
-  /** Writes a state, as if it had always been there. */
+  /** Writes a state without a transaction. */
   readonly put: (address: Address, account: string) => void
-  /** How many states, transactions and blocks are remembered. */
+  /** Number of remembered states, transactions and blocks. */
   readonly size: () => { readonly states: number; readonly transactions: number; readonly blocks: number }
 }
 
-interface Pending {
+interface PendingMessage {
   readonly account: string
   readonly empty: string
   readonly message: Cell
 }
 
-interface Version {
+interface StateVersion {
   readonly block: number
   readonly account: string
 }
 
 const ltStep = 1_000_000n
-const transactionsBetweenBreaths = 16
+const transactionsPerTurn = 16
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
-/** The messages a transaction sent, as the cells they were sent in. */
+/** The cells of the messages that a transaction sent. */
 const sentMessages = (raw: Cell): ReadonlyArray<Cell> => {
   const messages = raw.beginParse().loadRef().beginParse()
   messages.loadMaybeRef()
@@ -102,11 +104,11 @@ const sentMessages = (raw: Cell): ReadonlyArray<Cell> => {
 const internalOf = (message: Message | null | undefined) =>
   message?.info.type === "internal" ? message.info : undefined
 
-const breath = () => new Promise<void>((resolve) => setImmediate(resolve))
+const yieldTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const emptyOf = (address: Address) => TonExecution.encodeAccount(createEmptyShardAccount(address))
 
-/** The place of the first entry that is younger than a block, among entries in the order of their blocks. */
+/** Index of the first entry after a block, among entries in the order of their blocks. */
 const upTo = (entries: ReadonlyArray<{ readonly block: number }>, block: number): number => {
   let low = 0
   let high = entries.length
@@ -118,15 +120,15 @@ const upTo = (entries: ReadonlyArray<{ readonly block: number }>, block: number)
   return low
 }
 
-/** States by account, each with the block it is of; forgets states that a younger one outside the memory replaces. */
+/** States by account, each with its block. `forget` drops states that a newer one up to the block `before` replaces. */
 const makeStates = () => {
-  const versions = new Map<string, Array<Version>>()
+  const versions = new Map<string, Array<StateVersion>>()
   return {
     at: (account: string, block: number): string | undefined => {
       const known = versions.get(account) ?? []
       return known[upTo(known, block) - 1]?.account
     },
-    write: (account: string, version: Version) => {
+    write: (account: string, version: StateVersion) => {
       const known = versions.get(account)
       if (known === undefined) versions.set(account, [version])
       else if (known.at(-1)?.block === version.block) known[known.length - 1] = version
@@ -163,15 +165,15 @@ const makeIndex = () => {
   }
 }
 
-/** What an executed message leaves behind: the record of it, and the messages it sends on. */
+/** The record of an executed message, and the messages that it sends. */
 const recorded = (
-  { account }: Pending,
-  { transaction }: Extract<TonExecution.Outcome, { readonly _tag: "Executed" }>,
+  { account }: PendingMessage,
+  { transaction }: Extract<TonExecution.ExecutionResult, { readonly _tag: "Executed" }>,
   block: Pick<LedgerBlock, "seqno" | "utime">
-): { readonly entry: LedgerTransaction; readonly sent: ReadonlyArray<Pending> } => {
+): { readonly entry: LedgerTransaction; readonly sent: ReadonlyArray<PendingMessage> } => {
   const cause = internalOf(transaction.inMessage)
   const effects: Array<LedgerTransaction["effects"][number]> = []
-  const sent: Array<Pending> = []
+  const sent: Array<PendingMessage> = []
   const cells = sentMessages(transaction.raw)
   for (const [place, message] of transaction.outMessages.values().entries()) {
     const info = internalOf(message)
@@ -194,8 +196,8 @@ const recorded = (
   return { entry, sent }
 }
 
-/** One after the other: what is asked for while a block is made waits until it is there. */
-const makeTurns = () => {
+/** Runs work one after the other: requests during a block wait for its end. */
+const makeSequence = () => {
   let last: Promise<unknown> = Promise.resolve()
   return <A>(work: () => Promise<A>): Promise<A> => {
     const mine = last.then(work, work)
@@ -208,15 +210,15 @@ const makeTurns = () => {
 export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
   const states = makeStates()
   const index = makeIndex()
-  const inTurn = makeTurns()
+  const inTurn = makeSequence()
   const genesis: LedgerBlock = { seqno: 1, utime: now(), hash: sha256("genesis"), transactions: [] }
   const blocks = new Map<number, LedgerBlock>([[1, genesis]])
-  const outside = new Map<string, Pending>()
-  let onTheWay: Array<Pending> = []
+  const outside = new Map<string, PendingMessage>()
+  let pendingHops: Array<PendingMessage> = []
   let head = genesis
   let lt = ltStep
 
-  const stateOf = ({ account, empty }: Omit<Pending, "message">) => states.at(account, head.seqno + 1) ?? empty
+  const stateOf = ({ account, empty }: Omit<PendingMessage, "message">) => states.at(account, head.seqno + 1) ?? empty
 
   const forget = (before: number) => {
     for (const [seqno, { transactions }] of blocks) {
@@ -229,39 +231,39 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     }
   }
 
-  const execute = async (pending: Pending, block: Pick<LedgerBlock, "seqno" | "utime">) => {
+  const execute = async (pending: PendingMessage, block: Pick<LedgerBlock, "seqno" | "utime">) => {
     lt += ltStep
     const outcome = await execution.run(stateOf(pending), pending.message, { now: block.utime, lt })
-    // A message from outside that the account would not take any more leaves no trace.
+    // A message from outside that the account does not accept any more leaves no trace.
     if (outcome._tag === "NotAccepted") return undefined
     const { entry, sent } = recorded(pending, outcome, block)
     states.write(pending.account, { block: block.seqno, account: outcome.account })
     index.add(entry)
-    onTheWay.push(...sent)
+    pendingHops.push(...sent)
     return entry
   }
 
   const makeBlock = async (hopsOfEach: number): Promise<LedgerBlock> => {
     const block = { seqno: head.seqno + 1, utime: Math.max(head.utime, now()) }
     const transactions: Array<LedgerTransaction> = []
-    const executeAll = async (batch: ReadonlyArray<Pending>) => {
+    const executeAll = async (batch: ReadonlyArray<PendingMessage>) => {
       for (const pending of batch) {
-        // oxlint-disable-next-line no-await-in-loop -- what happens on a ledger happens in an order
+        // oxlint-disable-next-line no-await-in-loop -- a ledger is sequential
         const entry = await execute(pending, block)
         if (entry !== undefined) transactions.push(entry)
-        // oxlint-disable-next-line no-await-in-loop -- what happens on a ledger happens in an order
-        if (transactions.length % transactionsBetweenBreaths === 0) await breath()
+        // oxlint-disable-next-line no-await-in-loop -- a ledger is sequential
+        if (transactions.length % transactionsPerTurn === 0) await yieldTurn()
       }
     }
-    const hops = onTheWay
-    onTheWay = []
+    const hops = pendingHops
+    pendingHops = []
     const fromOutside = [...outside.values()]
     outside.clear()
     await executeAll([...hops, ...fromOutside])
-    for (let hop = 1; hop < hopsOfEach && onTheWay.length > 0; hop++) {
-      const next = onTheWay
-      onTheWay = []
-      // oxlint-disable-next-line no-await-in-loop -- what happens on a ledger happens in an order
+    for (let hop = 1; hop < hopsOfEach && pendingHops.length > 0; hop++) {
+      const next = pendingHops
+      pendingHops = []
+      // oxlint-disable-next-line no-await-in-loop -- a ledger is sequential
       await executeAll(next)
     }
     const hash = sha256([head.hash, block.seqno, block.utime, ...transactions.map((each) => each.hash)].join())
@@ -271,10 +273,10 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     return head
   }
 
-  const take = async (destination: Address, message: Cell): Promise<Acceptance> => {
+  const take = async (destination: Address, message: Cell): Promise<LedgerSubmission> => {
     const pending = { account: destination.toRawString(), empty: emptyOf(destination), message }
-    const moment = { now: Math.max(head.utime, now()), lt: lt + ltStep }
-    const outcome = await execution.run(stateOf(pending), message, moment)
+    const time = { now: Math.max(head.utime, now()), lt: lt + ltStep }
+    const outcome = await execution.run(stateOf(pending), message, time)
     if (outcome._tag === "NotAccepted") return outcome
     outside.set(message.hash().toString("hex"), pending)
     return { _tag: "Taken" }
@@ -288,7 +290,7 @@ export const make = ({ execution, keepBlocks, now }: Options): TonLedger => {
     submit: (destination, message) => inTurn(() => take(destination, message)),
     block: () => inTurn(() => makeBlock(1)),
     blockOfAll: () => inTurn(() => makeBlock(Number.POSITIVE_INFINITY)),
-    isBusy: () => onTheWay.length > 0 || outside.size > 0,
+    isBusy: () => pendingHops.length > 0 || outside.size > 0,
     put: (address, account) => states.write(address.toRawString(), { block: head.seqno, account }),
     size: () => ({ states: states.count(), transactions: index.count(), blocks: blocks.size })
   }

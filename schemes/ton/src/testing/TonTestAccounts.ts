@@ -1,6 +1,6 @@
 /**
- * The people of a local chain: the same keys in every run, each from the hash of its name. Never use these keys on a chain
- * that matters: everybody has them.
+ * The accounts of a local chain: the same keys in every run, each from the hash of its name. Never use these keys on a real
+ * chain: they are public.
  */
 import { createHash } from "node:crypto"
 
@@ -14,22 +14,22 @@ import * as TonNetwork from "../primitives/TonNetwork.ts"
 export interface TestAccount<Wallet = WalletContractV5R1> {
   readonly wallet: Wallet
   readonly address: Address
-  /** The address as it stands on the wire: `0:<64 hex>`. */
+  /** The address on the wire: `0:<64 hex>`. */
   readonly raw: string
   readonly publicKey: Buffer
-  /** The seed, 32 bytes: what a program is configured with. */
+  /** The seed, 32 bytes: a program's setting. */
   readonly seed: Buffer
-  /** The seed and the public key: what `@ton/ton` signs with. */
+  /** The seed and the public key: the form of `@ton/ton`. */
   readonly secretKey: Buffer
 }
 
-/** Who takes part. */
+/** The accounts. */
 export interface TestAccounts {
-  /** Owns the jettons and may mint and lock; has TON. */
+  /** Owns the jettons' masters, may mint and lock; has TON. */
   readonly deployer: TestAccount
   /** Facilitators' wallets; have TON. */
   readonly relayers: readonly [TestAccount, TestAccount, TestAccount, TestAccount]
-  /** Somebody who has TON, no jettons and no part in a payment. */
+  /** Has TON, no jettons and no part in a payment. */
   readonly stranger: TestAccount
   /** Sells; has nothing, and its wallet is not deployed. */
   readonly payee: TestAccount
@@ -41,8 +41,8 @@ export interface TestAccounts {
   readonly veterans: readonly [TestAccount<WalletContractV4>, ...Array<TestAccount<WalletContractV4>>]
 }
 
-/** How many of each kind. */
-export interface Numbers {
+/** Number of accounts of each kind. */
+export interface AccountCounts {
   readonly payers: number
   readonly newcomers: number
   readonly veterans: number
@@ -80,8 +80,8 @@ const several = <A>(count: number, make: (index: number) => A): [A, ...Array<A>]
   ...Array.from({ length: Math.max(0, count - 1) }, (_, index) => make(index + 1))
 ]
 
-/** Derives the accounts; pure, the same for everybody. */
-export const make = ({ newcomers, payers, veterans }: Numbers): TestAccounts => ({
+/** Derives the accounts; pure, the same in every process. */
+export const make = ({ newcomers, payers, veterans }: AccountCounts): TestAccounts => ({
   deployer: ofName("deployer"),
   relayers: [ofName("relayer 0"), ofName("relayer 1"), ofName("relayer 2"), ofName("relayer 3")],
   stranger: ofName("stranger"),

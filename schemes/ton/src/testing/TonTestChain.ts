@@ -1,14 +1,14 @@
 /**
  * A local TON chain ready for payments, as a scoped layer: a real virtual machine behind the HTTP API of a public node, two
- * jettons at the same addresses in every run, payers who own jettons and no TON, relayers who own TON. Give each test file
- * its own; they do not see each other.
+ * jettons at the same addresses in every run, payers with jettons and without TON, relayers with TON. Each test file needs
+ * a chain of its own; chains are independent.
  *
- * What the controls read and write goes past the HTTP API, so that its faults do not touch them. Every effect dies when the
- * chain refuses: in a test that is a mistake of the test. What is expected to fail goes through the code under test, or
- * through `client`. There are no reorganisations: the masterchain commits every block.
+ * The controls bypass the HTTP API, so its faults do not affect them. Every effect dies when the chain refuses: in a test that
+ * is a mistake of the test. Requests that are expected to fail go through the code under test, or through `client`. The chain
+ * has no reorganisations: the masterchain commits every block.
  *
- * The chain remembers `keepBlocks` blocks, with their transactions and the states of that time, and forgets older ones, so
- * that one that runs for long keeps its size; a transaction takes about 4 KB.
+ * The chain remembers `keepBlocks` blocks, with their transactions and states, and forgets older ones, so a chain that runs for
+ * weeks keeps its size; a transaction takes about 4 KB.
  */
 import {
   type Address,
@@ -39,21 +39,21 @@ import * as TonExecution from "./TonExecution.ts"
 import * as TonLedger from "./TonLedger.ts"
 import * as TonTestAccounts from "./TonTestAccounts.ts"
 
-/** How the chain is made. */
+/** Options of the chain. */
 export interface Options {
-  /** When blocks are made; default `instant`. */
+  /** Schedule of the blocks; default `instant`. */
   readonly blocks?: TonBlockMaking.Blocks
-  /** Payers with a W5, newcomers without, veterans with a V4R2; default 10, 3 and 3. */
+  /** Number of payers with a W5, newcomers without, veterans with a V4R2; default 10, 3 and 3. */
   readonly payers?: number
   readonly newcomers?: number
   readonly veterans?: number
-  /** What each of them owns of each jetton, in atomic units; default 1,000 dollars. */
+  /** Balance of each of them in each jetton, in atomic units; default 1,000 dollars. */
   readonly payerBalance?: bigint
   /** The time of the first block, Unix seconds; default the machine's. */
   readonly timestamp?: number
-  /** The TCP port; default one that is free. */
+  /** The TCP port; default a free one. */
   readonly port?: number
-  /** How many blocks are remembered; default 10,000. */
+  /** Blocks that are remembered; default 10,000. */
   readonly keepBlocks?: number
   /** The chain's configuration (prices, limits); default that of the main chain in the sandbox's slim form. */
   readonly config?: Cell
@@ -68,40 +68,40 @@ export interface Shape extends ToncenterFacade.ToncenterFacade {
   /** The jetton whose wallets can be locked. */
   readonly governed: TestJetton.TestJetton
   readonly accounts: TonTestAccounts.TestAccounts
-  /** The client of `@ton/ton`, at the HTTP API. */
+  /** The client of `@ton/ton`, connected to the HTTP API. */
   readonly client: TonClient
-  /** What an account has in nanoton. */
+  /** Balance of an account, in nanotons. */
   readonly coins: (address: Address) => Effect.Effect<bigint>
-  /** What an owner has of a jetton, in atomic units; by default of the plain one. */
+  /** Balance of an owner in a jetton, in atomic units; by default in the plain one. */
   readonly balanceOf: (owner: Address, jetton?: TestJetton.TestJetton) => Effect.Effect<bigint>
-  /** What has arrived in an owner's jetton wallet, as far as it is remembered, oldest first; by default in the plain one's. */
+  /** Credits of an owner's jetton wallet in the remembered blocks, oldest first; by default of the plain jetton. */
   readonly credits: (owner: Address, jetton?: TestJetton.TestJetton) => Effect.Effect<ReadonlyArray<TestJetton.Credit>>
-  /** The transactions of an account that are remembered, oldest first. */
+  /** Transactions of an account in the remembered blocks, oldest first. */
   readonly transactions: (address: Address) => Effect.Effect<ReadonlyArray<Transaction>>
-  /** Sends messages from an account's wallet, paid by it; they are executed with the next blocks. */
+  /** Sends messages from an account's wallet, at its cost; the next blocks execute them. */
   readonly send: (
     account: TonTestAccounts.TestAccount,
     ...messages: ReadonlyArray<MessageRelaxed>
   ) => Effect.Effect<void>
-  /** Creates jettons, by a message of their owner. */
+  /** Mints jettons, by a message of their owner. */
   readonly mint: (owner: Address, amount: bigint, jetton?: TestJetton.TestJetton) => Effect.Effect<void>
   /** Locks an owner's wallet of the governed jetton or unlocks it, by a message of the jetton's owner. */
   readonly lock: (owner: Address, status: TestJetton.LockStatus) => Effect.Effect<void>
-  /** Puts a contract there with this much TON, as if it had always been there. */
+  /** Writes a contract with this balance, in nanotons, into the state, without a transaction. */
   readonly install: (init: Required<Pick<StateInit, "code" | "data">>, nanoton: bigint) => Effect.Effect<Address>
-  /** Sets an account's TON, in nanoton. */
+  /** Sets an account's balance, in nanotons. */
   readonly setCoins: (address: Address, nanoton: bigint) => Effect.Effect<void>
   /** The newest block. */
   readonly head: Effect.Effect<TonLedger.LedgerBlock>
   /** Makes a block now. */
   readonly block: Effect.Effect<TonLedger.LedgerBlock>
-  /** Changes when blocks are made. */
+  /** Changes the schedule of the blocks. */
   readonly setBlocks: (blocks: TonBlockMaking.Blocks) => Effect.Effect<void>
   /** The chain's time, Unix seconds. */
   readonly time: Effect.Effect<number>
-  /** Puts the chain's time forward; the next block has it. */
+  /** Moves the chain's time forward to Unix seconds; the next block has it. */
   readonly setTime: (seconds: number) => Effect.Effect<void>
-  /** How much is remembered. */
+  /** Number of remembered states, transactions and blocks. */
   readonly size: Effect.Effect<ReturnType<TonLedger.TonLedger["size"]>>
 }
 
@@ -120,7 +120,7 @@ const defaultBalance = 1_000_000_000n
 /** Writes a contract's state into the ledger. */
 const install = (ledger: TonLedger.TonLedger, init: Required<Pick<StateInit, "code" | "data">>, balance: bigint) => {
   const { code, data } = init
-  if (!code || !data) throw new Error("A contract has code and data")
+  if (!code || !data) throw new Error("A contract needs code and data")
   const address = contractAddress(0, { code, data })
   ledger.put(address, TonExecution.encodeAccount(createShardAccount({ address, code, data, balance, workchain: 0 })))
   return address
@@ -129,7 +129,7 @@ const install = (ledger: TonLedger.TonLedger, init: Required<Pick<StateInit, "co
 /** A jetton wallet holds its balance, though its address comes from the empty one. */
 const installHolding = (
   ledger: TonLedger.TonLedger,
-  { jetton, wallet }: TestJetton.Deployment,
+  { jetton, wallet }: TestJetton.JettonDeployment,
   owner: Address,
   balance: bigint
 ) => {
@@ -144,7 +144,7 @@ const installHolding = (
 
 const codeAndData = ({ code, data }: StateInit) => ({ code: code ?? Cell.EMPTY, data: data ?? Cell.EMPTY })
 
-/** Accounts and jettons, written in before the first message. */
+/** Writes accounts and jettons into the state, before the first message. */
 const furnish = (ledger: TonLedger.TonLedger, accounts: TonTestAccounts.TestAccounts, balance: bigint) => {
   const { deployer, newcomers, payers, relayers, stranger, veterans } = accounts
   const buyers = [...payers, ...newcomers, ...veterans].map(({ address }) => address)
@@ -168,9 +168,9 @@ const furnish = (ledger: TonLedger.TonLedger, accounts: TonTestAccounts.TestAcco
 const newest = (ledger: TonLedger.TonLedger, address: Address) =>
   TonExecution.decodeAccount(ledger.accountAt(address, ledger.head().seqno))
 
-/** What an owner has, as its jetton wallet says. */
-const askBalance = async (
-  { execution, ledger }: ToncenterMethods.Chain,
+/** Balance of an owner, by the get method of its jetton wallet. */
+const readBalance = async (
+  { execution, ledger }: ToncenterMethods.ServedChain,
   jetton: TestJetton.TestJetton,
   owner: Address
 ): Promise<bigint> => {
@@ -183,7 +183,7 @@ const askBalance = async (
 
 const loaded = ({ boc }: TonLedger.LedgerTransaction): Transaction => loadTransaction(Cell.fromBase64(boc).beginParse())
 
-/** Whether the transaction did all it was asked to. */
+/** Whether the transaction carried out its message and all actions. */
 const succeeded = ({ description }: Transaction): boolean =>
   description.type === "generic" &&
   !description.aborted &&
@@ -200,7 +200,7 @@ const creditsOf = (ledger: TonLedger.TonLedger, wallet: Address): ReadonlyArray<
     return credit === undefined ? [] : [{ ...credit, transaction: entry.hash, lt: entry.lt, block: entry.block }]
   })
 
-/** The seqno of a W5 wallet: after the flag that signatures are allowed. */
+/** The seqno of a W5 wallet: it follows the flag for signatures. */
 const seqnoOf = (ledger: TonLedger.TonLedger, address: Address): number => {
   const state = newest(ledger, address).account?.storage.state
   if (state?.type !== "active" || !state.state.data) return 0
@@ -208,7 +208,7 @@ const seqnoOf = (ledger: TonLedger.TonLedger, address: Address): number => {
 }
 
 const sendFrom = async (
-  { afterSubmission, ledger }: ToncenterMethods.Chain,
+  { afterSubmission, ledger }: ToncenterMethods.ServedChain,
   { address, secretKey, wallet }: TonTestAccounts.TestAccount,
   messages: ReadonlyArray<MessageRelaxed>,
   now: number
@@ -231,9 +231,9 @@ const sendFrom = async (
   await afterSubmission()
 }
 
-/** The controls of a chain that runs. */
+/** The controls of a running chain. */
 const controls = (
-  chain: ToncenterMethods.Chain,
+  chain: ToncenterMethods.ServedChain,
   accounts: TonTestAccounts.TestAccounts,
   { governed, jetton: plain }: { readonly jetton: TestJetton.TestJetton; readonly governed: TestJetton.TestJetton },
   now: () => number
@@ -244,7 +244,7 @@ const controls = (
   const order = (to: Address, body: Cell) => send(accounts.deployer, [internal({ to, value: messageNanoton, body })])
   return {
     coins: (address: Address) => Effect.sync(() => newest(ledger, address).account?.storage.balance.coins ?? 0n),
-    balanceOf: (owner: Address, jetton = plain) => Effect.promise(() => askBalance(chain, jetton, owner)),
+    balanceOf: (owner: Address, jetton = plain) => Effect.promise(() => readBalance(chain, jetton, owner)),
     credits: (owner: Address, jetton = plain) => Effect.sync(() => creditsOf(ledger, jetton.walletOf(owner))),
     transactions: (address: Address) =>
       Effect.sync(() => ledger.transactionsOf(address, ledger.head().seqno).map(loaded)),
@@ -257,7 +257,7 @@ const controls = (
     setCoins: (address: Address, nanoton: bigint) =>
       Effect.sync(() => {
         const state = newest(ledger, address)
-        if (!state.account) throw new Error("There is no such account")
+        if (!state.account) throw new Error("The account does not exist")
         state.account.storage.balance.coins = nanoton
         ledger.put(address, TonExecution.encodeAccount(state))
       })
@@ -265,9 +265,9 @@ const controls = (
 }
 
 /**
- * Starts a chain and makes it ready; everything goes away with the scope.
+ * Starts a chain with its accounts and jettons; the end of the scope stops it.
  *
- * @throws FacadeFailed when the port cannot be had.
+ * @throws FacadeFailed when the port is not available.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const { now, set } = yield* TonBlockMaking.makeTime(options.timestamp)

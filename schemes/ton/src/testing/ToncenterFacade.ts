@@ -1,6 +1,6 @@
 /**
- * A TON node's HTTP API as the public one at toncenter speaks it (API v2, JSON-RPC), over real HTTP on the loopback
- * interface: one request a POST, bounded in size, and faults on demand.
+ * A TON node's HTTP API like the public one at toncenter (API v2, JSON-RPC), over real HTTP on the loopback interface: one
+ * request a POST, bounded in size, and faults on demand.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 
@@ -9,10 +9,10 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import type { Fault } from "./ToncenterFault.ts"
-import type { Circumstances, Method } from "./ToncenterMethods.ts"
+import type { Method, ResponseFaults } from "./ToncenterMethods.ts"
 import { ToncenterRefusal } from "./ToncenterRefusal.ts"
 
-/** The server could not be started; `message` says why. */
+/** The server did not start; `message` says why. */
 export class FacadeFailed extends Schema.TaggedError<FacadeFailed>("@pontage/ton/testing/FacadeFailed")(
   "FacadeFailed",
   { message: Schema.String, cause: Schema.Defect() }
@@ -20,13 +20,13 @@ export class FacadeFailed extends Schema.TaggedError<FacadeFailed>("@pontage/ton
 
 /** The server's controls. */
 export interface ToncenterFacade {
-  /** Where JSON-RPC is spoken. */
+  /** The URL for JSON-RPC requests. */
   readonly rpcUrl: string
-  /** Lets requests of a method (`"*"`: of every one) go wrong, so many times; by default until it is mended. */
+  /** Lets requests of a method (`"*"`: of every one) fail by this fault, `times` times; by default until `mend`. */
   readonly spoil: (method: string, fault: Fault, times?: number) => Effect.Effect<void>
   /** Ends every fault. */
   readonly mend: Effect.Effect<void>
-  /** How often each method was asked, faults included. */
+  /** Number of requests by method, faults included. */
   readonly calls: Effect.Effect<ReadonlyMap<string, number>>
 }
 
@@ -42,9 +42,9 @@ const Request = Schema.Struct({
 
 type Request = typeof Request.Type
 
-const usual: Circumstances = { lag: 0, isDropped: false }
+const noFaults: ResponseFaults = { lag: 0, isDropped: false }
 
-/** The body, or nothing when it is larger than it may be. */
+/** The body; `undefined` when it is too large. */
 const read = (incoming: IncomingMessage): Promise<string | undefined> =>
   new Promise((resolve, reject) => {
     const chunks: Array<Buffer> = []
@@ -58,7 +58,7 @@ const read = (incoming: IncomingMessage): Promise<string | undefined> =>
     incoming.on("error", reject)
   })
 
-const answer = (response: ServerResponse, status: number, body: object) => {
+const reply = (response: ServerResponse, status: number, body: object) => {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
 }
 
@@ -77,27 +77,27 @@ const respond = async (
   response: ServerResponse,
   { id, method: name, params = {} }: Request,
   methods: ReadonlyMap<string, Method>,
-  circumstances: Circumstances
+  faults: ResponseFaults
 ) => {
   const method = methods.get(name)
-  if (method === undefined) return answer(response, 404, refusal(404, "unknown method", id))
+  if (method === undefined) return reply(response, 404, refusal(404, "unknown method", id))
   try {
-    const result = await method(params, circumstances)
-    answer(response, 200, { ok: true, result, id, jsonrpc: "2.0" })
+    const result = await method(params, faults)
+    reply(response, 200, { ok: true, result, id, jsonrpc: "2.0" })
   } catch (cause) {
-    if (cause instanceof ToncenterRefusal) answer(response, cause.status, refusal(cause.status, cause.message, id))
-    else answer(response, 500, refusal(500, `LITE_SERVER_UNKNOWN: ${String(cause).slice(0, 200)}`, id))
+    if (cause instanceof ToncenterRefusal) reply(response, cause.status, refusal(cause.status, cause.message, id))
+    else reply(response, 500, refusal(500, `LITE_SERVER_UNKNOWN: ${String(cause).slice(0, 200)}`, id))
   }
 }
 
 const statusWords: Readonly<Record<number, string>> = { 429: "Ratelimit exceed", 503: "Service unavailable" }
 
-/** Answers as the fault says. */
+/** Responds with the fault. */
 const spoilt = async (
   response: ServerResponse,
   request: Request,
   fault: Fault,
-  pass: (circumstances: Circumstances) => Promise<unknown>
+  pass: (faults: ResponseFaults) => Promise<unknown>
 ) => {
   switch (fault._tag) {
     case "Broken":
@@ -105,7 +105,7 @@ const spoilt = async (
     case "Silent":
       return undefined
     case "Status":
-      return answer(
+      return reply(
         response,
         fault.status,
         refusal(fault.status, statusWords[fault.status] ?? "Internal error", request.id)
@@ -113,21 +113,21 @@ const spoilt = async (
     case "Garbage":
       return void response.writeHead(200, { "content-type": "text/html" }).end("<html>Service Unavailable</html>")
     case "LostAnswer":
-      return pass(usual)
+      return pass(noFaults)
     case "Dropped":
       return pass({ lag: 0, isDropped: true })
     case "Lagging":
       return pass({ lag: fault.blocks, isDropped: false })
     case "Refusing":
-      return answer(response, 500, refusal(500, fault.message, request.id))
+      return reply(response, 500, refusal(500, fault.message, request.id))
     case "Instead":
-      return answer(response, 200, { ok: true, result: fault.result, id: request.id, jsonrpc: "2.0" })
+      return reply(response, 200, { ok: true, result: fault.result, id: request.id, jsonrpc: "2.0" })
   }
 }
 
-/** Takes the answer and breaks the connection instead of giving it. */
+/** Runs the method without sending its result. */
 const lost = async ({ method: name, params = {} }: Request, methods: ReadonlyMap<string, Method>) => {
-  await methods.get(name)?.(params, usual)
+  await methods.get(name)?.(params, noFaults)
 }
 
 const makeFaults = () => {
@@ -148,7 +148,7 @@ const makeFaults = () => {
 const listen = (server: Server, port: number): Effect.Effect<number, FacadeFailed> =>
   Effect.callback((resume) => {
     server.once("error", (cause) =>
-      resume(Effect.fail(new FacadeFailed({ message: `The port ${port} cannot be listened to`, cause })))
+      resume(Effect.fail(new FacadeFailed({ message: `The port ${port} is not available`, cause })))
     )
     server.listen(port, "127.0.0.1", () => {
       const address = server.address()
@@ -163,10 +163,10 @@ const close = (server: Server): Effect.Effect<void> =>
   })
 
 /**
- * Starts the server on a port, by default one that is free; it goes away with the scope, open connections included.
- * `beforeEach` runs before a request is answered.
+ * Starts the server on a port, by default a free one; the end of the scope closes it with its open connections. `beforeEach`
+ * runs before each response.
  *
- * @throws FacadeFailed when the port cannot be had.
+ * @throws FacadeFailed when the port is not available.
  */
 export const make = Effect.fnUntraced(function* (
   methods: ReadonlyMap<string, Method>,
@@ -177,29 +177,29 @@ export const make = Effect.fnUntraced(function* (
   const known = (method: string) => (methods.has(method) ? method : "unknown")
 
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
-    if (incoming.method !== "POST") return answer(response, 405, refusal(405, "Method Not Allowed"))
-    if (incoming.url !== path) return answer(response, 404, refusal(404, "Not Found"))
+    if (incoming.method !== "POST") return reply(response, 405, refusal(405, "Method Not Allowed"))
+    if (incoming.url !== path) return reply(response, 404, refusal(404, "Not Found"))
     const text = await read(incoming)
     if (text === undefined) {
       response.setHeader("connection", "close")
-      return answer(response, 413, refusal(413, "Request body is too large"))
+      return reply(response, 413, refusal(413, "Request body is too large"))
     }
     const request = decode(text)
-    if (Option.isNone(request)) return answer(response, 422, refusal(422, "Unprocessable request"))
+    if (Option.isNone(request)) return reply(response, 422, refusal(422, "Unprocessable request"))
     const { method } = request.value
     calls.set(known(method), (calls.get(known(method)) ?? 0) + 1)
     const fault = faults.next(method)
-    const pass = async (circumstances: Circumstances) => {
+    const pass = async (responseFaults: ResponseFaults) => {
       await options.beforeEach?.()
-      if (fault?._tag !== "LostAnswer") return respond(response, request.value, methods, circumstances)
+      if (fault?._tag !== "LostAnswer") return respond(response, request.value, methods, responseFaults)
       await lost(request.value, methods).finally(() => response.destroy())
     }
-    return fault === undefined ? pass(usual) : spoilt(response, request.value, fault, pass)
+    return fault === undefined ? pass(noFaults) : spoilt(response, request.value, fault, pass)
   }
 
   const server = yield* Effect.acquireRelease(
     Effect.sync(() =>
-      // What escapes is a connection that broke: there is nobody left to tell.
+      // An error here means a broken connection: no response can be sent.
       createServer((incoming, response) => void serve(incoming, response).catch(() => response.destroy()))
     ),
     close

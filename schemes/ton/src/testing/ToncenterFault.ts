@@ -1,27 +1,27 @@
 /**
- * The ways in which a node lets its clients down, as data: what becomes of one request.
+ * Faults of a node, as data.
  */
 import * as Data from "effect/Data"
 
-/** What becomes of a request. */
+/** Fault of one request. */
 export type Fault = Data.TaggedEnum<{
-  /** The connection breaks; the chain was not asked. */
+  /** The connection breaks before the request reaches the chain. */
   readonly Broken: {}
-  /** The connection stays open and nothing comes. */
+  /** The connection stays open without a response. */
   readonly Silent: {}
-  /** An HTTP status with the API's own body: 429, 500, 503. */
+  /** An HTTP status with the API's body: 429, 500, 503. */
   readonly Status: { readonly status: number }
   /** A load balancer's page with status 200. */
   readonly Garbage: {}
-  /** The chain was asked, a message was taken, and the answer gets lost. */
+  /** The chain serves the request, a message is accepted, and the response gets lost. */
   readonly LostAnswer: {}
-  /** A message from outside is answered as if it were taken, and is not. Other requests are answered. */
+  /** A message from outside gets the response of an accepted one, and is dropped. Other requests are served. */
   readonly Dropped: {}
-  /** The answer is right, so many blocks ago. */
+  /** The response is right as of an earlier block, `blocks` blocks ago. */
   readonly Lagging: { readonly blocks: number }
-  /** A well-formed refusal with these words. */
+  /** A well-formed error with this text. */
   readonly Refusing: { readonly message: string }
-  /** A well-formed answer, to another question. */
+  /** A well-formed response to another request. */
   readonly Instead: { readonly result: unknown }
 }>
 

@@ -1,43 +1,41 @@
 /**
- * The methods of toncenter's API v2 that a client of a chain needs, over a {@link TonLedger}: what they take, what they
- * answer, and the words they refuse with.
+ * The methods of toncenter's API v2 that a client of a chain needs, over a {@link TonLedger}: parameters, results and error
+ * texts.
  */
 import { Address, beginCell, Cell, external, loadMessage, type StateInit, storeMessage } from "@ton/core"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import * as ToncenterRecord from "./ToncenterRecord.ts"
-import { ToncenterRefusal } from "./ToncenterRefusal.ts"
+import { refuse } from "./ToncenterRefusal.ts"
 import * as ToncenterStack from "./ToncenterStack.ts"
 import * as TonExecution from "./TonExecution.ts"
 import type { LedgerBlock, LedgerTransaction, TonLedger } from "./TonLedger.ts"
 
-/** What the methods work on. */
-export interface Chain {
+/** The chain that the methods serve. */
+export interface ServedChain {
   readonly ledger: TonLedger
   readonly execution: TonExecution.TonExecution
   readonly globalId: number
-  /** Makes blocks, where messages do not wait for one. */
+  /** Makes the block of an accepted message, where messages do not wait for one. */
   readonly afterSubmission: () => Promise<unknown>
 }
 
-/** How one request is answered. */
-export interface Circumstances {
-  /** So many blocks behind the chain. */
+/** Faults of one response. */
+export interface ResponseFaults {
+  /** Blocks that the response is behind the chain. */
   readonly lag: number
-  /** A message from outside is said to be taken, and is not. */
+  /** A message from outside gets the response of an accepted one, and is dropped. */
   readonly isDropped: boolean
 }
 
-/** Answers one request. */
-export type Method = (params: unknown, circumstances: Circumstances) => Promise<unknown>
+/** Serves one request. */
+export type Method = (params: unknown, faults: ResponseFaults) => Promise<unknown>
 
-/** The most a message from outside may have, on this chain as on the public ones. */
+/** Limits of a message from outside, as on the public chains. */
 const maximumMessageBytes = 65_535
 const maximumMessageDepth = 512
 const maximumTransactions = 100
-
-const refuse = (status: number, message: string) => new ToncenterRefusal({ status, message })
 
 const Numeric = Schema.Union([Schema.Int, Schema.String.check(Schema.isPattern(/^-?[0-9]{1,20}$/))])
 const Base64 = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/_-]*={0,2}$/))
@@ -59,12 +57,12 @@ const cellOf = (base64: string): Cell => {
     const [root, ...others] = Cell.fromBoc(bytes)
     if (root !== undefined && others.length === 0) return root
   } catch {
-    // Refused below, as a bag of several roots is.
+    // Refused below, like a bag of several roots.
   }
   throw refuse(500, "LITE_SERVER_UNKNOWN: cannot deserialize bag of cells")
 }
 
-/** A message from outside and where it goes. */
+/** A message from outside and its destination. */
 const externalMessage = (boc: string): { readonly cell: Cell; readonly destination: Address } => {
   const cell = cellOf(boc)
   if (cell.depth() > maximumMessageDepth) throw refuse(500, "LITE_SERVER_UNKNOWN: message is too deep")
@@ -72,12 +70,12 @@ const externalMessage = (boc: string): { readonly cell: Cell; readonly destinati
     const { info } = loadMessage(cell.beginParse())
     if (info.type === "external-in") return { cell, destination: info.dest }
   } catch {
-    // Refused below, as a message of another kind is.
+    // Refused below, like a message of another kind.
   }
   throw refuse(500, "LITE_SERVER_UNKNOWN: cannot unpack external message")
 }
 
-/** What a public node says of a message that its account does not take. */
+/** The error of a public node for a message that its account does not accept. */
 const notAccepted = (destination: Address, exitCode: number | undefined) => {
   const account = destination.hash.toString("hex").toUpperCase()
   const run = "cannot apply external message to current state : External message was not accepted"
@@ -90,14 +88,11 @@ const notAccepted = (destination: Address, exitCode: number | undefined) => {
 }
 
 const method =
-  <Params>(
-    schema: Schema.Codec<Params, unknown>,
-    run: (params: Params, circumstances: Circumstances) => unknown
-  ): Method =>
-  async (params, circumstances) => {
+  <Params>(schema: Schema.Codec<Params, unknown>, run: (params: Params, faults: ResponseFaults) => unknown): Method =>
+  async (params, faults) => {
     const decoded = Schema.decodeUnknownOption(schema)(params)
     if (Option.isNone(decoded)) throw refuse(422, "Unprocessable params")
-    return run(decoded.value, circumstances)
+    return run(decoded.value, faults)
   }
 
 const workchainOf = (workchain: number | string): -1 | 0 => {
@@ -106,8 +101,8 @@ const workchainOf = (workchain: number | string): -1 | 0 => {
   throw refuse(500, "LITE_SERVER_NOTREADY: block is not applied")
 }
 
-/** The first block that is not before a logical time. */
-const blockAtTime = ({ ledger }: Chain, newest: LedgerBlock, time: bigint): LedgerBlock => {
+/** The first block at or after a logical time. */
+const blockAtTime = ({ ledger }: ServedChain, newest: LedgerBlock, time: bigint): LedgerBlock => {
   let found: LedgerBlock | undefined
   for (let seqno = newest.seqno; seqno > 0; seqno--) {
     const block = ledger.blockAt(seqno)
@@ -119,7 +114,7 @@ const blockAtTime = ({ ledger }: Chain, newest: LedgerBlock, time: bigint): Ledg
   return found
 }
 
-const blockMethods = (chain: Chain, view: (lag: number, seqno?: number | string) => LedgerBlock) => {
+const blockMethods = (chain: ServedChain, view: (lag: number, seqno?: number | string) => LedgerBlock) => {
   const { globalId } = chain
   const Block = Schema.Struct({ workchain: Numeric, seqno: Numeric })
   const Place = Schema.Struct({
@@ -181,7 +176,7 @@ const found = (transaction: LedgerTransaction | undefined) => {
   return ToncenterRecord.transaction(transaction)
 }
 
-const transactionMethods = ({ ledger }: Chain, view: (lag: number) => LedgerBlock) => {
+const transactionMethods = ({ ledger }: ServedChain, view: (lag: number) => LedgerBlock) => {
   const of = (address: string, lag: number) => ledger.transactionsOf(addressOf(address), view(lag).seqno)
   const Link = Schema.Struct({ source: AddressText, destination: AddressText, created_lt: Numeric })
   return {
@@ -220,7 +215,7 @@ const configInfo = (cell: Cell) => ({
 })
 
 const accountMethods = (
-  { execution, ledger }: Chain,
+  { execution, ledger }: ServedChain,
   view: (lag: number, seqno?: number | string) => LedgerBlock
 ): Record<string, Method> => {
   const Account = Schema.Struct({ address: AddressText, ...Seqno })
@@ -243,12 +238,12 @@ const accountMethods = (
       async ({ address, method: name, seqno, stack = [] }, { lag }) => {
         const block = view(lag, seqno)
         const account = ledger.accountAt(addressOf(address), block.seqno)
-        const answer = await execution.get(account, name, stack.map(ToncenterStack.toItem), block.utime)
+        const result = await execution.get(account, name, stack.map(ToncenterStack.toItem), block.utime)
         return {
           "@type": "smc.runResult",
-          gas_used: answer.gasUsed,
-          stack: answer.stack.map(ToncenterStack.fromItem),
-          exit_code: answer.exitCode,
+          gas_used: result.gasUsed,
+          stack: result.stack.map(ToncenterStack.fromItem),
+          exit_code: result.exitCode,
           block_id: ToncenterRecord.blockId(block, -1),
           last_transaction_id: ToncenterRecord.addressInformation(account, block).last_transaction_id
         }
@@ -277,8 +272,8 @@ const Estimate = Schema.Struct({
 const initOf = ({ init_code = "", init_data = "" }: typeof Estimate.Type): StateInit | undefined =>
   init_code === "" || init_data === "" ? undefined : { code: cellOf(init_code), data: cellOf(init_data) }
 
-/** What a message would cost its account, by running it against the state there is. */
-const estimateFee = ({ execution, ledger }: Chain, view: (lag: number) => LedgerBlock) =>
+/** Estimates the cost of a message for its account, by running it on the current state. */
+const estimateFee = ({ execution, ledger }: ServedChain, view: (lag: number) => LedgerBlock) =>
   method(Estimate, async (params, { lag }) => {
     const to = addressOf(params.address)
     const message = external({ to, body: cellOf(params.body), init: initOf(params) })
@@ -310,7 +305,7 @@ const estimateFee = ({ execution, ledger }: Chain, view: (lag: number) => Ledger
     }
   })
 
-const sending = ({ afterSubmission, ledger }: Chain) => {
+const sending = ({ afterSubmission, ledger }: ServedChain) => {
   const Boc = Schema.Struct({ boc: Base64 })
   const send = async (boc: string, isDropped: boolean): Promise<Cell> => {
     const { cell, destination } = externalMessage(boc)
@@ -333,7 +328,7 @@ const sending = ({ afterSubmission, ledger }: Chain) => {
 }
 
 /** The methods of a chain, by name. */
-export const make = (chain: Chain): ReadonlyMap<string, Method> => {
+export const make = (chain: ServedChain): ReadonlyMap<string, Method> => {
   const { ledger } = chain
   const view = (lag: number, seqno?: number | string): LedgerBlock => {
     const newest = Math.max(1, ledger.head().seqno - lag)

@@ -1,6 +1,6 @@
 /**
- * Blocks, accounts and transactions in the words of toncenter's API v2: the shapes `TonClient` of `@ton/ton` checks, with
- * the fields beside them that other clients read.
+ * Blocks, accounts and transactions in the form of toncenter's API v2: the fields that `TonClient` of `@ton/ton` checks, and
+ * those that other clients read.
  */
 import { createHash } from "node:crypto"
 
@@ -94,7 +94,7 @@ const messageRecord = (message: Message) => {
 const storageFee = ({ description }: Transaction): bigint =>
   description.type === "generic" ? (description.storagePhase?.storageFeesCollected ?? 0n) : 0n
 
-/** A transaction, whole. */
+/** A complete transaction. */
 export const transaction = ({ account, boc, hash, lt, utime }: LedgerTransaction) => {
   const loaded = loadTransaction(Cell.fromBase64(boc).beginParse())
   const fee = loaded.totalFees.coins
@@ -113,7 +113,7 @@ export const transaction = ({ account, boc, hash, lt, utime }: LedgerTransaction
   }
 }
 
-/** A transaction as the list of a block names it. */
+/** A transaction in the list of a block. */
 export const shortTransaction = ({ account, hash, lt }: LedgerTransaction) => ({
   "@type": "blocks.shortTxId",
   mode: 135,

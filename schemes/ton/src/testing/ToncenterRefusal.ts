@@ -1,9 +1,9 @@
 /**
- * What toncenter's API answers instead of a result: an HTTP status and words.
+ * Errors of toncenter's API: an HTTP status and a text.
  */
 import * as Schema from "effect/Schema"
 
-/** A request that gets no result. */
+/** A request without a result. */
 export class ToncenterRefusal extends Schema.TaggedError<ToncenterRefusal>("@pontage/ton/testing/ToncenterRefusal")(
   "ToncenterRefusal",
   {
@@ -12,3 +12,6 @@ export class ToncenterRefusal extends Schema.TaggedError<ToncenterRefusal>("@pon
     message: Schema.String
   }
 ) {}
+
+/** Refuses a request with an HTTP status and the text of the error. */
+export const refuse = (status: number, message: string): ToncenterRefusal => new ToncenterRefusal({ status, message })

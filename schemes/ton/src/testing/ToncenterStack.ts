@@ -1,23 +1,23 @@
 /**
- * The values of a get method as toncenter's API v2 writes them. Two dialects meet in it: the entries of the stack itself
- * are pairs of a kind and a value, what is inside a tuple is an object with a type.
+ * The values of a get method in toncenter's API v2, which has two forms: the entries of the stack itself are pairs of a kind and
+ * a value, the elements of a tuple are objects with a type.
  */
 import { Cell, type TupleItem } from "@ton/core"
 import * as Schema from "effect/Schema"
 
-import { ToncenterRefusal } from "./ToncenterRefusal.ts"
+import { refuse } from "./ToncenterRefusal.ts"
 
 /**
- * An argument as a client writes it: `["num", "0x1"]`, `["tvm.Cell", <base64>]` or `["slice", {"bytes": <base64>}]`.
+ * An argument of a client: `["num", "0x1"]`, `["tvm.Cell", <base64>]` or `["slice", {"bytes": <base64>}]`.
  */
 export const StackArgument = Schema.Tuple([
   Schema.String,
   Schema.Union([Schema.String, Schema.Struct({ bytes: Schema.String }), Schema.Int])
 ])
 
-const malformed = (message: string) => new ToncenterRefusal({ status: 422, message })
+const malformed = (message: string) => refuse(422, message)
 
-/** The machine's integers have 257 bits, with the sign. */
+/** The machine's integers have 257 bits, the sign included. */
 const limit = 2n ** 256n
 
 const integer = (text: string): bigint => {
@@ -37,9 +37,9 @@ const cellOf = (base64: string): Cell => {
 }
 
 /**
- * An argument as the machine takes it.
+ * Converts an argument to the machine's form.
  *
- * @throws ToncenterRefusal when it is of no known kind, or malformed.
+ * @throws ToncenterRefusal when its kind is unknown, or it is malformed.
  */
 export const toItem = ([kind, value]: typeof StackArgument.Type): TupleItem => {
   if (kind === "num" || kind === "tvm.Number") {
@@ -89,7 +89,7 @@ const element = (item: TupleItem): object => {
 }
 
 /**
- * A value as the API writes it. Slices and builders come back as cells, nothing as an empty list, as they do there.
+ * Converts a value to the API's form. As there, slices and builders become cells, and null an empty list.
  */
 export const fromItem = (item: TupleItem): readonly [string, unknown] => {
   switch (item.type) {

@@ -429,7 +429,7 @@ describe("ToncenterFacade", () => {
       const { rpcUrl } = yield* TonTestChain.make(options)
       const port = Number(new URL(rpcUrl).port)
       const { message: words } = yield* Effect.flip(TonTestChain.make({ ...options, port }))
-      assert.strictEqual(words, `The port ${port} cannot be listened to`)
+      assert.strictEqual(words, `The port ${port} is not available`)
     })
   )
 })
