@@ -105,9 +105,9 @@ const twoFacilitators: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/lane/Confirmation",
+      module: "core/src/facilitator/lane/ChainView",
       piece: "isOthers && payment.authorization.binding === undefined && !wasSettled",
-      instead: "isOthers && state === null && !wasSettled"
+      instead: "isOthers && payment === null && !wasSettled"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {
@@ -141,7 +141,7 @@ const boundByStranger: Attack = {
   targets: ["pontage"],
   mutation: [
     {
-      module: "core/src/facilitator/lane/Confirmation",
+      module: "core/src/facilitator/lane/ChainView",
       piece: "isOthers && payment.authorization.binding === undefined && !wasSettled",
       instead: "isOthers && !wasSettled"
     }

@@ -1,7 +1,7 @@
 /**
- * Looks after flights whose outcome is known, until it is beyond doubt. A block may be reorganised away: then its flights
- * are looked at anew, and what is in no block any more is sent again as it was. A payment that failed may still be settled
- * by somebody else while it is valid, since its authorization is public: it is looked at once more after that.
+ * Watches resolved transactions until their outcome is beyond doubt. A reorganisation may take a block back: then its transactions
+ * are observed anew, and those in no block are sent again as they were. A third party may still settle a failed payment while it is
+ * valid, since its authorization is public: the payment is observed once more after its validity.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,62 +9,60 @@ import * as Effect from "effect/Effect"
 import type { Block, PaymentObservation, TransactionObservation } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { StateChange } from "../store/PaymentStore.ts"
-import { advancesOf, backToQueue, concluded, conclusionOf, sight } from "./Confirmation.ts"
-import { record, type LaneState, type Stopped } from "./LaneState.ts"
-import { type TrackedTransaction, isDone, isUnresolved, type BatchedPayment } from "./TrackedTransaction.ts"
+import { backToQueue } from "./Confirmation.ts"
+import { type LaneState, record, type Stopped } from "./LaneState.ts"
+import { type BatchedPayment, isDone, isUnresolved, type TrackedTransaction } from "./TrackedTransaction.ts"
 
-/** What is remembered from one round to the next: blocks that were part of the chain then. */
+/** The memory between two rounds: blocks that were part of the chain in the last one. */
 export interface Memory {
   readonly trusted: Array<Block>
 }
 
-/** How many flights are looked at at once. */
+/** Transactions, or payments of one, that are observed at once. */
 const concurrency = 16
 
-/** One round. Returns the flights that are under way again. */
+/** One round. Returns the transactions that are unresolved again. */
 export const round = Effect.fnUntraced(function* (
   state: LaneState,
   memory: Memory
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
   const transactions = [...state.transactions.values()].filter((transaction) => !isUnresolved(transaction))
   if (transactions.length === 0) return []
-  const chainHead = yield* Effect.catch(state.scheme.chainHead, () => Effect.undefined)
+  const chainHead = yield* state.chain.head
   if (chainHead === undefined) return []
-  const look = canonical(state)
-  const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(transactions)], look)
+  const isCanonical = eachBlockOnce(state)
+  const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(transactions)], isCanonical)
   memory.trusted.splice(0, memory.trusted.length, chainHead.head)
+  const isSuspicious = isSame.includes(false)
   yield* Effect.forEach(
     transactions,
-    (transaction) => lookAgain(state, transaction, look, chainHead.final, isSame.includes(false)),
-    {
-      concurrency,
-      discard: true
-    }
+    (transaction) => check(state, transaction, isCanonical, chainHead.final, isSuspicious),
+    { concurrency, discard: true }
   )
   return transactions.filter(isUnresolved)
 })
 
-const lookAgain = Effect.fnUntraced(function* (
+const check = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
-  look: Look,
+  isCanonical: IsCanonical,
   final: bigint,
-  suspicious: boolean
+  isSuspicious: boolean
 ): Effect.fn.Return<void, Stopped> {
-  const isDeep = (transaction.replacedAt ?? 0n) <= final && blocksOf(transaction).every(({ number }) => number <= final)
-  if (transaction.replacedAt !== undefined && (isDeep || suspicious) && !(yield* isLostForGood(state, transaction)))
-    return
-  if (isDeep) yield* settleDown(state, transaction, look)
-  else if (suspicious) yield* recheck(state, transaction, look)
+  const { replacedAt } = transaction
+  const isDeep = (replacedAt ?? 0n) <= final && blocksOf(transaction).every(({ number }) => number <= final)
+  if (replacedAt !== undefined && (isDeep || isSuspicious) && !(yield* isReplacedForGood(state, transaction))) return
+  if (isDeep) yield* finalise(state, transaction, isCanonical)
+  else if (isSuspicious) yield* recheck(state, transaction, isCanonical)
 })
 
-/** A stranger's transaction may have been taken back, or have been ours all the same: then it is looked at as before. */
-const isLostForGood = Effect.fnUntraced(function* (
+/** A foreign transaction may have been taken back, or may have been ours all the same: then ours is tracked as before. */
+const isReplacedForGood = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
-  const observation = yield* sight(state, transaction)
-  const counted = yield* Effect.catch(state.scheme.nextSlot(state.address, "included"), () => Effect.undefined)
+  const observation = yield* state.chain.observe(transaction)
+  const counted = yield* state.chain.nextSlot
   if (observation === undefined || counted === undefined) return false
   if (observation.inclusion === undefined && counted > transaction.number) return true
   if (observation.inclusion !== undefined) yield* record(state, transaction, { inclusion: observation.inclusion })
@@ -72,23 +70,22 @@ const isLostForGood = Effect.fnUntraced(function* (
   return false
 })
 
-type Look = (block: Block) => Effect.Effect<boolean | undefined>
+type IsCanonical = (block: Block) => Effect.Effect<boolean | undefined>
 
-/** Asks for each block once; `undefined` when the chain cannot be asked. */
-const canonical = ({ scheme }: LaneState): Look => {
+/** Queries each block once; `undefined` if the chain could not be queried. */
+const eachBlockOnce = ({ chain }: LaneState): IsCanonical => {
   const known = new Map<string, boolean>()
   return (block) =>
     Effect.suspend(() => {
       const answer = known.get(block.hash)
       if (answer !== undefined) return Effect.succeed(answer)
-      return Effect.catch(
-        Effect.tap(scheme.isCanonical(block), (is) => Effect.sync(() => void known.set(block.hash, is))),
-        () => Effect.undefined
+      return Effect.tap(chain.isCanonical(block), (is) =>
+        Effect.sync(() => void (is !== undefined && known.set(block.hash, is)))
       )
     })
 }
 
-/** Every block below is an ancestor of the newest one, or was replaced together with it. */
+/** Every earlier block is an ancestor of the newest one, or was replaced together with it. */
 const newestOf = (transactions: ReadonlyArray<TrackedTransaction>): ReadonlyArray<Block> => {
   const newest = transactions
     .flatMap(blocksOf)
@@ -101,15 +98,15 @@ const blocksOf = ({ inclusion, payments }: TrackedTransaction): ReadonlyArray<Bl
   ...payments.flatMap(({ stored: { block, status } }) => (status === "included" && block !== undefined ? [block] : []))
 ]
 
-/** Blocks that should be deep enough, if they are still there. */
-const settleDown = Effect.fnUntraced(function* (
+/** Its blocks are deep enough, if they are still part of the chain. */
+const finalise = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
-  look: Look
+  isCanonical: IsCanonical
 ): Effect.fn.Return<void, Stopped> {
-  const seen = yield* Effect.forEach(blocksOf(transaction), look)
+  const seen = yield* Effect.forEach(blocksOf(transaction), isCanonical)
   if (seen.includes(undefined)) return
-  if (seen.includes(false)) return yield* recheck(state, transaction, look)
+  if (seen.includes(false)) return yield* recheck(state, transaction, isCanonical)
   if (!(yield* isShownAgain(state, transaction))) return
   const finalised = transaction.payments.flatMap(
     ({ stored: { block, paymentId, status } }): ReadonlyArray<StateChange> =>
@@ -120,90 +117,89 @@ const settleDown = Effect.fnUntraced(function* (
     transaction.unreadable.length === 0 &&
     late.length === 0 &&
     transaction.payments.every((one) => isDone(one) || one.stored.status === "included")
-  const advances = [...finalised, ...late]
-  if (advances.length === 0 && !isLast) return
-  yield* record(state, transaction, { advances, ...(isLast && { closed: true }) })
+  const changes = [...finalised, ...late]
+  if (changes.length === 0 && !isLast) return
+  yield* record(state, transaction, { changes, ...(isLast && { closed: true }) })
   yield* Checkpoint.pass("finalised")
 })
 
 /**
- * Whether the chain shows once more what its records say. A single false answer of a node would otherwise be final: a payment
- * counts as made that was not, and its signer waits for ever behind a transaction that is in no block. Two looks that
+ * Whether the chain shows once more what its records say. A single false answer of a node would otherwise be final: an unpaid
+ * payment would count as paid, and its signer would wait for ever behind a transaction that is in no block. Two observations that
  * contradict the records take them back, as a reorganisation does.
  */
 const isShownAgain = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
-  if (transaction.inclusion === undefined && !transaction.payments.some(({ stored }) => stored.status === "included"))
-    return true
-  const observation = yield* sightOfAll(state, transaction)
+  const { inclusion, payments } = transaction
+  if (inclusion === undefined && !payments.some(({ stored }) => stored.status === "included")) return true
+  const observation = yield* observeAll(state, transaction)
   if (observation === undefined) return false
   const changes = yield* changesOf(state, transaction, observation)
-  const isLanded = observation.inclusion?.block.hash === transaction.inclusion?.block.hash
-  if (isLanded && !changes.some(({ from }) => from.includes("included"))) {
+  const isSameBlock = observation.inclusion?.block.hash === transaction.inclusion?.block.hash
+  if (isSameBlock && !changes.some(({ from }) => from.includes("included"))) {
     transaction.contradicted = false
     return true
   }
   if (transaction.contradicted === true) {
     yield* Effect.logWarning(
-      `the chain does not show what it showed of the flight ${transaction.number} of ${state.lease.lane}`
+      `the chain no longer shows the recorded outcome of the transaction ${transaction.number} of ${state.lease.lane}`
     )
     yield* record(state, transaction, {
-      advances: changes,
-      ...(!isLanded && { inclusion: observation.inclusion ?? null })
+      changes,
+      ...(!isSameBlock && { inclusion: observation.inclusion ?? null })
     })
   }
   transaction.contradicted = transaction.contradicted !== true
   return false
 })
 
-/** Payments that failed are looked at once more when nobody can use their authorization any longer. */
+/** Observes failed payments once more after their validity, when their authorization cannot be used any longer. */
 const lateTransfers = Effect.fnUntraced(function* (state: LaneState, transaction: TrackedTransaction) {
   const now = yield* Clock.currentTimeMillis
-  const advances: Array<StateChange> = []
+  const changes: Array<StateChange> = []
   for (const batched of transaction.payments) {
     if (!isDoubtful(batched) || batched.payment.authorization.validBefore * 1000 > now) continue
-    for (const advance of yield* concluded(state, transaction, batched)) {
-      if (advance.to === "included") advances.push(advance)
+    for (const advance of yield* state.chain.conclusionOf(transaction, batched)) {
+      if (advance.to === "included") changes.push(advance)
       else batched.concluded = true
     }
   }
-  return advances
+  return changes
 })
 
-const isDoubtful = ({ concluded: done, stored: { status } }: BatchedPayment): boolean => status === "failed" && !done
+const isDoubtful = ({ concluded, stored: { status } }: BatchedPayment): boolean => status === "failed" && !concluded
 
-/** The chain may have changed under this flight: what it shows now counts. */
+/** The chain may have changed under this transaction: its present state counts. */
 const recheck = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
-  look: Look
+  isCanonical: IsCanonical
 ): Effect.fn.Return<void, Stopped> {
-  const seen = yield* Effect.forEach(blocksOf(transaction), look)
+  const seen = yield* Effect.forEach(blocksOf(transaction), isCanonical)
   if (!seen.includes(false)) return
-  const observation = yield* sightOfAll(state, transaction)
+  const observation = yield* observeAll(state, transaction)
   if (observation === undefined) return
-  const advances = yield* changesOf(state, transaction, observation)
-  const was = transaction.inclusion
-  const is = observation.inclusion
-  const moved = is?.block.hash !== was?.block.hash
-  yield* Effect.logWarning(`a reorganisation has touched the flight ${transaction.number} of ${state.lease.lane}`)
-  yield* record(state, transaction, { advances, ...(moved && { inclusion: is ?? null }) })
+  const changes = yield* changesOf(state, transaction, observation)
+  const isMoved = observation.inclusion?.block.hash !== transaction.inclusion?.block.hash
+  const subject = `the transaction ${transaction.number} of ${state.lease.lane}`
+  yield* Effect.logWarning(`${subject} was affected by a reorganisation`)
+  yield* record(state, transaction, { changes, ...(isMoved && { inclusion: observation.inclusion ?? null }) })
 })
 
 /**
- * What the chain shows of a flight and of each of its payments; `undefined` when it cannot be asked. Where a stranger's
- * transaction has used the slot and another stranger's has moved the money, none of the flight's own shows anything of that
- * payment: the chain is asked for it by itself.
+ * Observes a transaction and each of its payments; `undefined` if the chain could not be queried. If a foreign transaction has used
+ * the slot and another foreign one has moved the money, none of our own bytes shows that payment: the chain is queried for it by
+ * itself.
  */
-const sightOfAll = Effect.fnUntraced(function* (
+const observeAll = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction
 ): Effect.fn.Return<TransactionObservation | undefined> {
-  const observation = yield* sight(state, transaction)
+  const observation = yield* state.chain.observe(transaction)
   if (observation === undefined || observation.inclusion !== undefined) return observation
-  const asking = Effect.forEach(
+  const observing = Effect.forEach(
     transaction.payments,
     (batched, index) => {
       const seen = observation.observations[index] ?? pending
@@ -212,21 +208,18 @@ const sightOfAll = Effect.fnUntraced(function* (
     },
     { concurrency }
   )
-  return yield* Effect.matchEffect(asking, {
+  return yield* Effect.matchEffect(observing, {
     onFailure: (error) =>
-      Effect.as(
-        Effect.logDebug("the chain could not be asked for a payment that a stranger has sent", error),
-        undefined
-      ),
+      Effect.as(Effect.logDebug("the query for a payment that a third party has sent failed", error), undefined),
     onSuccess: (observations) => Effect.succeed({ ...observation, observations })
   })
 })
 
 const pending: PaymentObservation = { _tag: "Pending" }
 
-/** That it will never be made is proven by the flight's watch, which takes it up again. */
+/** `Confirmation` tracks the transaction again, and proves there that a transfer will never be made. */
 const transferOf = (state: LaneState, transaction: TrackedTransaction, batched: BatchedPayment) =>
-  Effect.map(conclusionOf(state, transaction, batched), (conclusion): PaymentObservation =>
+  Effect.map(state.chain.conclude(transaction, batched), (conclusion): PaymentObservation =>
     conclusion._tag === "Settled" ? conclusion : pending
   )
 
@@ -242,9 +235,9 @@ const changesOf = (
     })
   )
 
-/** A settled payment is in another block now, or in none; one that failed may have been settled after all. */
+/** A settled payment is in another block now, or in none; a failed one may have been settled after all. */
 const changeOf = (
-  state: LaneState,
+  { chain }: LaneState,
   transaction: TrackedTransaction,
   batched: BatchedPayment,
   seen: PaymentObservation,
@@ -253,11 +246,11 @@ const changeOf = (
   const { block, status } = batched.stored
   if (status !== "included" && status !== "failed") return []
   if (seen._tag === "Pending") return status === "included" ? takenBack(transaction, batched, now) : []
-  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : advancesOf(state, batched, seen)
-  return status === "included" ? advancesOf(state, batched, seen) : []
+  if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : chain.changesBy(batched, seen)
+  return status === "included" ? chain.changesBy(batched, seen) : []
 }
 
-/** A slot that a stranger has used carries it no more: it needs another one. */
+/** A slot that a foreign transaction has used cannot carry the payment any more: it needs another one. */
 const takenBack = (
   transaction: TrackedTransaction,
   batched: BatchedPayment,
@@ -265,7 +258,5 @@ const takenBack = (
 ): ReadonlyArray<StateChange> => {
   const { paymentId, status } = batched.stored
   const [queued] = transaction.replacedAt === undefined ? [] : backToQueue(batched, now)
-  return [{ ...(queued ?? { paymentId, from: [status], to: "sent" }), note: reorganised }]
+  return [{ ...(queued ?? { paymentId, from: [status], to: "sent" }), note: "its block was reorganised away" }]
 }
-
-const reorganised = "its block was reorganised away"

@@ -1,7 +1,7 @@
 /**
  * Lanes on record whose signer is not configured any more, or whose whole network is not. Their transactions are watched to their
- * ends without anything being signed, and payments that were never sent leave them. Of a network that is not configured nothing
- * can be asked: its payments stay as they are until it is configured again.
+ * ends and nothing is signed; payments that were never sent leave them. A network that is not configured cannot be queried: its
+ * payments stay as they are until it is configured again.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -9,75 +9,66 @@ import * as Effect from "effect/Effect"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease, LeaseLost } from "../store/LaneLeases.ts"
-import type { StateChange, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
+import type { PaymentStore } from "../store/PaymentStore.ts"
 import * as TransactionCost from "../store/TransactionCost.ts"
+import { leaving } from "./LaneQueue.ts"
 import { wasSent } from "./TrackedTransaction.ts"
 
-/** A lane without its signer. `half` is the network's, where that is configured. */
+/** A lane without its signer. */
 export interface OrphanedLane {
   readonly name: string
   /** The signer's address; empty for a family without slots. */
   readonly address: string
+  /** The scheme of its network; `undefined` if that is not configured. */
   readonly scheme: SchemeFacilitator | undefined
 }
 
-/** Between attempts to ask the records. */
+/** The pause between attempts to read the records. */
 const pause = Duration.seconds(2)
-/** Between looks into the queue of a lane whose network is not configured. */
+/** The pause between looks into the queue of a lane whose network is not configured. */
 const queuePause = Duration.seconds(5)
-/** So many payments leave a lane in one step. */
+/** The most payments that leave a lane in one step. */
 const atOnce = 500
 
 /**
- * Lanes that are in use on record and not among these names. It waits for the records. Where several processes share them, each
- * with signers of its own, some of these lanes are worked elsewhere.
+ * Finds the lanes that are in use on record and are not among these names. It waits for the store. If several processes share the
+ * records, each with its own signers, other processes work some of these lanes.
  */
 export const find = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
   schemes: ReadonlyArray<SchemeFacilitator>,
   names: ReadonlyArray<string>
 ): Effect.fn.Return<ReadonlyArray<OrphanedLane>> {
-  const asked = Effect.tapError(store.lanesInUse, ({ message }) =>
-    Effect.andThen(Effect.logWarning(`the lanes on record cannot be asked for: ${message}`), Effect.sleep(pause))
+  const query = Effect.tapError(store.lanesInUse, ({ message }) =>
+    Effect.andThen(Effect.logWarning(`the query for the lanes on record failed: ${message}`), Effect.sleep(pause))
   )
-  const used = yield* Effect.eventually(asked)
+  const used = yield* Effect.eventually(query)
   return used
     .filter((name) => !names.includes(name))
     .map((name): OrphanedLane => {
       const network = TransactionCost.networkOf(name)
-      return {
-        name,
-        address: name.slice(network.length + 1),
-        scheme: schemes.find((scheme) => scheme.network === network)
-      }
+      const address = name.slice(network.length + 1)
+      return { name, address, scheme: schemes.find((scheme) => scheme.network === network) }
     })
 })
 
-/** Says in the log that such a lane is watched from here. */
-export const tell = ({ scheme, name }: OrphanedLane): Effect.Effect<void> =>
+/** Logs that this process watches such a lane. */
+export const logWatch = ({ name, scheme }: OrphanedLane): Effect.Effect<void> =>
   Effect.logWarning(
     scheme === undefined
       ? `the lane ${name} is on record and its network is not configured any more: its payments have no end until it is configured again`
       : `the lane ${name} is on record and its signer is not configured any more: its transactions are watched, and nothing is signed for it`
   )
 
-/**
- * The change by which a payment that was never sent leaves the lane: whoever asks for it again has it wait in another.
- */
-export const released = ({ paymentId }: StoredPayment): StateChange => ({
-  paymentId,
-  from: ["accepted"],
-  to: "accepted",
-  leave: true,
-  note: "its lane has no signer any more; nothing was sent",
-  exit: "signer_missing"
-})
+/** The note and the exit of a payment that leaves such a lane. */
+export const withoutSigner = ["its lane has no signer any more; nothing was sent", "signer_missing"] as const
 
-/** Has payments that were never sent leave a lane whose network is not configured, as long as the lease holds. */
+/** Takes payments that were never sent out of a lane whose network is not configured, as long as the lease holds. */
 export const release = (store: PaymentStore["Service"], lease: Lease): Effect.Effect<void> => {
   const round: Effect.Effect<void, FacilitatorUnavailable | LeaseLost> = Effect.gen(function* () {
     const unsent = (yield* store.queued(lease.lane, atOnce)).filter((one) => !wasSent(one))
-    if (unsent.length > 0) yield* store.record(lease, { changes: unsent.map(released) })
+    const changes = unsent.map((one) => leaving(one, ...withoutSigner))
+    if (unsent.length > 0) yield* store.record(lease, { changes })
   })
   const rounds = Effect.repeat(
     Effect.catch(round, ({ message }) =>

@@ -161,7 +161,7 @@ const watchOrphans = Effect.fnUntraced(function* (
         scheme === undefined
           ? OrphanedLanes.release(store, lease)
           : LaneWorker.work({ ...shared, address, limits, scheme, spendLock, store, orphaned: true }, lease)
-      return Effect.andThen(OrphanedLanes.tell(orphan), state)
+      return Effect.andThen(OrphanedLanes.logWatch(orphan), state)
     },
     "orphaned"
   )

@@ -1,46 +1,44 @@
 /**
- * Which of the payments that wait in a lane go first where not all of them find room: callers take turns, and so do the
- * payers of each caller. Whoever has the least in flight comes next, and among equals the oldest. So one payer's payments,
- * or one caller's, make nobody else wait for more than their share. Where there are limits, no more of one payer's payments
- * are in flight at once, nor of one caller's: the rest waits without holding anybody up.
+ * Chooses the payments that go first if not all that wait in a lane find a place: callers take turns, and so do the payers of each
+ * caller. The one with the fewest pending payments comes next, and among equals the oldest. So the payments of one payer, or of one
+ * caller, make others wait for no more than their share. Limits, where there are any, bound the pending payments of one payer and of
+ * one caller: the rest waits and blocks no other.
  */
 import type { StoredPayment } from "../store/PaymentStore.ts"
 
-/** How many payments of one payer, and of one caller, may be in flight in a lane at once. */
+/** The most pending payments of one payer, and of one caller, in a lane. */
 export interface Limits {
   readonly payer: number
   readonly caller: number
 }
 
-/** A payment, as far as the choice depends on it. */
+/** The part of a payment that the choice depends on. */
 export type Sharer = Pick<StoredPayment, "caller" | "serial"> & {
   readonly authorization: Pick<StoredPayment["authorization"], "payer">
 }
 
-/** The payments in flight: those that a payer's limit counts, and among them those that a caller's limit counts. */
-export interface InFlight {
+/** The pending payments: those that a payer's limit counts, and among them those that a caller's limit counts. */
+export interface PendingPayments {
   readonly ofPayers: Iterable<Sharer>
   readonly ofCallers: Iterable<Sharer>
 }
 
-/**
- * Chooses at most so many of the payments that wait. A payer that is late, where there are limits, has one in flight at most.
- */
+/** Chooses at most `most` of the waiting payments. Where there are limits, a late payer has at most one pending payment. */
 export const choose = <A extends Sharer>(
   waiting: ReadonlyArray<A>,
   most: number,
-  inFlight: InFlight,
+  pending: PendingPayments,
   limits: Limits | undefined,
   isLate: (payer: string) => boolean = () => false
 ): ReadonlyArray<A> => {
   if (limits === undefined && waiting.length <= most) return waiting
-  const byPayer = placed(waiting, counted(inFlight.ofPayers, payerOf), payerOf)
+  const byPayer = placed(waiting, counted(pending.ofPayers, payerOf), payerOf)
   const allowed =
     limits === undefined
       ? byPayer
       : byPayer.filter(({ one, place }) => place < (isLate(one.authorization.payer) ? 1 : limits.payer))
   const inTurn = allowed.toSorted((a, b) => a.place - b.place || older(a.one, b.one)).map(({ one }) => one)
-  const byCaller = placed(inTurn, counted(inFlight.ofCallers, callerOf), callerOf)
+  const byCaller = placed(inTurn, counted(pending.ofCallers, callerOf), callerOf)
   return byCaller
     .filter(({ one, place }) => limits === undefined || one.caller === "" || place < limits.caller)
     .toSorted((a, b) => a.place - b.place)
@@ -49,7 +47,7 @@ export const choose = <A extends Sharer>(
 }
 
 const callerOf = ({ caller }: Sharer): string => caller
-/** Its signature was proven before it could wait: nobody else can use its share up, through whatever caller. */
+/** The signature was proven before the payment could wait: no other payer can use up its share, through any caller. */
 const payerOf = ({ authorization }: Sharer): string => authorization.payer
 
 const older = (a: Sharer, b: Sharer): number => (a.serial < b.serial ? -1 : a.serial > b.serial ? 1 : 0)
@@ -60,7 +58,7 @@ const counted = (all: Iterable<Sharer>, keyOf: (one: Sharer) => string): Map<str
   return counts
 }
 
-/** Each with how many of its kind come before it: in flight, or earlier in this order. */
+/** Each payment with the number of its kind that come before it: pending, or earlier in this order. */
 const placed = <A extends Sharer>(
   order: ReadonlyArray<A>,
   before: Map<string, number>,

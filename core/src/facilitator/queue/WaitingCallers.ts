@@ -25,7 +25,7 @@ export interface WaitingCallers {
     use: (next: Effect.Effect<Update>) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R>
   /** Tells of records that were written just now. */
-  readonly tell: (records: ReadonlyArray<StoredPayment>) => void
+  readonly notify: (records: ReadonlyArray<StoredPayment>) => void
 }
 
 /** After a hint: mostly it is of what a worker in this process has written, who tells the record itself in no time. */
@@ -94,7 +94,7 @@ export const make = Effect.fnUntraced(function* (
             leave(paymentId, waiter)
           })
       ),
-    tell: (records) => {
+    notify: (records) => {
       for (const record of records) {
         for (const waiter of waitingCallers.get(record.paymentId) ?? []) {
           hinted.delete(waiter)

@@ -13,7 +13,7 @@ const one = (caller: string, payer: string): FairShare.Sharer => ({
 
 const many = (count: number, caller: string, payer: string) => Array.from({ length: count }, () => one(caller, payer))
 
-const nobody: FairShare.InFlight = { ofPayers: [], ofCallers: [] }
+const nobody: FairShare.PendingPayments = { ofPayers: [], ofCallers: [] }
 const limits = { payer: 8, caller: 128 }
 const namesOf = (all: ReadonlyArray<FairShare.Sharer>) =>
   all.map(({ authorization, caller }) => `${caller}/${authorization.payer}`)

@@ -31,7 +31,7 @@ describe("news of a payment", () => {
     Effect.gen(function* () {
       const { awaited, came, hint, stored } = yield* waiting()
       hint()
-      awaited.tell([{ ...stored, paymentId: "another" }, stored])
+      awaited.notify([{ ...stored, paymentId: "another" }, stored])
       assert.strictEqual(yield* came, stored)
     })
   )
@@ -64,8 +64,8 @@ describe("news of a payment", () => {
       const awaited = yield* WaitingCallers.make(signals)
       const news = yield* awaited.during(stored.paymentId, (next) =>
         Effect.suspend(() => {
-          awaited.tell([stored])
-          awaited.tell([{ ...stored, status: "included" }])
+          awaited.notify([stored])
+          awaited.notify([{ ...stored, status: "included" }])
           return next
         })
       )

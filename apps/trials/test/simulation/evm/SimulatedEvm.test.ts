@@ -79,7 +79,7 @@ describe("a simulation on the modelled EVM chain", () => {
     Effect.gen(function* () {
       const { story, violation } = yield* Effect.promise(() => Simulation.run(betweenStrangers, { tells: true }))
       assert.strictEqual(violation, undefined)
-      assert.isTrue(story.some((line) => line.includes("was used by a transaction that is not ours")))
+      assert.isTrue(story.some((line) => line.includes("was used by a foreign transaction")))
       assert.isTrue(story.some((line) => line.includes("sent by another")))
     })
   )
