@@ -4,10 +4,10 @@
  */
 export * as ApiKey from "./callers/ApiKey.ts"
 export type { CallerTerms, RateTerms, Registration, WebhookTerms } from "./callers/CallerTerms.ts"
-export { FacilitatorHttpApi } from "./http/FacilitatorHttpApi.ts"
+export { FacilitatorHttpApi } from "./api/FacilitatorHttpApi.ts"
 export * as FacilitatorMetrics from "./metrics/FacilitatorMetrics.ts"
 export * as FacilitatorProcess from "./FacilitatorProcess.ts"
-export { layer, serve, type Options, type Running } from "./http/FacilitatorServer.ts"
+export { layer, serve, type Options, type Running } from "./api/FacilitatorServer.ts"
 export * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 export * as MeteredPaymentStore from "./metrics/MeteredPaymentStore.ts"
 export { PaymentExport, PaymentPage } from "./http/PaymentExport.ts"

@@ -18,7 +18,7 @@ import * as Metric from "effect/Metric"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
 
-import * as FacilitatorServer from "../src/http/FacilitatorServer.ts"
+import * as FacilitatorServer from "../src/api/FacilitatorServer.ts"
 import * as LedgerService from "./LedgerService.ts"
 
 /** The service over these records, as `FacilitatorProcess` puts it together. */

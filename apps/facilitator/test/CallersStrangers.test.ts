@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
-import * as AskingCaller from "../src/callers/AskingCaller.ts"
 import * as RateLimiter from "../src/callers/RateLimiter.ts"
+import * as RequestingCaller from "../src/callers/RequestingCaller.ts"
 
 const rates = { rate: { perSecond: 4, burst: 8 }, payerRate: { perSecond: 1, burst: 2 } }
 
@@ -17,9 +17,9 @@ describe("the strangers of one caller", () => {
     "make another one's limits forget neither who was bad, nor who pays too often, nor who has paid before",
     () =>
       Effect.gen(function* () {
-        const limiters = AskingCaller.makeLimiters()
-        const quiet = AskingCaller.limitsOf(limiters, "quiet", rates)
-        const flooded = AskingCaller.limitsOf(limiters, "flooded", rates)
+        const limiters = RequestingCaller.makeLimiters()
+        const quiet = RequestingCaller.limitsOf(limiters, "quiet", rates)
+        const flooded = RequestingCaller.limitsOf(limiters, "flooded", rates)
         for (let index = 0; index < 9; index++) yield* quiet.blame("bad place", undefined)
         for (let index = 0; index < 3; index++) yield* quiet.countPayer("often")
         yield* quiet.trust("bad place", "regular")

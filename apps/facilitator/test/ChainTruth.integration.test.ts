@@ -9,7 +9,7 @@ import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
 import * as Result from "effect/Result"
 
-import * as FacilitatorServer from "../src/http/FacilitatorServer.ts"
+import * as FacilitatorServer from "../src/api/FacilitatorServer.ts"
 import * as SwitchedNode from "./SwitchedNode.ts"
 import * as TestPayment from "./TestPayment.ts"
 

@@ -82,7 +82,7 @@ describe("the service on a chain", () => {
         const record = yield* client.payment(first?.paymentId ?? "")
         assert.strictEqual(record?.transaction, first?.transaction)
         const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
-        assert.include(metrics, 'pontage_facilitator_answers_total{operation="settle",outcome="settled"} 128\n')
+        assert.include(metrics, 'pontage_facilitator_responses_total{operation="settle",outcome="settled"} 128\n')
         assert.include(
           metrics,
           `pontage_rpc_requests_total{network="${chain.network}",method="eth_sendRawTransaction"}`

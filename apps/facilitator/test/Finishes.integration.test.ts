@@ -12,7 +12,7 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as fc from "fast-check"
 
-import * as FacilitatorServer from "../src/http/FacilitatorServer.ts"
+import * as FacilitatorServer from "../src/api/FacilitatorServer.ts"
 import * as TestFacilitator from "./TestFacilitator.ts"
 
 const count = 6

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
 
-import * as FacilitatorServer from "../src/http/FacilitatorServer.ts"
+import * as FacilitatorServer from "../src/api/FacilitatorServer.ts"
 
 export const payee = "acct-shop"
 export const payer = "acct-alice"

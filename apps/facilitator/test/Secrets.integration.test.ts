@@ -307,7 +307,7 @@ describe("secrets", () => {
 
         const everything = out.join("\n")
         assert.isAbove(spans.length, 20)
-        assert.include(everything, "it answered 500")
+        assert.include(everything, "it responded with 500")
         assert.include(everything, "pontage_payment_transitions_total")
         const secrets = [
           ...Object.values(canary).filter((one) => one !== canary.apiKey),

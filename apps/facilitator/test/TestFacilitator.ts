@@ -24,9 +24,11 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
 
-import * as FacilitatorServer from "../src/http/FacilitatorServer.ts"
+import * as FacilitatorServer from "../src/api/FacilitatorServer.ts"
 
 export const network = Network.make("eip155:8453")
+/** A second network. */
+export const otherNetwork = Network.make("eip155:10")
 export const paymentId = "pay_0123456789abcdefghijkl"
 export const payer = "0x2222222222222222222222222222222222222222"
 export const payTo = "0x1111111111111111111111111111111111111111"

@@ -399,7 +399,7 @@ describe("the guards hold for servers of x402 too", () => {
         ["settle", "settled", 2],
         ["settle", "unsupported_version", 1]
       ]) {
-        const series = `pontage_facilitator_answers_total{operation="${operation}",outcome="${outcome}"} ${times}\n`
+        const series = `pontage_facilitator_responses_total{operation="${operation}",outcome="${outcome}"} ${times}\n`
         assert.include(metrics, series)
       }
     })

@@ -12,12 +12,12 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
-import { type TooManyRequests, TooManyRequestsAnswer, Unauthenticated } from "../http/FacilitatorFault.ts"
+import { type TooManyRequests, TooManyRequestsResponse, Unauthenticated } from "../http/FacilitatorFault.ts"
 import * as RequestOrigin from "../http/RequestOrigin.ts"
 import * as ApiKey from "./ApiKey.ts"
-import * as AskingCaller from "./AskingCaller.ts"
 import { type CallerTerms, isRegistered, type RateTerms } from "./CallerTerms.ts"
 import * as RateLimiter from "./RateLimiter.ts"
+import * as RequestingCaller from "./RequestingCaller.ts"
 
 /** Who may call. Without any callers everybody may, and is the same caller, limited by the address it calls from. */
 export interface Options {
@@ -29,9 +29,9 @@ export interface Options {
 /** Finds the caller. */
 export class CallerAuthentication extends HttpApiMiddleware.Service<
   CallerAuthentication,
-  { provides: AskingCaller.AskingCaller }
+  { provides: RequestingCaller.RequestingCaller }
 >()("@pontage/facilitator/CallerAuthentication", {
-  error: [Unauthenticated, TooManyRequestsAnswer],
+  error: [Unauthenticated, TooManyRequestsResponse],
   security: { apiKey: HttpApiSecurity.bearer }
 }) {
   /** Authentication by these callers' keys. */
@@ -53,7 +53,10 @@ export class CallerAuthentication extends HttpApiMiddleware.Service<
               Effect.andThen(
                 asking.limits.admit(errand),
                 Effect.updateContext(httpEffect, (context: Context.Context<never>) =>
-                  context.pipe(Context.add(AskingCaller.AskingCaller, asking), Context.add(CurrentCaller, current))
+                  context.pipe(
+                    Context.add(RequestingCaller.RequestingCaller, asking),
+                    Context.add(CurrentCaller, current)
+                  )
                 )
               )
             )
@@ -73,7 +76,7 @@ const unauthenticated = "This facilitator asks for an API key: send Authorizatio
 
 /** A caller as this service and as the facilitator behind it know it. */
 interface Recognised {
-  readonly asking: AskingCaller.AskingCaller["Service"]
+  readonly asking: RequestingCaller.RequestingCaller["Service"]
   readonly current: Caller
 }
 
@@ -82,8 +85,8 @@ interface Registered extends Recognised {
 }
 
 const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArray<SchemeFacilitator>) => {
-  const limiters = AskingCaller.makeLimiters(Math.max(RateLimiter.defaultCapacity, callers.length * 4))
-  const strangers = AskingCaller.makeLimiters()
+  const limiters = RequestingCaller.makeLimiters(Math.max(RateLimiter.defaultCapacity, callers.length * 4))
+  const strangers = RequestingCaller.makeLimiters()
   return {
     register: callers.map((terms): Registered => {
       const { keys, name, operator = false, rates, registrations, webhook } = terms
@@ -93,7 +96,9 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
         asking: {
           mayHavePaid: (requirements) => isRegistered(registrations, schemes, requirements),
           limits:
-            rates === undefined ? AskingCaller.unlimited : AskingCaller.limitsOf(limiters, `caller ${name}`, rates)
+            rates === undefined
+              ? RequestingCaller.unlimited
+              : RequestingCaller.limitsOf(limiters, `caller ${name}`, rates)
         }
       }
     }),
@@ -101,7 +106,7 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
       anonymousRates === undefined
         ? () => unlimitedStranger
         : RequestOrigin.perConnection((address) =>
-            anybody(AskingCaller.limitsOf(strangers, `address ${address}`, anonymousRates))
+            anybody(RequestingCaller.limitsOf(strangers, `address ${address}`, anonymousRates))
           )
   }
 }
@@ -109,12 +114,12 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
 const always = () => true
 
 /** The caller of the empty name: payments of callers who had a name are not everybody's because there are no keys now. */
-const anybody = (limits: AskingCaller.CallerLimits): Recognised => ({
+const anybody = (limits: RequestingCaller.CallerLimits): Recognised => ({
   current: { name: "", notify: false },
   asking: { mayHavePaid: always, limits }
 })
 
-const unlimitedStranger = anybody(AskingCaller.unlimited)
+const unlimitedStranger = anybody(RequestingCaller.unlimited)
 
 /** All keys are compared, whichever fits. */
 const findByKey = (register: ReadonlyArray<Registered>, credential: string): Recognised | undefined => {
@@ -124,7 +129,7 @@ const findByKey = (register: ReadonlyArray<Registered>, credential: string): Rec
   return found
 }
 
-const errandOf = (endpoint: string): AskingCaller.Errand => {
+const errandOf = (endpoint: string): RequestingCaller.RequestKind => {
   if (endpoint === "finish" || endpoint === "finishSeveral") return "runs"
   return endpoint === "payment" || endpoint === "payments" ? "records" : "payments"
 }

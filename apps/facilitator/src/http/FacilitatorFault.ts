@@ -63,7 +63,7 @@ export class TooManyRequests extends Schema.Error<TooManyRequests>("@pontage/fac
 }) {}
 
 /** 429 as it is answered, with `Retry-After`. */
-export const TooManyRequestsAnswer = TooManyRequests.pipe(
+export const TooManyRequestsResponse = TooManyRequests.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
       body: Schema.Struct({ error: Schema.tag("too_many_requests"), message: Schema.String }).annotate({
@@ -89,7 +89,9 @@ export class Defect extends Schema.Error<Defect>("@pontage/facilitator/Defect")(
 ) {}
 
 /** 503: the outcome cannot be told now. The same request may be sent again after `retryAfter` seconds. */
-export class CannotTell extends Schema.Error<CannotTell>("@pontage/facilitator/CannotTell")(
+export class TemporarilyUnavailable extends Schema.Error<TemporarilyUnavailable>(
+  "@pontage/facilitator/TemporarilyUnavailable"
+)(
   {
     error: Schema.Literals(["chain_unavailable", "facilitator_unavailable", "misconfigured", "settlement_pending"]),
     message: Schema.String,
@@ -99,11 +101,11 @@ export class CannotTell extends Schema.Error<CannotTell>("@pontage/facilitator/C
 ) {}
 
 /** 503 as it is answered, with `Retry-After`. */
-export const CannotTellAnswer = CannotTell.pipe(
+export const TemporarilyUnavailableResponse = TemporarilyUnavailable.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
       body: Schema.Struct({
-        error: CannotTell.fields.error,
+        error: TemporarilyUnavailable.fields.error,
         message: Schema.String,
         retryAfter: Schema.Int
       }).annotate({
@@ -113,7 +115,7 @@ export const CannotTellAnswer = CannotTell.pipe(
       headers: { "retry-after": Schema.Int }
     },
     {
-      decode: ({ body }) => new CannotTell(body),
+      decode: ({ body }) => new TemporarilyUnavailable(body),
       encode: ({ error, message, retryAfter }) => ({
         body: { error, message, retryAfter },
         headers: { "retry-after": retryAfter }
@@ -122,10 +124,10 @@ export const CannotTellAnswer = CannotTell.pipe(
   )
 )
 
-const writeFault = Schema.encodeSync(Schema.Union([UnknownPayment, FinishRefused, CannotTell, Defect]))
+const writeFault = Schema.encodeSync(Schema.Union([UnknownPayment, FinishRefused, TemporarilyUnavailable, Defect]))
 
 /** A `finish` that failed as it is answered among others: with the status and the body it has by itself. */
-export const answerOf = (fault: UnknownPayment | FinishRefused | CannotTell | Defect) => {
+export const answerOf = (fault: UnknownPayment | FinishRefused | TemporarilyUnavailable | Defect) => {
   const body = writeFault(fault)
   switch (body.error) {
     case FacilitatorApi.unknownPayment:

@@ -1,9 +1,9 @@
 /**
- * What becomes of a request that an endpoint does not take, or fails on: every way in which decoding or answering fails gets
- * a body that says so.
+ * Faults of requests that an endpoint rejects or fails on. Every failure of decoding or answering gets a body that names it.
  */
 import { RepeatedWarning } from "@pontage/core"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpApiError from "effect/http-api/HttpApiError"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
@@ -12,9 +12,17 @@ import type { unhandled } from "effect/Types"
 
 import { Defect, Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
 import { misshapen } from "./RequestBody.ts"
-import { RequestWarning } from "./RequestWarning.ts"
 
-/** What stands around an endpoint and answers for its faults. */
+/**
+ * Logs failures of requests; the default logs each one. The service limits them to one line a minute, because callers
+ * repeat their requests while a chain is down.
+ */
+export const RequestWarning: Context.Reference<RepeatedWarning.RepeatedWarning> =
+  Context.Reference<RepeatedWarning.RepeatedWarning>("@pontage/facilitator/RequestWarning", {
+    defaultValue: () => (_kind, message) => Effect.logWarning(message)
+  })
+
+/** Middleware of an endpoint that turns its faults into responses. */
 export class RequestFaults extends HttpApiMiddleware.Service<RequestFaults>()("@pontage/facilitator/RequestFaults", {
   error: [Malformed, NotJson, TooLarge, Defect]
 }) {
@@ -37,9 +45,9 @@ export class RequestFaults extends HttpApiMiddleware.Service<RequestFaults>()("@
 const undecodable = ({ cause, kind }: HttpApiError.HttpApiSchemaError): Effect.Effect<never, Malformed | Defect> =>
   kind === "Body" || kind === "ResponseHeaders" ? defective(cause) : Effect.fail(misshapen(cause))
 
-/** What is told of a defect: the log gets it, the caller what to do. */
+/** Logs a defect and fails with the fault that tells the caller to repeat the request. */
 export const defective = (defect: unknown) =>
   Effect.andThen(
-    Effect.logError("a request met a defect", Cause.die(defect)),
-    Effect.fail(new Defect({ message: "The facilitator failed on this request. Nothing is decided: send it again." }))
+    Effect.logError("a request failed by a defect", Cause.die(defect)),
+    Effect.fail(new Defect({ message: "The facilitator failed on this request without a decision: send it again." }))
   )

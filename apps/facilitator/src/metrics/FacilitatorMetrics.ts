@@ -1,5 +1,5 @@
 /**
- * What the service counts, for Prometheus.
+ * Metrics of the service's requests, for Prometheus.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -9,13 +9,13 @@ import * as Metric from "effect/Metric"
 
 import { seriesOf } from "./MetricSeries.ts"
 
-/** What is asked of the facilitator. */
+/** Operations of the facilitator. */
 export type Operation = "verify" | "settle" | "claim" | "finish"
 
-const answers = seriesOf((attributes) =>
-  Metric.counter("pontage_facilitator_answers_total", {
+const responses = seriesOf((attributes) =>
+  Metric.counter("pontage_facilitator_responses_total", {
     attributes,
-    description: "Answers, by operation and by their outcome: an execution or state, a code, a reason, or a fault",
+    description: "Responses, by operation and by outcome: an execution or state, a code, a reason, or a fault",
     incremental: true
   })
 )
@@ -23,14 +23,14 @@ const answers = seriesOf((attributes) =>
 const inFlight = seriesOf((attributes) =>
   Metric.gauge("pontage_facilitator_in_flight", {
     attributes,
-    description: "Requests that are being worked on, by operation"
+    description: "Requests without a response yet, by operation"
   })
 )
 
 const seconds = seriesOf((attributes) =>
   Metric.histogram("pontage_facilitator_seconds", {
     attributes,
-    description: "How long an answer took, by operation",
+    description: "Time until the response, by operation",
     boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
   })
 )
@@ -38,7 +38,7 @@ const seconds = seriesOf((attributes) =>
 const rpcRequests = seriesOf((attributes) =>
   Metric.counter("pontage_rpc_requests_total", {
     attributes,
-    description: "Questions to a chain's RPC, by network and method",
+    description: "Requests to a chain's node, by network and method",
     incremental: true
   })
 )
@@ -46,12 +46,12 @@ const rpcRequests = seriesOf((attributes) =>
 const gasBalance = seriesOf((attributes) =>
   Metric.gauge("pontage_signer_gas_balance", {
     attributes,
-    description: "What a signer has left for gas, in the chain's smallest native unit",
+    description: "A signer's balance for gas, in the chain's smallest native unit",
     bigint: true
   })
 )
 
-const watched = (operation: Operation) => ({ underWay: inFlight({ operation }), took: seconds({ operation }) })
+const watched = (operation: Operation) => ({ open: inFlight({ operation }), duration: seconds({ operation }) })
 
 const operations = {
   verify: watched("verify"),
@@ -61,26 +61,25 @@ const operations = {
 } satisfies Record<Operation, unknown>
 
 /**
- * Counts an answer, how long it took, and that it was under way meanwhile. `outcomeOf` names a successful answer; a
- * failure is named by its `error`.
+ * Counts an operation, its duration, and that it is open meanwhile. `outcomeOf` names a success; `error` names a failure.
  */
 export const measured = <A, E extends { readonly error: string }, R>(
   operation: Operation,
-  outcomeOf: (answer: A) => string,
+  outcomeOf: (value: A) => string,
   work: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.withFiber((fiber) => {
       const { context } = fiber
       const clock = fiber.getRef(Clock.Clock)
-      const { took, underWay } = operations[operation]
+      const { duration, open } = operations[operation]
       const started = clock.currentTimeMillisUnsafe()
-      underWay.modifyUnsafe(1, context)
+      open.modifyUnsafe(1, context)
       return Effect.onExit(restore(work), (exit) =>
         Effect.sync(() => {
-          underWay.modifyUnsafe(-1, context)
-          answers({ operation, outcome: outcomeIn(exit, outcomeOf) }).updateUnsafe(1, context)
-          took.updateUnsafe((clock.currentTimeMillisUnsafe() - started) / 1000, context)
+          open.modifyUnsafe(-1, context)
+          responses({ operation, outcome: outcomeIn(exit, outcomeOf) }).updateUnsafe(1, context)
+          duration.updateUnsafe((clock.currentTimeMillisUnsafe() - started) / 1000, context)
         })
       )
     })
@@ -88,7 +87,7 @@ export const measured = <A, E extends { readonly error: string }, R>(
 
 const outcomeIn = <A, E extends { readonly error: string }>(
   exit: Exit.Exit<A, E>,
-  outcomeOf: (answer: A) => string
+  outcomeOf: (value: A) => string
 ): string => {
   if (Exit.isSuccess(exit)) return outcomeOf(exit.value)
   const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
@@ -96,7 +95,7 @@ const outcomeIn = <A, E extends { readonly error: string }>(
   return exit.cause.reasons.some((reason) => reason._tag === "Die") ? "defect" : "abandoned"
 }
 
-/** Remembers what the signers have left. */
+/** Shows the balances of the signers. */
 export const balances = (
   chains: ReadonlyArray<{
     readonly network: string
@@ -109,6 +108,6 @@ export const balances = (
     { discard: true }
   )
 
-/** Counts a question to a chain's RPC; for a scheme's `onRequest`. */
+/** Counts a request to a chain's node; for a scheme's `onRequest`. */
 export const rpcRequest = (network: string, method: string): void =>
   rpcRequests({ network, method }).updateUnsafe(1, Context.empty())

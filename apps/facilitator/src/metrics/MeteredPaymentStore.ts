@@ -1,6 +1,6 @@
 /**
- * A payment store that counts what is written to it and measures how long that takes. It adds nothing else, so the store
- * underneath keeps its promises.
+ * A payment store that counts its writes and measures their duration. It changes nothing else, so the promises of the wrapped
+ * store hold.
  */
 import { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -10,10 +10,10 @@ import * as StoreMetrics from "./StoreMetrics.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/** The store, counted and measured. */
+/** The store with metrics. */
 export const make = (store: Store): Store => ({ ...reads(store), ...intake(store), ...laneWork(store) })
 
-/** Counts and measures the store underneath. */
+/** Adds metrics to the store of the context. */
 export const layer: Layer.Layer<PaymentStore.PaymentStore, never, PaymentStore.PaymentStore> = Layer.effect(
   PaymentStore.PaymentStore,
   Effect.map(PaymentStore.PaymentStore, make)
@@ -23,10 +23,10 @@ const { reached } = StoreMetrics
 
 const timed = <Args extends ReadonlyArray<unknown>, A, E extends { readonly _tag: string }>(
   method: string,
-  ask: (...args: Args) => Effect.Effect<A, E>
+  call: (...args: Args) => Effect.Effect<A, E>
 ) => {
   const measure = StoreMetrics.timed(method)
-  return (...args: Args): Effect.Effect<A, E> => measure(ask(...args))
+  return (...args: Args): Effect.Effect<A, E> => measure(call(...args))
 }
 
 const reads = (store: Store) => ({

@@ -1,7 +1,7 @@
 /**
- * What is counted of the records. Every change of a payment's state is counted once, by the process that made it: the sum
- * over all processes is the number of entries in the payments' histories, unless a process died or lost its connection
- * between a write and its answer.
+ * Metrics of the records. The process that changes a payment's state counts the change once, so the sum over all processes is
+ * the number of entries in the payments' histories, unless a process died or lost its connection between a write and its
+ * response.
  */
 import type { Settlement } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -15,7 +15,7 @@ import { seriesOf } from "./MetricSeries.ts"
 const transitions = seriesOf((attributes) =>
   Metric.counter("pontage_payment_transitions_total", {
     attributes,
-    description: "Changes of payments' states, by the state that was reached",
+    description: "Changes of payments' states, by the new state",
     incremental: true
   })
 )
@@ -23,7 +23,7 @@ const transitions = seriesOf((attributes) =>
 const seconds = seriesOf((attributes) =>
   Metric.histogram("pontage_store_seconds", {
     attributes,
-    description: "How long the store took, by method",
+    description: "Duration of a call of the store, by method",
     boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
   })
 )
@@ -31,7 +31,7 @@ const seconds = seriesOf((attributes) =>
 const failures = seriesOf((attributes) =>
   Metric.counter("pontage_store_failures_total", {
     attributes,
-    description: "Questions that the store did not answer, by method",
+    description: "Failed calls of the store, by method",
     incremental: true
   })
 )
@@ -39,20 +39,20 @@ const failures = seriesOf((attributes) =>
 const leasesLost = seriesOf((attributes) =>
   Metric.counter("pontage_store_leases_lost_total", {
     attributes,
-    description: "Writes that the store refused because the lane had passed on, by method",
+    description: "Writes that the store refused because the lane's lease had passed to another process, by method",
     incremental: true
   })
 )
 
-/** Counts payments that have reached a state. */
+/** Counts payments that reached a state. */
 export const reached = (status: Settlement.PaymentState, payments = 1): Effect.Effect<void> =>
   payments === 0 ? Effect.void : Metric.update(transitions({ status }), payments)
 
-/** Measures a method of the store. */
+/** Measures a method of the store. Returns a wrapper for its calls. */
 export const timed = (
   method: string
 ): (<A, E extends { readonly _tag: string }>(work: Effect.Effect<A, E>) => Effect.Effect<A, E>) => {
-  const took = seconds({ method })
+  const duration = seconds({ method })
   return (work) =>
     Effect.contextWith((context: Context.Context<never>) =>
       Effect.flatMap(Clock.currentTimeNanos, (started) =>
@@ -65,7 +65,7 @@ export const timed = (
               const counted = failure.error._tag === "LeaseLost" ? leasesLost : failures
               counted({ method }).updateUnsafe(1, context)
             }
-            took.updateUnsafe(Number(ended - started) / 1e9, context)
+            duration.updateUnsafe(Number(ended - started) / 1e9, context)
           })
         )
       )

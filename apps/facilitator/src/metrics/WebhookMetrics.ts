@@ -1,5 +1,5 @@
 /**
- * What is counted of webhooks.
+ * Metrics of webhooks.
  */
 import type { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import { seriesOf } from "./MetricSeries.ts"
 const deliveries = seriesOf((attributes) =>
   Metric.counter("pontage_webhook_deliveries_total", {
     attributes,
-    description: "Attempts to tell a caller of a payment's end: told, failed, or given up",
+    description: "Attempts to deliver a webhook: delivered, failed, or given up",
     incremental: true
   })
 )
@@ -18,26 +18,26 @@ const deliveries = seriesOf((attributes) =>
 const backlog = seriesOf((attributes) =>
   Metric.gauge("pontage_webhook_backlog", {
     attributes,
-    description: "Ends in the records that no caller has been told of yet, by any process"
+    description: "Webhooks on record that no process has delivered yet"
   })
 )
 
 const oldest = seriesOf((attributes) =>
   Metric.gauge("pontage_webhook_oldest_seconds", {
     attributes,
-    description: "The age of the oldest end in the records that no caller has been told of yet"
+    description: "Age of the oldest webhook on record that no process has delivered yet"
   })
 )
 
-/** What became of an attempt. */
-export type Outcome = "told" | "failed" | "given_up"
+/** Outcome of an attempt. */
+export type DeliveryOutcome = "delivered" | "failed" | "given_up"
 
 /** Counts attempts. */
-export const attempted = (outcome: Outcome, attempts = 1): Effect.Effect<void> =>
+export const attempted = (outcome: DeliveryOutcome, attempts = 1): Effect.Effect<void> =>
   Metric.update(deliveries({ outcome }), attempts)
 
-/** Shows what is untold, at this time (Unix milliseconds). */
-export const untold = ({ count, oldest: since }: PaymentStore.NoticeBacklog, now: number): Effect.Effect<void> =>
+/** Shows the undelivered webhooks on record, at this time (Unix milliseconds). */
+export const backlogged = ({ count, oldest: since }: PaymentStore.NoticeBacklog, now: number): Effect.Effect<void> =>
   Effect.andThen(
     Metric.update(backlog({}), count),
     Metric.update(oldest({}), since === undefined ? 0 : Math.max(0, Math.floor((now - since) / 1000)))

@@ -1,7 +1,7 @@
 /**
- * What `/ready` looks at of each chain beside its signers: whether its time is ours, and whether its node still shows the block in
- * which the last payment there became final. A node of another branch, or a chain that was begun anew under the same number,
- * answers everything and settles nothing.
+ * Checks of each chain beside its signers: its time agrees with this machine's, and its node still has the block in which the
+ * last payment became final. A node on another branch, or a chain that was restarted under the same id, answers every request
+ * and settles nothing.
  */
 import { ChainClock, type PaymentStore, type SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -16,61 +16,61 @@ export const all = (
 ): ReadonlyArray<ReadinessCheck> => {
   const lastFinal = LastFinal.make(store)
   return [
-    ...schemes.filter(({ time }) => time !== undefined).map((half) => clock(half)),
-    ...schemes.map((half) => branch(half, lastFinal(half.network)))
+    ...schemes.filter(({ time }) => time !== undefined).map((scheme) => clock(scheme)),
+    ...schemes.map((scheme) => branch(scheme, lastFinal(scheme.network)))
   ]
 }
 
-const clock = (half: SchemeFacilitator): ReadinessCheck => ({
-  name: `clock ${half.network}`,
-  look: Effect.map(ChainClock.compare(half), (found): Finding => {
+const clock = (scheme: SchemeFacilitator): ReadinessCheck => ({
+  name: `clock ${scheme.network}`,
+  run: Effect.map(ChainClock.compare(scheme), (found): Finding => {
     if (found === undefined || !found.isApart) return fine
     return {
       troubles: [
         {
           kind: "clock_apart",
-          problem: ChainClock.toText(half.network, found),
-          mend: "set this machine's clock by NTP; if it is right, the node is behind or the chain stands still: name another node",
-          stops: { network: half.network }
+          problem: ChainClock.toText(scheme.network, found),
+          mend: "set this machine's clock by NTP; if it is right, the node is behind or the chain stands still: set another node",
+          stops: { network: scheme.network }
         }
       ]
     }
   }),
-  unseen: (why) => ({
+  failed: (why) => ({
     troubles: [
       {
         kind: "clock_unseen",
-        problem: `the time of ${half.network} cannot be asked: ${why}`,
-        mend: "look at the network's node and the way to it, or name another node"
+        problem: `the time of ${scheme.network} is not known: ${why}`,
+        mend: "check the network's node and the connection to it, or set another node"
       }
     ]
   })
 })
 
-const branch = (half: SchemeFacilitator, lastFinal: LastFinal.Find): ReadinessCheck => ({
-  name: `branch ${half.network}`,
-  look: Effect.gen(function* () {
+const branch = (scheme: SchemeFacilitator, lastFinal: LastFinal.Find): ReadinessCheck => ({
+  name: `branch ${scheme.network}`,
+  run: Effect.gen(function* () {
     const last = yield* lastFinal
-    if (last === undefined || (yield* half.isCanonical(last.block))) return fine
+    if (last === undefined || (yield* scheme.isCanonical(last.block))) return fine
     const { block, paymentId } = last
     const found: Finding = {
       troubles: [
         {
           kind: "other_branch",
-          problem: `the node of ${half.network} shows another block ${block.number} than ${block.hash}, in which the payment ${paymentId} became final: it follows another branch, or is of another chain`,
-          mend: "name a node of the chain that these records are of; where a local chain was begun anew, begin with new records; where the chain itself was reorganised below its final blocks, keep these records for what is owed, set a higher finality, and go on with new ones",
-          stops: { network: half.network }
+          problem: `the node of ${scheme.network} shows another block ${block.number} than ${block.hash}, in which the payment ${paymentId} became final: it follows another branch, or another chain`,
+          mend: "set a node of the chain of these records; if a local chain was restarted, start with new records; if the chain itself was reorganised below its final blocks, keep these records for the debts in them, set a higher finality, and continue with new records",
+          stops: { network: scheme.network }
         }
       ]
     }
     return found
   }),
-  unseen: (why) => ({
+  failed: (why) => ({
     troubles: [
       {
         kind: "branch_unseen",
-        problem: `the block of the last final payment on ${half.network} cannot be looked at: ${why}`,
-        mend: "look at the network's node, which may be behind or of another chain, and at the payment records"
+        problem: `the block of the last final payment on ${scheme.network} cannot be read: ${why}`,
+        mend: "check the network's node, which may be behind or on another chain, and the payment records"
       }
     ]
   })

@@ -1,6 +1,6 @@
 /**
- * The last payments that have become final, as the records show them: the newest block of each network that was not to be taken
- * back any more. Records are read by their serials; where the newest are is found by halves, and remembered.
+ * Newest final payment of each network on record, and its block, which the chain must not take back. Records are read by their
+ * serials; a binary search finds the newest serial, which is remembered.
  */
 import type { Block, FacilitatorUnavailable, PaymentStore } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -14,21 +14,21 @@ export interface LastFinal {
   readonly block: Block
 }
 
-/** Finds the last one of a network, among the newest thousand records; `undefined` where there is none. */
+/** Finds the last final payment of a network among the newest thousand records; `undefined` if there is none. */
 export type Find = Effect.Effect<LastFinal | undefined, FacilitatorUnavailable>
 
-/** How long an answer holds, in milliseconds: the records grow all the time, and a block a minute older tells as much. */
+/** Milliseconds for which a found payment is kept: a block that is a minute older proves as much. */
 const holdsMillis = 60_000
-/** How long there is taken to be none. */
+/** Milliseconds for which "none" is kept. */
 const noneMillis = 2_000
 const pageSize = 100n
 const mostPages = 10n
 
-/** Makes it for the networks of one store. */
+/** The finder of each network of one store. */
 export const make = (store: Store): ((network: string) => Find) => {
   let newest = 0n
   const isBeyond = (serial: bigint) => Effect.map(store.page(serial, 1), ({ length }) => length > 0)
-  /** A serial that no record is beyond. */
+  /** The largest serial of a record, or zero. */
   const findNewest = Effect.gen(function* () {
     let [low, step] = [newest, 1n]
     while (yield* isBeyond(low + step - 1n)) {
@@ -64,7 +64,7 @@ export const make = (store: Store): ((network: string) => Find) => {
       const now = yield* Clock.currentTimeMillis
       const holds = known?.last === undefined ? noneMillis : holdsMillis
       if (known !== undefined && now >= known.at && now - known.at < holds) return known.last
-      // One that was found stays true, also when the newest records hold none any more.
+      // A payment that was found stays final, even when the newest thousand records contain none any more.
       const last = (yield* find(network)) ?? known?.last
       known = { last, at: now }
       return last

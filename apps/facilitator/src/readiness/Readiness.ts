@@ -1,7 +1,7 @@
 /**
- * Whether the service can do its work: everything in `ReadinessChecks` is fine. The answer is kept for two seconds and each look may
- * take two: asking often asks the chains no more often, and what breaks shows within five. What costs no question to a chain
- * is looked at all the time, and so is what is in trouble, so that payments are taken again when it is mended.
+ * Readiness of the service: every check of `ReadinessChecks` is fine. A report is kept for two seconds and a check takes at
+ * most two, so frequent requests cause no more requests to the chains, and a fault shows within five seconds. Checks without a
+ * request to a chain run all the time, and so do checks in trouble, so that payments are taken again once it is mended.
  */
 import { FacilitatorSchemeRegistry, type IntakeGate, LaneAdmission, PaymentStore } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
-import * as LaneWatch from "../metrics/LaneWatch.ts"
+import * as LaneWatch from "./LaneWatch.ts"
 import * as ReadinessCheck from "./ReadinessCheck.ts"
 import * as ReadinessChecks from "./ReadinessChecks.ts"
 
@@ -36,19 +36,19 @@ const report = {
       )
     })
   ),
-  /** Empty while the store cannot be asked. */
+  /** Empty while the store does not answer. */
   lanes: Schema.Array(
     Schema.Struct({
       network: Schema.String,
       address: Schema.String,
       waiting: Schema.Int,
-      flights: Schema.Int,
+      transactions: Schema.Int,
       moving: Schema.Boolean,
       gap: Schema.Int,
       signer: Schema.Boolean
     })
   ),
-  /** Everything that was looked at; `troubles` is empty where all is well. */
+  /** Every check; `troubles` is empty where the check is fine. */
   checks: Schema.Array(
     Schema.Struct({
       name: Schema.String,
@@ -57,22 +57,22 @@ const report = {
   )
 }
 
-/** What was found. */
+/** The report. */
 export const ReadinessReport = Schema.Struct(report)
 
-/** What was found, where something is missing. */
+/** The report of a service that is not ready. */
 export class NotReady extends Schema.Error<NotReady>("@pontage/facilitator/NotReady")(report, {
   httpApiStatus: 503,
-  description: "Something is missing: checks says for each what is wrong and what mends it"
+  description: "The service is not ready: each trouble in checks has a problem and its remedy (mend)"
 }) {}
 
-/** What is watched. */
+/** Options of the checks. */
 export interface Options {
-  /** What each signer must hold, by network, in its smallest native unit. */
+  /** Least balance of each signer, by network, in its smallest native unit. */
   readonly minimumGas: (network: string) => bigint
-  /** Callers whose gas is shown by itself in the metrics. */
+  /** Callers with a metric of their own gas costs. */
   readonly budgetedCallers: ReadonlyArray<string>
-  /** The door of the facilitator: closed while a trouble stops payments. */
+  /** The facilitator's gate for new payments; it is closed while a trouble stops payments. */
   readonly intake: IntakeGate.IntakeGate
 }
 
@@ -89,8 +89,8 @@ export class Readiness extends Context.Service<
         const { schemes } = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
         const admission = Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission))
         const lanes = LaneWatch.make(store, schemes, budgetedCallers, admission)
-        const checks = ReadinessChecks.all({ store, schemes, lanes, minimumGas }).map((check) => entered(check, intake))
-        const look = Effect.forEach(checks, ({ look }) => look, { concurrency: "unbounded" }).pipe(
+        const checks = ReadinessChecks.all({ store, schemes, lanes, minimumGas }).map((check) => watched(check, intake))
+        const look = Effect.forEach(checks, ({ run }) => run, { concurrency: "unbounded" }).pipe(
           Effect.map(reportOf),
           Effect.tap(({ chains }) => FacilitatorMetrics.balances(chains))
         )
@@ -102,10 +102,10 @@ export class Readiness extends Context.Service<
 
 const keptFor = Duration.seconds(2)
 const keptForNanos = Duration.toNanosUnsafe(keptFor)
-/** How soon it is looked again whether payments may be taken again. */
+/** Interval of checks while a trouble stops payments. */
 const stoppedFor = "500 millis"
 
-/** Everybody who asks meanwhile gets one answer. It ages by the time that nobody sets: a clock set back would keep it for as long. */
+/** One report for all requests within two seconds. It ages by the monotonic clock: a clock set back would keep it for longer. */
 const kept = <A>(look: Effect.Effect<A>): Effect.Effect<A> => {
   const turn = Semaphore.makeUnsafe(1)
   let known: { readonly found: A; readonly until: bigint } | undefined
@@ -120,30 +120,30 @@ const kept = <A>(look: Effect.Effect<A>): Effect.Effect<A> => {
   )
 }
 
-interface Entry {
+interface WatchedCheck {
   readonly check: ReadinessCheck.ReadinessCheck
-  readonly look: Effect.Effect<Seen>
-  /** Whether the last look found a trouble that stops payments. */
+  readonly run: Effect.Effect<NamedFinding>
+  /** Whether the last run found a trouble that stops payments. */
   readonly isStopping: () => boolean
 }
 
-interface Seen extends ReadinessCheck.Finding {
+interface NamedFinding extends ReadinessCheck.Finding {
   readonly name: string
 }
 
-/** A check whose trouble is told once in the log, and closes the door where it has to. */
-const entered = (check: ReadinessCheck.ReadinessCheck, intake: IntakeGate.IntakeGate): Entry => {
+/** A check whose troubles are logged when they come and go, and close the gate where they stop payments. */
+const watched = (check: ReadinessCheck.ReadinessCheck, intake: IntakeGate.IntakeGate): WatchedCheck => {
   let known: ReadonlyMap<string, ReadinessCheck.Trouble> = new Map()
-  const look = Effect.flatMap(ReadinessCheck.looking(check), (finding) =>
+  const run = Effect.flatMap(ReadinessCheck.bounded(check), (finding) =>
     Effect.suspend(() => {
       const before = known
       known = new Map(finding.troubles.map((trouble) => [trouble.kind, trouble]))
       intake.close(check.name, [...known.values()].flatMap(closureOf))
-      const seen: Seen = { name: check.name, ...finding }
-      return Effect.as(tell(check.name, before, known), seen)
+      const named: NamedFinding = { name: check.name, ...finding }
+      return Effect.as(logChanges(check.name, before, known), named)
     })
   )
-  return { check, look, isStopping: () => [...known.values()].some(({ stops }) => stops !== undefined) }
+  return { check, run, isStopping: () => [...known.values()].some(({ stops }) => stops !== undefined) }
 }
 
 const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<IntakeGate.Closure> => {
@@ -151,8 +151,8 @@ const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<In
   return [stops === "all" ? { reason: problem } : { reason: problem, network: stops.network }]
 }
 
-/** The log has a line when a trouble comes, and one when it goes. */
-const tell = (
+/** Logs each trouble when it comes and when it goes. */
+const logChanges = (
   name: string,
   before: ReadonlyMap<string, ReadinessCheck.Trouble>,
   after: ReadonlyMap<string, ReadinessCheck.Trouble>
@@ -161,35 +161,35 @@ const tell = (
   const gone = [...before.values()].filter(({ kind }) => !after.has(kind))
   return Effect.andThen(
     Effect.forEach(come, ({ mend, problem }) => Effect.logError(`not ready (${name}): ${problem}; ${mend}`)),
-    Effect.forEach(gone, ({ problem }) => Effect.logInfo(`mended (${name}): no more of "${problem}"`), {
+    Effect.forEach(gone, ({ problem }) => Effect.logInfo(`mended (${name}): "${problem}" is over`), {
       discard: true
     })
   )
 }
 
-/** Looks at what is watched, and at what stops payments; and waits until the next look. */
-const watch = (checks: ReadonlyArray<Entry>): Effect.Effect<void> =>
+/** Runs the watched checks and those that stop payments, and waits until the next round. */
+const watch = (checks: ReadonlyArray<WatchedCheck>): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const looked = Effect.forEach(
+    const round = Effect.forEach(
       checks.filter(({ check, isStopping }) => check.watched === true || isStopping()),
-      ({ look }) => look,
+      ({ run }) => run,
       { concurrency: "unbounded", discard: true }
     )
     const pause = Effect.suspend(() =>
       Effect.sleep(checks.some(({ isStopping }) => isStopping()) ? stoppedFor : keptFor)
     )
-    return Effect.andThen(looked, pause)
+    return Effect.andThen(round, pause)
   })
 
-const reportOf = (seen: ReadonlyArray<Seen>): typeof ReadinessReport.Type => {
-  const records = seen.find(({ name }) => name === ReadinessChecks.recordsName)
-  const lanes = seen.find((one) => one.lanes !== undefined)?.lanes
+const reportOf = (findings: ReadonlyArray<NamedFinding>): typeof ReadinessReport.Type => {
+  const records = findings.find(({ name }) => name === ReadinessChecks.recordsName)
+  const lanes = findings.find((one) => one.lanes !== undefined)?.lanes
   return {
-    ready: seen.every(({ troubles }) => troubles.length === 0),
+    ready: findings.every(({ troubles }) => troubles.length === 0),
     store: records?.troubles.length === 0 && lanes !== undefined,
-    chains: seen.flatMap(({ chains = [] }) => chains),
+    chains: findings.flatMap(({ chains = [] }) => chains),
     lanes: lanes ?? [],
-    checks: seen.map(({ name, troubles }) => ({
+    checks: findings.map(({ name, troubles }) => ({
       name,
       troubles: troubles.map(({ mend, problem }) => ({ problem, mend }))
     }))

@@ -1,27 +1,27 @@
 /**
- * One thing that has to be so for the service to do its work, and how it is looked at: in bounded time, and never twice at once.
- * A look that does not come back holds up nobody else's, and is told as a trouble of its own.
+ * One condition of the service's readiness and its check, which takes bounded time and never runs twice at once. A check that
+ * hangs delays no other check, and is reported as a trouble of its own.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
-/** A trouble in plain words: the fact, and the operator's mend. */
+/** A trouble: the fact, and its remedy by the operator. */
 export interface Trouble {
-  /** A stable word for programs, such as `disk_full`. A trouble whose words change from look to look keeps it. */
+  /** Stable identifier for programs, such as `disk_full`; the sentences may differ from check to check. */
   readonly kind: string
   /** The fact, as half a sentence: "the disk is full". */
   readonly problem: string
-  /** What mends it, as half a sentence: "free some space on it". */
+  /** The remedy, as half a sentence: "free some space on it". */
   readonly mend: string
   /**
-   * Which payments are not taken meanwhile: all, because the records are in doubt; or new ones on a network. Without it payments are
-   * taken as ever.
+   * Payments that are refused meanwhile: all of them, because the records are in doubt, or new ones on a network. Absent where
+   * the trouble refuses none.
    */
   readonly stops?: "all" | { readonly network: string }
 }
 
-/** What is shown of a chain. */
+/** A chain in the report. */
 export interface ChainView {
   readonly scheme: string
   readonly network: string
@@ -33,20 +33,22 @@ export interface ChainView {
   }>
 }
 
-/** What is shown of a signer's lane. */
+/** A signer's lane in the report. */
 export interface LaneView {
   readonly network: string
   readonly address: string
+  /** Payments in the queue. */
   readonly waiting: number
-  readonly flights: number
+  /** Transactions that are not final. */
+  readonly transactions: number
   readonly moving: boolean
-  /** Numbers that the chain waits for, before the first transaction that is on its way, and no transaction takes: they are being filled. */
+  /** Numbers before the last pending transaction that the chain expects and no transaction has; noops fill them. */
   readonly gap: number
-  /** `false`: no signer of this process; its transactions are watched to their ends, and nothing is signed for it here. */
+  /** `false` for a lane whose signer this process does not have: its transactions are watched to their ends, nothing is signed. */
   readonly signer: boolean
 }
 
-/** What a look has found: troubles, and what the report shows whether there are any or not. */
+/** Result of a check: its troubles, and its parts of the report. */
 export interface Finding {
   readonly troubles: ReadonlyArray<Trouble>
   readonly chains?: ReadonlyArray<ChainView>
@@ -55,37 +57,35 @@ export interface Finding {
 
 /** A check. */
 export interface ReadinessCheck {
-  /** What is looked at, in a word or two; unique: "records", "chain eip155:8453". */
+  /** Unique name in a word or two: "records", "chain eip155:8453". */
   readonly name: string
-  readonly look: Effect.Effect<Finding, { readonly message: string }>
-  /** What is to be said when the look failed, or did not come back in time. `why` tells which, as half a sentence. */
-  readonly unseen: (why: string) => Finding
-  /** Looked at all the time, though nobody asks; for what costs no question to a chain. */
+  readonly run: Effect.Effect<Finding, { readonly message: string }>
+  /** Finding when the check failed or timed out. `why` is the reason, as half a sentence. */
+  readonly failed: (why: string) => Finding
+  /** Runs all the time, even without requests; for a check that sends no request to a chain. */
   readonly watched?: true
 }
 
-/** A check with nothing wrong. */
+/** A finding without troubles. */
 export const fine: Finding = { troubles: [] }
 
-/** How long each look may take. */
-const patience = "2 seconds"
+/** Longest duration of a check. */
+const timeout = "2 seconds"
 
-const silent = "there was no answer within 2 seconds"
+const timedOut = "there was no answer within 2 seconds"
 
-/**
- * The check's look: it always answers, within two seconds. While an earlier look of this check hangs, no other one begins.
- */
-export const looking = ({ look, unseen }: ReadinessCheck): Effect.Effect<Finding> => {
+/** Runs the check within two seconds; it never fails. While an earlier run of this check hangs, no other run begins. */
+export const bounded = ({ failed, run }: ReadinessCheck): Effect.Effect<Finding> => {
   let running: Deferred.Deferred<Finding> | undefined
   const begun = Effect.suspend(() => {
     const done = Deferred.makeUnsafe<Finding>()
     running = done
-    const found = Effect.matchCause(Effect.timeoutOption(look, patience), {
+    const found = Effect.matchCause(Effect.timeoutOption(run, timeout), {
       onFailure: (cause) => {
         const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
-        return unseen(failure?.message ?? "the look at it met a defect")
+        return failed(failure?.message ?? "the check itself has a defect")
       },
-      onSuccess: Option.getOrElse(() => unseen(silent))
+      onSuccess: Option.getOrElse(() => failed(timedOut))
     })
     const ended = Effect.flatMap(found, (finding) =>
       Effect.suspend(() => {
@@ -99,8 +99,8 @@ export const looking = ({ look, unseen }: ReadinessCheck): Effect.Effect<Finding
     Effect.suspend(() => (running === undefined ? begun : Effect.succeed(running))),
     (done) =>
       Effect.map(
-        Effect.timeoutOption(Deferred.await(done), patience),
-        Option.getOrElse(() => unseen(silent))
+        Effect.timeoutOption(Deferred.await(done), timeout),
+        Option.getOrElse(() => failed(timedOut))
       )
   )
 }

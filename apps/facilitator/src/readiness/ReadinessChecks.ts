@@ -1,92 +1,92 @@
 /**
- * The list of all that `/ready` looks at. A new check is one entry in `all`: a name, a look, and the words for a look that failed.
+ * All checks of `/ready`. A new check is one entry in `all`: its name, its effect, and the finding of a failed run.
  */
 import type { PaymentStore, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type * as LaneWatch from "../metrics/LaneWatch.ts"
 import * as ChainChecks from "./ChainChecks.ts"
+import type * as LaneWatch from "./LaneWatch.ts"
 import { type ChainView, type Finding, fine, type ReadinessCheck, type Trouble } from "./ReadinessCheck.ts"
 
-/** What there is to look at. */
-export interface Watched {
+/** Subjects of the checks. */
+export interface Subjects {
   readonly store: PaymentStore.PaymentStore["Service"]
   readonly schemes: ReadonlyArray<SchemeFacilitator>
   readonly lanes: LaneWatch.LaneWatch
-  /** What each signer must hold, by network, in its smallest native unit. */
+  /** Least balance of each signer, by network, in its smallest native unit. */
   readonly minimumGas: (network: string) => bigint
 }
 
 /** Every check, in the order of the report. */
-export const all = (watched: Watched): ReadonlyArray<ReadinessCheck> => [
-  records(watched),
-  lanes(watched),
-  ...watched.schemes.map((half) => chain(half, watched.minimumGas(half.network))),
-  ...ChainChecks.all(watched.schemes, watched.store)
+export const all = (subjects: Subjects): ReadonlyArray<ReadinessCheck> => [
+  records(subjects),
+  lanes(subjects),
+  ...subjects.schemes.map((scheme) => chain(scheme, subjects.minimumGas(scheme.network))),
+  ...ChainChecks.all(subjects.schemes, subjects.store)
 ]
 
-/** The name of the check of the records. */
+/** Name of the check of the records. */
 export const recordsName = "records"
 
 /**
- * Writes as a payment does. What the records answer names the cause and its mend, and then no payment is taken: none could be kept.
- * Records that are only slow to answer may still keep some.
+ * Writes as much as a payment does. If the write fails, every payment is refused, since none could be recorded; the store's
+ * message names the cause and the remedy. A store that is only slow refuses none.
  */
-const records = ({ store }: Watched): ReadinessCheck => ({
+const records = ({ store }: Subjects): ReadinessCheck => ({
   name: recordsName,
-  look: Effect.match(store.probe, {
+  run: Effect.match(store.probe, {
     onFailure: ({ message }): Finding => ({
       troubles: [
         {
           kind: "records_unwritable",
           problem: message,
-          mend: "once that is mended, payments are taken again; without a restart, unless it says otherwise",
+          mend: "payments are taken again as soon as that is mended, without a restart unless the message asks for one",
           stops: "all"
         }
       ]
     }),
     onSuccess: () => fine
   }),
-  unseen: (why) => ({
+  failed: (why) => ({
     troubles: [
       {
         kind: "records_silent",
-        problem: `the payment records cannot be asked: ${why}`,
-        mend: "look at the database of PONTAGE_STORE, its load and the way to it"
+        problem: `the payment records do not answer: ${why}`,
+        mend: "check the database of PONTAGE_STORE, its load and the connection to it"
       }
     ]
   }),
   watched: true
 })
 
-const lanes = ({ lanes }: Watched): ReadinessCheck => ({
+const lanes = ({ lanes }: Subjects): ReadinessCheck => ({
   name: "lanes",
-  look: Effect.map(lanes.look, (views): Finding => ({
+  run: Effect.map(lanes.look, (views): Finding => ({
     troubles: views
       .filter(({ moving }) => !moving)
       .map(({ address, network }) => ({
         kind: `lane_still ${network} ${address}`,
         problem: `the lane of the signer ${address} on ${network} stands still: the first payment in its queue has waited for a minute`,
-        mend: "look at the signer's gas, the network's fees and ceilings, and the node; the log names the reason"
+        mend: "check the signer's gas, the network's fees and ceilings, and the node; the log names the reason"
       })),
     lanes: views
   })),
-  unseen: (why) => ({
+  failed: (why) => ({
     troubles: [
       {
         kind: "lanes_unseen",
-        problem: `the lanes cannot be looked at: ${why}`,
-        mend: "look at the database of PONTAGE_STORE and the way to it"
+        problem: `the lanes cannot be read: ${why}`,
+        mend: "check the database of PONTAGE_STORE and the connection to it"
       }
     ]
   })
 })
 
-const chain = (half: SchemeFacilitator, minimumGas: bigint): ReadinessCheck => {
-  const place = { scheme: half.scheme.name, network: half.network }
+const chain = (scheme: SchemeFacilitator, minimumGas: bigint): ReadinessCheck => {
+  const place = { scheme: scheme.scheme.name, network: scheme.network }
   return {
-    name: `chain ${half.network}`,
-    look: Effect.map(half.signers, (signers): Finding => {
+    name: `chain ${scheme.network}`,
+    run: Effect.map(scheme.signers, (signers): Finding => {
       const views = signers.map(({ address, balance }) => ({
         address,
         balance: `${balance}`,
@@ -94,14 +94,14 @@ const chain = (half: SchemeFacilitator, minimumGas: bigint): ReadinessCheck => {
       }))
       const view: ChainView = { ...place, reachable: true, signers: views }
       const short = views.filter(({ sufficient }) => !sufficient)
-      return { troubles: short.map((signer) => shortOfGas(half.network, signer, minimumGas)), chains: [view] }
+      return { troubles: short.map((signer) => shortOfGas(scheme.network, signer, minimumGas)), chains: [view] }
     }),
-    unseen: (why) => ({
+    failed: (why) => ({
       troubles: [
         {
           kind: "chain_unreachable",
-          problem: `${half.network} cannot be asked: ${why}`,
-          mend: "look at the network's node and the way to it, or name another node"
+          problem: `${scheme.network} does not answer: ${why}`,
+          mend: "check the network's node and the connection to it, or set another node"
         }
       ],
       chains: [{ ...place, reachable: false, signers: [] }]
@@ -111,6 +111,6 @@ const chain = (half: SchemeFacilitator, minimumGas: bigint): ReadinessCheck => {
 
 const shortOfGas = (network: string, { address, balance }: ChainView["signers"][number], minimum: bigint): Trouble => ({
   kind: `gas_short ${address}`,
-  problem: `the signer ${address} holds ${balance} of the smallest native unit on ${network}, less than the ${minimum} that are set`,
+  problem: `the signer ${address} holds ${balance} of the smallest native unit on ${network}, less than the minimum of ${minimum}`,
   mend: "send gas money to it"
 })

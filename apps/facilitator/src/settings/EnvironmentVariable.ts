@@ -10,8 +10,8 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import { NativeAmountText } from "../callers/CallerFile.ts"
 import { placesOf } from "../http/SchemaPlaces.ts"
+import { NativeAmountText } from "./CallerFile.ts"
 
 /** A variable. `read` gives `undefined` where the variable is not set. */
 export interface Variable<A> {

@@ -3,8 +3,8 @@
  */
 import * as Schema from "effect/Schema"
 
-import * as CallerFile from "../callers/CallerFile.ts"
 import * as BrowserRequest from "../http/BrowserRequest.ts"
+import * as CallerFile from "./CallerFile.ts"
 import { flag, make, namesSet, type Values, whole } from "./EnvironmentVariable.ts"
 import * as EvmSettings from "./EvmSettings.ts"
 import * as StoreSettings from "./StoreSettings.ts"

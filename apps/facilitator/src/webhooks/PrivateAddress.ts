@@ -1,6 +1,6 @@
 /**
- * Addresses that are not of the public internet: this machine, private and link-local networks, metadata services, and what
- * is reserved. A service that sends to addresses others have chosen must not reach them.
+ * Addresses outside the public internet: this machine, private and link-local networks, metadata services, and reserved
+ * ranges. A service must not send to them when others choose the address.
  */
 import { BlockList, isIPv4, isIPv6 } from "node:net"
 
@@ -40,7 +40,7 @@ const notPublic4 = listOf(reserved, "ipv4")
 const global6 = listOf([["2000::", 3]], "ipv6")
 const notPublic6 = listOf(reservedGlobal, "ipv6")
 
-/** Whether this is the text of an address of the public internet. What is no address is not. */
+/** Whether this is the text of an address of the public internet. False for a text that is not an address. */
 export const isPublic = (address: string): boolean => {
   if (isIPv4(address)) return !notPublic4.check(address, "ipv4")
   return isIPv6(address) && global6.check(address, "ipv6") && !notPublic6.check(address, "ipv6")

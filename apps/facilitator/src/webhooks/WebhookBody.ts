@@ -1,6 +1,6 @@
 /**
- * What a webhook says: that a payment has reached an end, and all that is on record of it. It is sent at least once; `id`
- * is the same every time.
+ * Body of a webhook: the end that a payment has reached, and its record. It is sent at least once, with the same `id` every
+ * time.
  */
 import type { PaymentStore } from "@pontage/core"
 import * as Schema from "effect/Schema"
@@ -8,8 +8,8 @@ import * as Schema from "effect/Schema"
 import * as PaymentExport from "../http/PaymentExport.ts"
 
 /**
- * The body. `status` is the state that this webhook tells of, and `at` when it was reached (Unix milliseconds); the payment
- * may have gone on since, as its history shows.
+ * The body. `status` is the state that this webhook reports, and `at` the time it was reached (Unix milliseconds); the
+ * payment's state may have changed since, as its history shows.
  */
 export const WebhookBody = Schema.Struct({
   id: Schema.String,
@@ -19,6 +19,6 @@ export const WebhookBody = Schema.Struct({
 
 const encode = Schema.encodeUnknownSync(Schema.fromJsonString(WebhookBody))
 
-/** The text that tells of a notice. */
+/** The body of a notice as JSON text. */
 export const fromNotice = ({ at, id, payment, status }: PaymentStore.Notice, now: number): string =>
   encode({ ...PaymentExport.make(payment, now), id, at, status })

@@ -1,6 +1,6 @@
 /**
- * One HTTP request that tells of a payment. Connections are kept for the next one. Redirects are not followed, the answer's
- * body is passed over, and ten seconds after the beginning all is over, however slowly somebody speaks.
+ * The HTTP request of one webhook. Connections are kept for later requests. Redirects are not followed, the response's body
+ * is discarded, and the request ends after ten seconds even if the receiver still sends.
  */
 import { Agent as PlainAgent, type IncomingMessage, request as requestPlain, type RequestOptions } from "node:http"
 import { Agent as SecureAgent, request as requestSecure } from "node:https"
@@ -10,33 +10,31 @@ import type * as Scope from "effect/Scope"
 
 import * as WebhookTarget from "./WebhookTarget.ts"
 
-/**
- * What came of it: the status, or a word of why there is none. Any status from 200 to 299 says that it was understood.
- */
-export type Reception = { readonly status: number } | { readonly trouble: string }
+/** Result of a request: the response's status, or the trouble that prevented one. A status from 200 to 299 is a success. */
+export type DeliveryResult = { readonly status: number } | { readonly trouble: string }
 
-/** What is sent. */
-export interface Post {
+/** One request. */
+export interface WebhookRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly allowPrivate: boolean
 }
 
-/** How long a request may take, in milliseconds. */
-export const patienceMillis = 10_000
+/** Longest duration of a request, in milliseconds. */
+export const timeoutMillis = 10_000
 
-/** How long an idle connection is kept, in milliseconds: shorter than most servers keep theirs. */
+/** Lifetime of an idle connection, in milliseconds: shorter than at most servers. */
 const idleMillis = 4_000
 
-/** Of an answer's body so much is passed over, in bytes, and for so long, in milliseconds: else its connection is cut. */
-const longestBody = 65_536
+/** Limits of a response's body, in bytes and in milliseconds; beyond them the connection is closed. */
+const maximumBodyBytes = 65_536
 const bodyMillis = 1_000
 
-/** Sends it. No trouble of the receiver is a failure: it is told. */
-export type Send = (post: Post) => Effect.Effect<Reception>
+/** Sends a request. Troubles of the receiver are results, not failures. */
+export type Send = (request: WebhookRequest) => Effect.Effect<DeliveryResult>
 
-/** What sends, with connections of its own until the scope closes. */
+/** A sender with connections of its own until the scope closes. */
 export const make: Effect.Effect<Send, never, Scope.Scope> = Effect.gen(function* () {
   const kept = { keepAlive: true, timeout: idleMillis }
   const agents = yield* Effect.acquireRelease(
@@ -47,28 +45,28 @@ export const make: Effect.Effect<Send, never, Scope.Scope> = Effect.gen(function
         secure.destroy()
       })
   )
-  return (post) => {
-    const objection = WebhookTarget.objection(post.url, post.allowPrivate)
+  return (request) => {
+    const objection = WebhookTarget.objection(request.url, request.allowPrivate)
     if (objection !== undefined) return Effect.succeed({ trouble: objection })
-    const agent = post.url.protocol === "https:" ? agents.secure : agents.plain
-    const sent = Effect.flatMap(exchange(post, agent), (reception) =>
-      // The receiver closed the connection just as it was used again: it has not seen the request.
-      reception === stale ? exchange(post, false) : Effect.succeed(reception)
+    const agent = request.url.protocol === "https:" ? agents.secure : agents.plain
+    const sent = Effect.flatMap(exchange(request, agent), (result) =>
+      // The receiver closed the kept connection just as it was reused, so it has not seen the request.
+      result === stale ? exchange(request, false) : Effect.succeed(result)
     )
     return Effect.timeoutOrElse(sent, {
-      duration: patienceMillis,
-      orElse: () => Effect.succeed<Reception>({ trouble: "no answer in time" })
+      duration: timeoutMillis,
+      orElse: () => Effect.succeed<DeliveryResult>({ trouble: "no response in time" })
     })
   }
 })
 
-const stale: Reception = { trouble: "the connection was closed" }
+const stale: DeliveryResult = { trouble: "the connection was closed" }
 
 const exchange = (
-  { allowPrivate, body, headers, url }: Post,
+  { allowPrivate, body, headers, url }: WebhookRequest,
   agent: NonNullable<RequestOptions["agent"]>
-): Effect.Effect<Reception> =>
-  Effect.callback<Reception>((resume) => {
+): Effect.Effect<DeliveryResult> =>
+  Effect.callback<DeliveryResult>((resume) => {
     const request = (url.protocol === "https:" ? requestSecure : requestPlain)(url, {
       method: "POST",
       agent,
@@ -81,24 +79,26 @@ const exchange = (
       ...(!allowPrivate && { lookup: WebhookTarget.publicLookup })
     })
     request.on("response", (response) =>
-      passOver(response, () => resume(Effect.succeed({ status: response.statusCode ?? 0 })))
+      drain(response, () => resume(Effect.succeed({ status: response.statusCode ?? 0 })))
     )
     request.on("error", (error) =>
       resume(
-        Effect.succeed(agent !== false && request.reusedSocket && isHungUp(error) ? stale : { trouble: wordOf(error) })
+        Effect.succeed(
+          agent !== false && request.reusedSocket && isHungUp(error) ? stale : { trouble: codeText(error) }
+        )
       )
     )
     request.end(body)
     return Effect.sync(() => void request.destroy())
   })
 
-/** Reads an answer to its end, so that its connection can be used again, or cuts it. */
-const passOver = (response: IncomingMessage, done: () => void): void => {
+/** Reads a response to its end, so that its connection can be reused, or closes the connection. */
+const drain = (response: IncomingMessage, done: () => void): void => {
   let length = 0
   const late = setTimeout(() => response.destroy(), bodyMillis)
   response.on("data", (chunk: Buffer) => {
     length += chunk.length
-    if (length > longestBody) response.destroy()
+    if (length > maximumBodyBytes) response.destroy()
   })
   response.on("error", () => response.destroy())
   response.once("close", () => {
@@ -112,5 +112,5 @@ const codeOf = (error: Error): string | undefined =>
 
 const isHungUp = (error: Error): boolean => codeOf(error) === "ECONNRESET" || codeOf(error) === "EPIPE"
 
-/** A message may quote the address, which may hold a secret; a code does not. */
-const wordOf = (error: Error): string => codeOf(error) ?? "the connection failed"
+/** The code of an error. Its message could quote the address, which may contain a secret. */
+const codeText = (error: Error): string => codeOf(error) ?? "the connection failed"

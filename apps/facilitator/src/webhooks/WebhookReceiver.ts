@@ -1,44 +1,44 @@
 /**
- * A receiver of webhooks as the deliverer knows it: how many requests to it are under way, and whether it answers. One that
- * fails is asked by one request at a time, after pauses that double with each failure; its first good answer ends that.
+ * State of a webhook receiver: its open requests and its failures. A receiver that fails gets one request at a time, after
+ * pauses that double with each failure, until its first success.
  */
 import type { WebhookTerms } from "../callers/CallerTerms.ts"
 
-/** A receiver. It changes in its place. */
+/** A receiver. Its state is mutable. */
 export interface WebhookReceiver {
   readonly terms: WebhookTerms
-  /** Requests that may be under way together. */
+  /** Most open requests. */
   readonly width: number
-  underWay: number
-  /** Failures since its last good answer; those of requests that began before the last of them do not count. */
+  open: number
+  /** Failures since its last success. A request that began before the latest failure does not add another. */
   failures: number
-  /** Nothing is sent before this time, by the monotonic clock in nanoseconds. */
+  /** Earliest time of the next request, by the monotonic clock in nanoseconds. */
   pausedUntil: bigint
 }
 
-/** Requests under way to one receiver at most. */
+/** Most open requests to one receiver. */
 const widest = 16
 
-/** Requests under way in all, which the receivers divide among them; each may have one. */
+/** Most open requests in total, divided among the receivers; each may have one. */
 const widestInAll = 1024
 
 const firstPauseMillis = 1_000
 const longestPauseMillis = 30_000
 
-/** A receiver of whom nothing is known yet, beside so many others. */
+/** A receiver without history. `receivers` is the number of all receivers. */
 export const make = (terms: WebhookTerms, receivers: number): WebhookReceiver => ({
   terms,
   width: Math.max(1, Math.min(widest, Math.floor(widestInAll / receivers))),
-  underWay: 0,
+  open: 0,
   failures: 0,
   pausedUntil: 0n
 })
 
-/** How many more requests may be sent to it now. */
-export const room = ({ failures, pausedUntil, underWay, width }: WebhookReceiver, now: bigint): number =>
-  now < pausedUntil ? 0 : Math.max(0, (failures === 0 ? width : 1) - underWay)
+/** Number of requests that may be sent to it now. */
+export const room = ({ failures, pausedUntil, open, width }: WebhookReceiver, now: bigint): number =>
+  now < pausedUntil ? 0 : Math.max(0, (failures === 0 ? width : 1) - open)
 
-/** Notes how a request ended that began after so many failures. */
+/** Notes the result of a request; `failuresBefore` is the number of failures when it began. */
 export const note = (receiver: WebhookReceiver, isGood: boolean, failuresBefore: number, now: bigint): void => {
   if (isGood) {
     receiver.failures = 0

@@ -1,29 +1,29 @@
 /**
- * The proof that a webhook comes from the facilitator and is not an old one sent again: `Pontage-Signature:
- * t=<unix seconds>,v1=<hex>`, where `v1` is HMAC-SHA256 of `<t>.<body>` by the secret both know (apps/docs/protocol.md#d26-delivery).
+ * Signature of a webhook, which proves its sender and its age: `Pontage-Signature: t=<unix seconds>,v1=<hex>`, where `v1` is
+ * the HMAC-SHA256 of `<t>.<body>` by the shared secret (apps/docs/protocol.md#d26-delivery).
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
-/** The header that carries it. */
+/** The header's name. */
 export const header = "Pontage-Signature"
 
-/** How old a webhook may be, and how far its clock may be ahead, in seconds. */
+/** Largest age of a webhook, and largest lead of its clock, in seconds. */
 export const toleranceSeconds = 300
 
-/** More than any header of ours is long; a longer one is not looked through. */
+/** Longest header that is parsed, in characters; the facilitator's own are shorter. */
 const longestHeader = 1024
 
 const macOf = (secret: string, time: string, body: string): Buffer =>
   createHmac("sha256", secret).update(`${time}.${body}`).digest()
 
-/** The header for a body that is sent at this time (Unix seconds). */
+/** The header's value for a body that is sent at this time (Unix seconds). */
 export const sign = (secret: string, body: string, time: number): string =>
   `t=${time},v1=${macOf(secret, `${time}`, body).toString("hex")}`
 
 /**
- * Whether a webhook's body is genuine and fresh: for those who receive webhooks. `body` is the exact text that came, `now`
- * is Unix seconds. Of several `v1` one has to fit, so that a secret can be replaced while both are in use. Anything
- * malformed is not genuine; nothing throws.
+ * Whether a webhook's body is genuine and fresh; for receivers of webhooks. `body` is the exact text that was received, `now`
+ * is in Unix seconds. One of several `v1` has to match, so that a secret can be replaced while both are in use. Returns false
+ * for anything malformed and never throws.
  */
 export const verifyWebhook = (secret: string, header: string | undefined, body: string, now: number): boolean => {
   if (secret === "" || header === undefined || header.length > longestHeader) return false

@@ -1,13 +1,13 @@
 /**
- * Where webhooks may be sent. A name is resolved when it is connected to, every address found must be public, and the
- * connection goes to the very addresses that were looked at: a name that answers otherwise the second time gains nothing.
+ * Allowed targets of webhooks. A name is resolved when the connection is made, every address found must be public, and the
+ * connection uses those very addresses, so that a second DNS answer cannot redirect it.
  */
 import { lookup as resolve } from "node:dns"
 import { isIP, type LookupFunction } from "node:net"
 
 import * as PrivateAddress from "./PrivateAddress.ts"
 
-/** Whether a text is the URL of a webhook: http or https, with nothing in front of the host. */
+/** Whether a text is the URL of a webhook: http or https, without a user or password. */
 export const isUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false
   const { password, protocol, username } = new URL(text)
@@ -15,18 +15,18 @@ export const isUrl = (text: string): boolean => {
 }
 
 /**
- * Why nothing is sent to this URL as it stands; `undefined` when nothing speaks against it. Plain http is for private
- * networks alone: it shows the payment to everybody on the way.
+ * Reason not to send to this URL; `undefined` if there is none. Plain http is for private networks only, because every network
+ * in between can read the payment.
  */
 export const objection = (url: URL, allowPrivate: boolean): string | undefined => {
-  if (!isUrl(url.href)) return "the url is neither http nor https, or holds a user"
+  if (!isUrl(url.href)) return "the url is neither http nor https, or contains a user"
   if (allowPrivate) return undefined
   if (url.protocol !== "https:") return "the url is not https"
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1")
-  return isIP(host) !== 0 && !PrivateAddress.isPublic(host) ? "the url is of a private network" : undefined
+  return isIP(host) !== 0 && !PrivateAddress.isPublic(host) ? "the url leads to a private network" : undefined
 }
 
-/** A look-up for a connection: of public addresses only. It fails when any address of the name is private. */
+/** DNS lookup for a connection. It fails when any address of the name is private. */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, found) => {
     if (error !== null) return callback(error, [])
@@ -39,7 +39,7 @@ export const publicLookup: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-/** The name leads to a private network. */
+/** A name that resolves to a private address. */
 export class PrivateHost extends Error {
   readonly code = "EPRIVATE"
   constructor() {

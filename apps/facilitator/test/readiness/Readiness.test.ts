@@ -17,7 +17,7 @@ const closed = () => Effect.fail(new FacilitatorUnavailable({ message: "the stor
 const place = { scheme: "exact", network }
 
 describe("ready", () => {
-  it.live("where the store and every chain answer and every signer has gas money", () =>
+  it.live("where the store and every chain answer and every signer has enough gas", () =>
     Effect.gen(function* () {
       const { get } = yield* start({}, { minimumGas: () => 5n }, [half(signer(5n))])
       const answer = yield* get("/ready")
@@ -38,7 +38,7 @@ describe("ready", () => {
     })
   )
 
-  it.live("not where a signer is short of gas money, one wei being the least", () =>
+  it.live("not where a signer has too little gas; the default minimum is one wei", () =>
     Effect.gen(function* () {
       const short = yield* start({}, { minimumGas: () => 6n }, [half(signer(5n))])
       const answer = yield* short.get("/ready")
@@ -51,7 +51,7 @@ describe("ready", () => {
         chains: [{ ...place, reachable: true, signers }],
         lanes: []
       })
-      const problem = `the signer 0xsigner holds 5 of the smallest native unit on ${network}, less than the 6 that are set`
+      const problem = `the signer 0xsigner holds 5 of the smallest native unit on ${network}, less than the minimum of 6`
       assert.deepNestedInclude(report, {
         "checks[2]": { name: `chain ${network}`, troubles: [{ problem, mend: "send gas money to it" }] }
       })
@@ -60,9 +60,9 @@ describe("ready", () => {
     })
   )
 
-  it.live("not where one of the chains cannot be asked", () =>
+  it.live("not where one of the chains does not answer", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, {}, [half(signer(5n)), half(down)])
+      const { get } = yield* start({}, {}, [half(signer(5n)), half(down, { network: TestFacilitator.otherNetwork })])
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 503)
       assert.deepInclude(yield* json(answer), { ready: false, store: true })
@@ -70,7 +70,7 @@ describe("ready", () => {
     })
   )
 
-  it.live("not where the store cannot be asked", () =>
+  it.live("not where the store does not answer", () =>
     Effect.gen(function* () {
       const { get } = yield* start({}, {}, undefined, { probe: closed() })
       const answer = yield* get("/ready")
@@ -79,22 +79,22 @@ describe("ready", () => {
     })
   )
 
-  it.effect("asks the chains once in two seconds, however often it is asked", () =>
+  it.effect("sends the chains one request in two seconds, however often it is requested", () =>
     Effect.gen(function* () {
-      let questions = 0
-      const counting = Effect.suspend(() => (questions++, signer(5n)))
+      let requests = 0
+      const counting = Effect.suspend(() => (requests++, signer(5n)))
       const { get } = yield* start({}, {}, [half(counting)])
       yield* get("/ready")
       yield* get("/ready")
       yield* get("/metrics")
-      assert.strictEqual(questions, 1)
+      assert.strictEqual(requests, 1)
       yield* TestClock.adjust("2 seconds")
       yield* get("/ready")
-      assert.strictEqual(questions, 2)
+      assert.strictEqual(requests, 2)
     })
   )
 
-  it.effect("asks anew after two seconds, though the clock is set back meanwhile", () =>
+  it.effect("checks again after two seconds, even when the clock is set back meanwhile", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       let ahead = 3_600_000
@@ -108,16 +108,16 @@ describe("ready", () => {
         sleep: (duration) => clock.sleep(duration)
       }
       const withIt = Effect.provideService(Clock.Clock, settable)
-      let questions = 0
-      const counting = Effect.suspend(() => (questions++, signer(5n)))
+      let requests = 0
+      const counting = Effect.suspend(() => (requests++, signer(5n)))
       const { get } = yield* withIt(start({}, {}, [half(counting)]))
       yield* withIt(get("/ready"))
       ahead = 0
       yield* withIt(get("/ready"))
-      assert.strictEqual(questions, 1)
+      assert.strictEqual(requests, 1)
       yield* TestClock.adjust("2 seconds")
       yield* withIt(get("/ready"))
-      assert.strictEqual(questions, 2)
+      assert.strictEqual(requests, 2)
     })
   )
 
@@ -146,7 +146,7 @@ describe("ready", () => {
     })
   )
 
-  it.live("the signers' balances are in the metrics, exactly", () =>
+  it.live("the metrics have the exact balances of the signers", () =>
     Effect.gen(function* () {
       const { get } = yield* start({}, {}, [half(signer(10n ** 18n + 1n))])
       const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
@@ -159,9 +159,9 @@ describe("ready", () => {
 })
 
 const lane = "0xlane"
-const halves = [half(signer(5n), { lanes: [lane] })]
+const schemes = [half(signer(5n), { lanes: [lane] })]
 
-/** A record that waits. */
+/** A record in the queue. */
 const waiting = (paymentId: string, caller = ""): PaymentStore.StoredPayment => ({
   ...TestFacilitator.stored,
   paymentId,
@@ -169,7 +169,7 @@ const waiting = (paymentId: string, caller = ""): PaymentStore.StoredPayment => 
   status: "accepted"
 })
 
-const flight = (number: bigint, status: "sent" | "included"): PaymentStore.LaneTransaction => ({
+const transaction = (number: bigint, status: "sent" | "included"): PaymentStore.LaneTransaction => ({
   lane,
   number,
   attempts: [],
@@ -177,37 +177,37 @@ const flight = (number: bigint, status: "sent" | "included"): PaymentStore.LaneT
   inclusion: undefined
 })
 
-/** A lane whose queue and flights a test changes. */
+/** A lane whose queue and transactions a test changes. */
 const laneOf = () => {
   const state: {
     queue: Array<PaymentStore.StoredPayment>
-    flights: Array<PaymentStore.LaneTransaction>
+    transactions: Array<PaymentStore.LaneTransaction>
     spent: bigint
   } = {
     queue: [],
-    flights: [],
+    transactions: [],
     spent: 0n
   }
   const asked: Array<unknown> = []
-  const travelling = () => state.flights.filter(({ payments }) => payments.some(({ status }) => status === "sent"))
+  const pending = () => state.transactions.filter(({ payments }) => payments.some(({ status }) => status === "sent"))
   return {
     state,
     asked,
     records: {
       loads: (lanes: ReadonlyArray<string>) =>
-        Effect.sync(() => new Map(lanes.map((name) => [name, state.queue.length + travelling().length]))),
+        Effect.sync(() => new Map(lanes.map((name) => [name, state.queue.length + pending().length]))),
       queued: (_: string, limit: number) => Effect.sync(() => state.queue.slice(0, limit)),
-      flights: () => Effect.sync(() => state.flights),
+      flights: () => Effect.sync(() => state.transactions),
       spent: (...question: ReadonlyArray<unknown>) => Effect.sync(() => (asked.push(question), state.spent))
     }
   }
 }
 
 describe("a lane", () => {
-  it.effect("stands still when the first in its queue has waited for a minute and nothing was begun", () =>
+  it.effect("stands still when the first payment of its queue has waited for a minute and no transaction began", () =>
     Effect.gen(function* () {
       const { records, state } = laneOf()
-      const { get } = yield* start({}, {}, halves, records)
+      const { get } = yield* start({}, {}, schemes, records)
       const statusAfter = (time: "30 seconds" | "31 seconds") =>
         Effect.andThen(
           TestClock.adjust(time),
@@ -217,7 +217,7 @@ describe("a lane", () => {
       assert.strictEqual(yield* statusAfter("30 seconds"), 200)
       assert.strictEqual(yield* statusAfter("31 seconds"), 200)
       assert.strictEqual(yield* statusAfter("30 seconds"), 503)
-      state.flights = [flight(7n, "sent")]
+      state.transactions = [transaction(7n, "sent")]
       assert.strictEqual(yield* statusAfter("31 seconds"), 200)
       assert.strictEqual(yield* statusAfter("30 seconds"), 200)
       state.queue = [waiting("b")]
@@ -230,13 +230,13 @@ describe("a lane", () => {
     })
   )
 
-  it.effect("is not held against others where a caller waits that has a ceiling of its own", () =>
+  it.effect("does not count as still because of a payment whose caller has a gas ceiling of its own", () =>
     Effect.gen(function* () {
       const { records, state } = laneOf()
       const callers = [
         { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
       ]
-      const { get } = yield* start({}, { callers }, halves, records)
+      const { get } = yield* start({}, { callers }, schemes, records)
       state.queue = [waiting("a", "capped")]
       for (let minutes = 0; minutes < 3; minutes++) {
         assert.strictEqual((yield* get("/ready")).status, 200)
@@ -249,12 +249,12 @@ describe("a lane", () => {
     })
   )
 
-  it.effect("is not held to stand still by a payment that came back and only waits for the proof of its end", () =>
+  it.effect("does not count as still because of an expired payment that waits for the proof of its end", () =>
     Effect.gen(function* () {
       const { authorization } = TestFacilitator.stored
       yield* TestClock.setTime(authorization.validBefore * 1000)
       const { records, state } = laneOf()
-      const { get } = yield* start({}, {}, halves, records)
+      const { get } = yield* start({}, {}, schemes, records)
       const back = { ...waiting("back"), since: 7n }
       state.queue = [back]
       for (let minutes = 0; minutes < 3; minutes++) {
@@ -271,29 +271,29 @@ describe("a lane", () => {
     })
   )
 
-  it.effect("is in the report and in the metrics, with what it has cost", () =>
+  it.effect("is in the report and in the metrics, with its costs", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
       const { asked, records, state } = laneOf()
       const callers = [
         { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
       ]
-      const counting = halves.map((half) => ({ ...half, nextSlot: () => Effect.succeed(5n) }))
+      const counting = schemes.map((half) => ({ ...half, nextSlot: () => Effect.succeed(5n) }))
       const others = Effect.succeed([`${network} ${lane}`, `${network} 0xgone`, "eip155:404 0xgone"])
       const { get } = yield* start({}, { callers }, counting, { ...records, lanesInUse: others })
       state.queue = [waiting("a", "capped"), waiting("b", "capped")]
       const inclusion = { transaction: "0x1", block: { number: 1n, hash: "0x1" }, cost: 1n }
-      state.flights = [flight(7n, "sent"), { ...flight(8n, "included"), inclusion }]
+      state.transactions = [transaction(7n, "sent"), { ...transaction(8n, "included"), inclusion }]
       state.spent = 10n ** 18n + 1n
-      const view = { network, address: lane, waiting: 2, flights: 2, moving: true, gap: 2, signer: true }
+      const view = { network, address: lane, waiting: 2, transactions: 2, moving: true, gap: 2, signer: true }
       const gone = { ...view, address: "0xgone", gap: 0, signer: false }
       const lanes = [view, gone, { ...gone, network: "eip155:404" }]
       assert.deepInclude(yield* json(yield* get("/ready")), { lanes })
       const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
       for (const line of [
         `pontage_lane_waiting{network="${network}",address="${lane}"} 2`,
-        `pontage_lane_flights{network="${network}",address="${lane}"} 2`,
-        `pontage_lane_flights_unlanded{network="${network}",address="${lane}"} 1`,
+        `pontage_lane_transactions{network="${network}",address="${lane}"} 2`,
+        `pontage_lane_transactions_pending{network="${network}",address="${lane}"} 1`,
         `pontage_lane_moving{network="${network}",address="${lane}"} 1`,
         `pontage_gas_spent_24h{network="${network}"} 1000000000000000001`,
         `pontage_caller_gas_spent_24h{network="${network}",caller="capped"} 1000000000000000001`
@@ -307,9 +307,9 @@ describe("a lane", () => {
     })
   )
 
-  it.live("cannot be looked at while the store cannot be asked", () =>
+  it.live("is not in the report while the store does not answer", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, {}, halves, { ...laneOf().records, openTransactions: closed })
+      const { get } = yield* start({}, {}, schemes, { ...laneOf().records, openTransactions: closed })
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 503)
       assert.deepInclude(yield* json(answer), { ready: false, store: false, lanes: [] })

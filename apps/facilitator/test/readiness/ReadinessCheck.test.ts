@@ -12,45 +12,45 @@ import { Readiness } from "../../src/readiness/Readiness.ts"
 import * as ReadinessCheck from "../../src/readiness/ReadinessCheck.ts"
 import * as TestFacilitator from "../TestFacilitator.ts"
 
-const checkOf = (look: ReadinessCheck.ReadinessCheck["look"]): ReadinessCheck.ReadinessCheck => ({
+const checkOf = (run: ReadinessCheck.ReadinessCheck["run"]): ReadinessCheck.ReadinessCheck => ({
   name: "disk",
-  look,
-  unseen: (why) => ({ troubles: [{ kind: "unseen", problem: why, mend: "look at it" }] })
+  run,
+  failed: (why) => ({ troubles: [{ kind: "failed", problem: why, mend: "check it" }] })
 })
 
 const problemsIn = ({ troubles }: ReadinessCheck.Finding) => troubles.map(({ problem }) => problem)
 
-describe("a look", () => {
-  it.effect("that fails, or meets a defect, is a trouble", () =>
+describe("a check", () => {
+  it.effect("that fails or has a defect is a trouble", () =>
     Effect.gen(function* () {
-      const failing = ReadinessCheck.looking(checkOf(Effect.fail({ message: "the disk is full" })))
+      const failing = ReadinessCheck.bounded(checkOf(Effect.fail({ message: "the disk is full" })))
       assert.deepStrictEqual(problemsIn(yield* failing), ["the disk is full"])
-      const defective = ReadinessCheck.looking(checkOf(Effect.die("out of order")))
-      assert.deepStrictEqual(problemsIn(yield* defective), ["the look at it met a defect"])
+      const defective = ReadinessCheck.bounded(checkOf(Effect.die("out of order")))
+      assert.deepStrictEqual(problemsIn(yield* defective), ["the check itself has a defect"])
     })
   )
 
-  it.effect("that cannot be interrupted answers in two seconds, and no other one begins while it hangs", () =>
+  it.effect("that cannot be interrupted answers in two seconds, and runs once while it hangs", () =>
     Effect.gen(function* () {
-      let looks = 0
+      let runs = 0
       const mended = yield* Deferred.make<void>()
-      const hanging = Effect.suspend(() => (looks++, Effect.as(Deferred.await(mended), ReadinessCheck.fine)))
-      const look = ReadinessCheck.looking(checkOf(Effect.uninterruptible(hanging)))
+      const hanging = Effect.suspend(() => (runs++, Effect.as(Deferred.await(mended), ReadinessCheck.fine)))
+      const check = ReadinessCheck.bounded(checkOf(Effect.uninterruptible(hanging)))
       for (let rounds = 0; rounds < 3; rounds++) {
-        const fiber = yield* Effect.forkChild(look)
+        const fiber = yield* Effect.forkChild(check)
         yield* TestClock.adjust("2 seconds")
         assert.deepStrictEqual(problemsIn(yield* Fiber.join(fiber)), ["there was no answer within 2 seconds"])
       }
-      assert.strictEqual(looks, 1)
+      assert.strictEqual(runs, 1)
       yield* Deferred.succeed(mended, undefined)
-      assert.deepStrictEqual(problemsIn(yield* look), [])
-      assert.deepStrictEqual(problemsIn(yield* look), [])
-      assert.strictEqual(looks, 3)
+      assert.deepStrictEqual(problemsIn(yield* check), [])
+      assert.deepStrictEqual(problemsIn(yield* check), [])
+      assert.strictEqual(runs, 3)
     })
   )
 })
 
-/** The readiness over a store whose probe a test changes, the log's lines, and the door that it closes. */
+/** The readiness over a store whose probe a test changes, the lines of the log, and the gate that it closes. */
 const watching = Effect.fnUntraced(function* () {
   const lines: Array<string> = []
   const intake = IntakeGate.make()
@@ -66,11 +66,11 @@ const watching = Effect.fnUntraced(function* () {
   return { context, intake, isOpen, lines, store }
 })
 
-const full = "the payment records cannot be asked: the disk is full: make room on the disk of the database (13)"
+const full = "the payment records do not answer: the disk is full: make room on the disk of the database (13)"
 
 describe("records that cannot be written", () => {
   it.effect(
-    "are told once in the log when it begins and once when it ends, though nobody asks; nothing is taken meanwhile",
+    "are logged once when it begins and once when it ends, without any request; no payment is taken meanwhile",
     () =>
       Effect.gen(function* () {
         const { intake, isOpen, lines, store } = yield* watching()
@@ -80,54 +80,54 @@ describe("records that cannot be written", () => {
         store.probe = Effect.fail(new FacilitatorUnavailable({ message: full }))
         yield* TestClock.adjust("5 seconds")
         assert.deepStrictEqual(lines, [
-          `not ready (records): ${full}; once that is mended, payments are taken again; without a restart, unless it says otherwise`
+          `not ready (records): ${full}; payments are taken again as soon as that is mended, without a restart unless the message asks for one`
         ])
         assert.isFalse(yield* isOpen)
         assert.include((yield* Effect.flip(intake.passNew("eip155:1"))).message, "the disk is full")
         store.probe = Effect.void
         yield* TestClock.adjust("500 millis")
-        assert.deepStrictEqual(lines.slice(1), [`mended (records): no more of "${full}"`])
+        assert.deepStrictEqual(lines.slice(1), [`mended (records): "${full}" is over`])
         assert.isTrue(yield* isOpen)
       })
   )
 
-  it.effect("stop nothing while they are only slow to answer", () =>
+  it.effect("stop no payment while they are only slow", () =>
     Effect.gen(function* () {
       const { isOpen, lines, store } = yield* watching()
       store.probe = Effect.never
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(lines, [
-        "not ready (records): the payment records cannot be asked: there was no answer within 2 seconds; look at the database of PONTAGE_STORE, its load and the way to it"
+        "not ready (records): the payment records do not answer: there was no answer within 2 seconds; check the database of PONTAGE_STORE, its load and the connection to it"
       ])
       assert.isTrue(yield* isOpen)
     })
   )
 })
 
-describe("the door", () => {
-  it.effect("is closed for all by a doubt in the records, and for new payments alone by one in their network", () =>
+describe("the gate", () => {
+  it.effect("is closed for all payments by faulty records, and for new payments by a fault of their network", () =>
     Effect.gen(function* () {
-      const door = IntakeGate.make()
+      const gate = IntakeGate.make()
       const passes = Effect.gen(function* () {
         return [
-          Exit.isSuccess(yield* Effect.exit(door.passAny)),
-          Exit.isSuccess(yield* Effect.exit(door.passNew("eip155:1"))),
-          Exit.isSuccess(yield* Effect.exit(door.passNew("eip155:2")))
+          Exit.isSuccess(yield* Effect.exit(gate.passAny)),
+          Exit.isSuccess(yield* Effect.exit(gate.passNew("eip155:1"))),
+          Exit.isSuccess(yield* Effect.exit(gate.passNew("eip155:2")))
         ]
       })
       assert.deepStrictEqual(yield* passes, [true, true, true])
-      door.close("clock", [{ network: "eip155:1", reason: "the clock is wrong" }])
+      gate.close("clock", [{ network: "eip155:1", reason: "the clock is wrong" }])
       assert.deepStrictEqual(yield* passes, [true, false, true])
-      const refusal = yield* Effect.flip(door.passNew("eip155:1"))
+      const refusal = yield* Effect.flip(gate.passNew("eip155:1"))
       assert.strictEqual(
         refusal.message,
         "no payment is taken now: the clock is wrong; send the same payment again later"
       )
       assert.strictEqual(refusal.retryAfter, 10)
-      door.close("records", [{ reason: "the file is gone" }])
+      gate.close("records", [{ reason: "the file is gone" }])
       assert.deepStrictEqual(yield* passes, [false, false, false])
-      door.close("clock", [])
-      door.close("records", [])
+      gate.close("clock", [])
+      gate.close("records", [])
       assert.deepStrictEqual(yield* passes, [true, true, true])
     })
   )

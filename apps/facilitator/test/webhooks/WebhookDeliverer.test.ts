@@ -38,7 +38,7 @@ const listening = (server: Server) =>
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/** A shop that answers its webhooks as it is told, one status after the other; 0 hangs up. */
+/** A shop that responds with these statuses, one after the other; 0 closes the connection. */
 const shop = Effect.fnUntraced(function* (...statuses: ReadonlyArray<number>) {
   const received = yield* Queue.unbounded<Received>()
   let asked = 0
@@ -59,16 +59,16 @@ const shop = Effect.fnUntraced(function* (...statuses: ReadonlyArray<number>) {
   return { url: yield* listening(server), received }
 })
 
-/** A shop that takes every webhook and says nothing. */
+/** A shop that accepts every webhook and never responds. */
 const silentShop = Effect.gen(function* () {
   const received = yield* Queue.unbounded<void>()
   return { url: yield* listening(createServer(() => Queue.offerUnsafe(received, undefined))), received }
 })
 
-/** The block by which their ends are proven. */
+/** Block that proves the ends. */
 const final = { number: 1n, hash: "0xfinal" }
 
-/** Stores the end of a payment that nobody wanted. */
+/** Stores the end of an unwanted payment. */
 const end = Effect.fnUntraced(function* (store: Store, caller: string, name: string) {
   yield* store.claim({ ...TestFacilitator.stored, paymentId: name, caller, notify: true }, undefined, {
     available: 10n ** 30n
@@ -76,7 +76,7 @@ const end = Effect.fnUntraced(function* (store: Store, caller: string, name: str
   yield* store.expireUnwanted([{ paymentId: name, at: final }])
 })
 
-/** Stores the ends of so many of them. */
+/** Stores the ends of this number of unwanted payments. */
 const ends = Effect.fnUntraced(function* (store: Store, caller: string, count: number) {
   const names = Array.from({ length: count }, (_, index) => `${caller}${index}`)
   for (const paymentId of names) {
@@ -86,7 +86,7 @@ const ends = Effect.fnUntraced(function* (store: Store, caller: string, count: n
   yield* store.expireUnwanted(names.map((paymentId) => ({ paymentId, at: final })))
 })
 
-/** Stores a payment that has gone all its way. */
+/** Stores a payment that became final. */
 const settled = Effect.fnUntraced(function* (store: Store, caller: string, name: string) {
   const lane = PaymentStore.LaneName("test:net", "signer")
   const lease = { lane, epoch: 0, isValid: () => true }
@@ -114,7 +114,7 @@ interface Closed {
   readonly retryInMillis: number | undefined
 }
 
-/** A store that hands these notices out, one batch each time it is asked, and tells what is closed. */
+/** A store that hands out these batches of notices, one at each call, and queues the notices that are closed. */
 const outbox = Effect.fnUntraced(function* (...batches: ReadonlyArray<ReadonlyArray<PaymentStore.Notice>>) {
   const closed = yield* Queue.unbounded<Closed>()
   const waiting = [...batches]
@@ -175,7 +175,7 @@ const deliver = Effect.fnUntraced(function* (
 })
 
 describe("a payment's end", () => {
-  it.effect("is told, signed, with all that is on record, and then closed", () =>
+  it.effect("is delivered with a signature and the whole record, and then closed", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
       const { received, url } = yield* shop(204)
@@ -198,11 +198,11 @@ describe("a payment's end", () => {
         transaction: "0xabc"
       })
       assert.deepStrictEqual(yield* Queue.take(closed), { id: "n1", retryInMillis: undefined })
-      yield* Effect.repeat(counted("told"), { until: (told) => told === 1 })
+      yield* Effect.repeat(counted("delivered"), { until: (delivered) => delivered === 1 })
     })
   )
 
-  it.live.each([301, 302, 400, 404, 410, 500, 503, 0])("is told again later where the answer is %d", (status) =>
+  it.live.each([301, 302, 400, 404, 410, 500, 503, 0])("is sent again later after a response of %d", (status) =>
     Effect.gen(function* () {
       const { received, url } = yield* shop(status, 200)
       const { closed, methods } = yield* outbox([notice("n1", 0, 3)])
@@ -214,12 +214,12 @@ describe("a payment's end", () => {
     })
   )
 
-  it("is told again after longer and longer, at least every hour", () => {
+  it("is sent again after growing pauses, at least every hour", () => {
     const pauses = [0, 1, 2, 3, 10, 11, 100, 5000].map(WebhookDeliverer.retryAfterMillis)
     assert.deepStrictEqual(pauses, [2000, 4000, 8000, 16_000, 2_048_000, 3_600_000, 3_600_000, 3_600_000])
   })
 
-  it.effect("is told no more after three days, also where its caller has no webhook any more", () =>
+  it.effect("is given up after three days, even when its caller has no webhook any more", () =>
     Effect.gen(function* () {
       const day = 24 * 3_600_000
       const store = yield* MemoryPaymentStore.make
@@ -248,11 +248,11 @@ describe("a payment's end", () => {
       yield* Queue.take(received)
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(yield* Queue.take(closed), { id: "n1", retryInMillis: 2000 })
-      assert.include(logged.join(), "no answer in time")
+      assert.include(logged.join(), "no response in time")
     })
   )
 
-  it.effect("is not told in a private network unless that is allowed", () =>
+  it.effect("is not sent to a private network unless that is allowed", () =>
     Effect.gen(function* () {
       for (const change of [
         (url: string) => url,
@@ -268,7 +268,7 @@ describe("a payment's end", () => {
     })
   )
 
-  it.effect("is told when the store answers again", () =>
+  it.effect("is delivered when the store works again", () =>
     Effect.gen(function* () {
       const { received, url } = yield* shop(200)
       const { closed, methods } = yield* outbox([notice("n1")])
@@ -288,7 +288,7 @@ describe("a payment's end", () => {
   )
 })
 
-/** How many ends an untold caller of these tests has, and how many one that is told. */
+/** Ends of a caller whose receiver fails, and of a caller whose receiver works. */
 const dead = 2000
 const good = 400
 
@@ -304,7 +304,7 @@ const patiently = <A>(what: Effect.Effect<A>, until: (value: A) => boolean) => E
 
 describe("a receiver's queue", () => {
   it.effect.each(["answers 500", "never answers", "hangs up", "is not there"])(
-    "takes no time of another's: one receiver is told at once while another one %s",
+    "does not delay another: one receiver gets its webhooks at once while another one %s",
     (trouble) =>
       Effect.gen(function* () {
         const store = yield* MemoryPaymentStore.make
@@ -314,8 +314,8 @@ describe("a receiver's queue", () => {
         yield* ends(store, "shop", good)
         const badUrl = trouble === "is not there" ? "http://127.0.0.1:1/" : bad.url
         const { counted } = yield* deliver({ bad: badUrl, shop: other.url }, store)
-        // No time passes here: nothing that is told waits for a clock.
-        yield* patiently(counted("told"), (told) => told === good)
+        // The test's clock stands still: no delivery waits for it.
+        yield* patiently(counted("delivered"), (delivered) => delivered === good)
         assert.strictEqual((yield* store.noticeBacklog).count, dead)
         assert.isAtMost(yield* Queue.size(bad.received), 16)
       })
@@ -337,7 +337,7 @@ describe("a receiver's queue", () => {
           yield* patiently(counted("failed"), (failed) => failed === 17 + index)
         }
         yield* TestClock.adjust("8 seconds")
-        yield* patiently(counted("told"), (told) => told >= 41)
+        yield* patiently(counted("delivered"), (delivered) => delivered >= 41)
       })
   )
 
@@ -351,7 +351,7 @@ describe("a receiver's queue", () => {
       yield* TestClock.adjust("1900 millis")
       assert.strictEqual(yield* Queue.size(received), 1)
       yield* TestClock.adjust("1 second")
-      yield* patiently(counted("told"), (told) => told === 2)
+      yield* patiently(counted("delivered"), (delivered) => delivered === 2)
       const bodies = yield* Effect.forEach(yield* Queue.takeAll(received), ({ body }) => decode(body))
       assert.deepStrictEqual(
         bodies.map(({ status }) => status),
@@ -372,12 +372,12 @@ describe("a receiver's queue", () => {
       const { counted } = yield* deliver({ shop: url }, store)
       for (let index = 0; index < 5; index++) {
         yield* end(store, "shop", `n${index}`)
-        yield* patiently(counted("told"), (told) => told === index + 1)
+        yield* patiently(counted("delivered"), (delivered) => delivered === index + 1)
       }
       assert.strictEqual(ports.size, 1)
       server.closeIdleConnections()
       yield* end(store, "shop", "n5")
-      yield* patiently(counted("told"), (told) => told === 6)
+      yield* patiently(counted("delivered"), (delivered) => delivered === 6)
       assert.strictEqual(yield* counted("failed"), 0)
     })
   )
@@ -392,11 +392,11 @@ describe("a receiver's queue", () => {
       const { url } = yield* shop(200)
       yield* ends(store, "shop", 60)
       const { counted } = yield* deliver({ ...dead, shop: url }, store)
-      yield* patiently(counted("told"), (told) => told === 60)
+      yield* patiently(counted("delivered"), (delivered) => delivered === 60)
     })
   )
 
-  it.effect("is not held by an answer that never ends", () =>
+  it.effect("is not delayed by a response that never ends", () =>
     Effect.gen(function* () {
       const store = yield* MemoryPaymentStore.make
       const server = createServer((_, response) => {
@@ -407,7 +407,7 @@ describe("a receiver's queue", () => {
       const url = yield* listening(server)
       yield* ends(store, "shop", 40)
       const { counted } = yield* deliver({ shop: url }, store)
-      yield* patiently(counted("told"), (told) => told === 40)
+      yield* patiently(counted("delivered"), (delivered) => delivered === 40)
     })
   )
 })

@@ -69,15 +69,15 @@ describe("a webhook's url", () => {
     ["https://shop.example/payments", undefined],
     ["https://8.8.8.8:8443/", undefined],
     ["http://shop.example/", "the url is not https"],
-    ["https://127.0.0.1/", "the url is of a private network"],
-    ["https://0x7f000001/", "the url is of a private network"],
-    ["https://2130706433/", "the url is of a private network"],
-    ["https://127.1/", "the url is of a private network"],
-    ["https://[::1]/", "the url is of a private network"],
-    ["https://[::ffff:10.0.0.1]/", "the url is of a private network"],
-    ["https://169.254.169.254/latest/meta-data", "the url is of a private network"],
-    ["https://user@shop.example/", "the url is neither http nor https, or holds a user"],
-    ["ftp://shop.example/", "the url is neither http nor https, or holds a user"]
+    ["https://127.0.0.1/", "the url leads to a private network"],
+    ["https://0x7f000001/", "the url leads to a private network"],
+    ["https://2130706433/", "the url leads to a private network"],
+    ["https://127.1/", "the url leads to a private network"],
+    ["https://[::1]/", "the url leads to a private network"],
+    ["https://[::ffff:10.0.0.1]/", "the url leads to a private network"],
+    ["https://169.254.169.254/latest/meta-data", "the url leads to a private network"],
+    ["https://user@shop.example/", "the url is neither http nor https, or contains a user"],
+    ["ftp://shop.example/", "the url is neither http nor https, or contains a user"]
   ])("%s: %s", (url, expected) => {
     assert.strictEqual(objection(url), expected)
   })

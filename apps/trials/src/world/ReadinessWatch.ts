@@ -26,7 +26,7 @@ type Patience = { readonly patienceMillis?: number | undefined }
 
 /** The name of the check of the records, how its trouble begins when it has a cause, and how one is called that has none. */
 const records = "records"
-const caused = "the payment records cannot be asked: "
+const caused = "the payment records "
 const unnamed = "the database has failed"
 
 interface Seen {

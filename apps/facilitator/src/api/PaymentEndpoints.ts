@@ -16,14 +16,14 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 
-import { AskingCaller } from "../callers/AskingCaller.ts"
+import { RequestingCaller } from "../callers/RequestingCaller.ts"
+import { answerOf, Forbidden } from "../http/FacilitatorFault.ts"
+import { defective } from "../http/RequestFaults.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
-import { answerOf, Forbidden } from "./FacilitatorFault.ts"
 import { claiming, FacilitatorHttpApi, finishing, finishingSeveral, settling, verifying } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
-import { answering } from "./PostedJson.ts"
+import { answering } from "./JsonEndpoint.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
-import { defective } from "./RequestFaults.ts"
 
 /** A payment, and the place that it comes from as its caller tells it. */
 interface Presented extends PresentedPayment.PresentedPayment {
@@ -125,7 +125,7 @@ const finish = (
       Effect.catch(FacilitatorVerdict.ofFinishFailure),
       Effect.tapError(({ error }) =>
         error === "finish_refused" || error === FacilitatorApi.unknownPayment
-          ? Effect.flatMap(AskingCaller, ({ limits }) => limits.penalise("runs"))
+          ? Effect.flatMap(RequestingCaller, ({ limits }) => limits.penalise("runs"))
           : Effect.void
       )
     )
@@ -136,7 +136,7 @@ const finishSeveral = Effect.fnUntraced(function* (
   facilitator: Facilitator["Service"],
   runs: (typeof FacilitatorApi.FinishesRequest.Type)["runs"]
 ) {
-  const { limits } = yield* AskingCaller
+  const { limits } = yield* RequestingCaller
   yield* limits.count("runs", runs.length - 1)
   const answers = yield* Effect.forEach(
     runs,
@@ -162,7 +162,7 @@ const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
   answer: (request: PaymentRequest) => Effect.Effect<A, E, R>,
   unreadable: (failure: PaymentError | ValidationError) => A
 ) {
-  const { limits, mayHavePaid } = yield* AskingCaller
+  const { limits, mayHavePaid } = yield* RequestingCaller
   if (Result.isSuccess(paymentRequirements) && !mayHavePaid(paymentRequirements.success)) {
     return yield* notRegistered(paymentRequirements.success)
   }

@@ -5,10 +5,10 @@ import { CurrentCaller, Facilitator, maySee, PaymentId, PaymentStore, X402Server
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 
-import { UnknownPayment } from "./FacilitatorFault.ts"
+import { UnknownPayment } from "../http/FacilitatorFault.ts"
+import * as PaymentExport from "../http/PaymentExport.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
-import * as PaymentExport from "./PaymentExport.ts"
 
 /** `GET /payments/{id}` and `GET /payments`. */
 export const layerRecords = HttpApiBuilder.group(

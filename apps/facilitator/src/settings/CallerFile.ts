@@ -7,11 +7,11 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
 
+import * as ApiKey from "../callers/ApiKey.ts"
+import { type CallerTerms, networkFromText, type RateTerms, type Registration } from "../callers/CallerTerms.ts"
+import type { Rate } from "../callers/RateLimiter.ts"
 import { placesOf } from "../http/SchemaPlaces.ts"
 import * as WebhookTarget from "../webhooks/WebhookTarget.ts"
-import * as ApiKey from "./ApiKey.ts"
-import { type CallerTerms, networkFromText, type RateTerms, type Registration } from "./CallerTerms.ts"
-import type { Rate } from "./RateLimiter.ts"
 
 const pattern = (expression: RegExp) => Schema.String.check(Schema.isPattern(expression))
 const addresses = Schema.Array(Schema.NonEmptyString)

@@ -7,8 +7,8 @@ import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Schema from "effect/Schema"
 
-import type { Malformed, NotJson, TooLarge } from "./FacilitatorFault.ts"
-import * as RequestBody from "./RequestBody.ts"
+import type { Malformed, NotJson, TooLarge } from "../http/FacilitatorFault.ts"
+import * as RequestBody from "../http/RequestBody.ts"
 
 type Coder = Schema.ConstraintCodec<unknown, unknown>
 

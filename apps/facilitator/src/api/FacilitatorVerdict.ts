@@ -15,8 +15,8 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import { CannotTell, FinishRefused, UnknownPayment } from "./FacilitatorFault.ts"
-import { RequestWarning } from "./RequestWarning.ts"
+import { TemporarilyUnavailable, FinishRefused, UnknownPayment } from "../http/FacilitatorFault.ts"
+import { RequestWarning } from "../http/RequestFaults.ts"
 
 /** The answer of `POST /verify`. */
 type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
@@ -25,7 +25,9 @@ type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
 type SettleAnswer = typeof FacilitatorApi.SettleResponse.Type
 
 /** The answer to `POST /verify`. */
-export const ofVerify = (verified: Effect.Effect<Verified, PaymentFailure>): Effect.Effect<VerifyAnswer, CannotTell> =>
+export const ofVerify = (
+  verified: Effect.Effect<Verified, PaymentFailure>
+): Effect.Effect<VerifyAnswer, TemporarilyUnavailable> =>
   Effect.matchEffect(verified, {
     onSuccess: ({ payer }) => Effect.succeed({ isValid: true, payer }),
     onFailure: (failure) =>
@@ -38,14 +40,14 @@ export const ofVerify = (verified: Effect.Effect<Verified, PaymentFailure>): Eff
 export const ofSettle = (
   request: PaymentRequest,
   settled: Effect.Effect<Settled, PaymentFailure>
-): Effect.Effect<SettleAnswer, CannotTell> =>
+): Effect.Effect<SettleAnswer, TemporarilyUnavailable> =>
   ofTransaction(request, settled, ({ status }) => Settlement.isSettled(status))
 
 /** The answer to `POST /claims`: success means that the caller may run the resource. */
 export const ofClaim = (
   request: PaymentRequest,
   claimed: Effect.Effect<Settled, PaymentFailure>
-): Effect.Effect<SettleAnswer, CannotTell> =>
+): Effect.Effect<SettleAnswer, TemporarilyUnavailable> =>
   ofTransaction(request, claimed, ({ execution }) => execution === "granted")
 
 /** The verdict of `POST /verify` on a payment that could not even be read. */
@@ -57,7 +59,7 @@ export const unreadableTransaction = (network: string, failure: Refusal): Settle
 /** A `finish` that was refused: by a payment nobody knows, or by the run's own state. */
 export const ofFinishFailure = (
   failure: ValidationError | ProtocolError
-): Effect.Effect<never, CannotTell | FinishRefused | UnknownPayment> => {
+): Effect.Effect<never, TemporarilyUnavailable | FinishRefused | UnknownPayment> => {
   if (failure._tag !== "ValidationError") return cannotTell(failure)
   const { detail, message, reason } = failure
   return Effect.fail(
@@ -68,10 +70,10 @@ export const ofFinishFailure = (
 }
 
 /** Nothing can be told: the log gets what is known, the caller what to do. */
-export const cannotTell = (failure: ProtocolError): Effect.Effect<never, CannotTell> =>
+export const cannotTell = (failure: ProtocolError): Effect.Effect<never, TemporarilyUnavailable> =>
   Effect.andThen(
     Effect.flatMap(RequestWarning, (warn) => warn(kindOf(failure), `${failure._tag}: ${failure.message}`)),
-    Effect.fail(new CannotTell(publicWords(failure)))
+    Effect.fail(new TemporarilyUnavailable(publicWords(failure)))
   )
 
 const kindOf = (failure: ProtocolError): string =>
@@ -81,7 +83,7 @@ const ofTransaction = (
   { paymentRequirements: { network } }: PaymentRequest,
   settled: Effect.Effect<Settled, PaymentFailure>,
   isSuccess: (settled: Settled) => boolean
-): Effect.Effect<SettleAnswer, CannotTell> =>
+): Effect.Effect<SettleAnswer, TemporarilyUnavailable> =>
   Effect.matchEffect(settled, {
     onSuccess: (value) => Effect.succeed({ success: isSuccess(value), ...fieldsOf(value) }),
     onFailure: (failure) => {
@@ -136,7 +138,7 @@ const pending = (network: string, { message, paymentId, status, transaction }: S
 /** When the same request may make sense again, where nothing better is known; seconds. */
 const usualRetry = 2
 
-const publicWords = (failure: ProtocolError): ConstructorParameters<typeof CannotTell>[0] => {
+const publicWords = (failure: ProtocolError): ConstructorParameters<typeof TemporarilyUnavailable>[0] => {
   const retryAfter = (failure._tag === "FacilitatorUnavailable" ? failure.retryAfter : undefined) ?? usualRetry
   switch (failure._tag) {
     case "ChainUnavailable":

@@ -311,7 +311,7 @@ describe("for operators", () => {
       const counted = (operation: string, outcome: string, times: number) =>
         assert.include(
           metrics,
-          `pontage_facilitator_answers_total{operation="${operation}",outcome="${outcome}"} ${times}\n`
+          `pontage_facilitator_responses_total{operation="${operation}",outcome="${outcome}"} ${times}\n`
         )
       counted("verify", "amount_mismatch", 1)
       counted("verify", "unsupported_version", 1)

@@ -9,17 +9,17 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 
 import { CallerAuthentication } from "../callers/CallerAuthentication.ts"
-import { NotReady, ReadinessReport } from "../readiness/Readiness.ts"
 import {
-  CannotTellAnswer,
+  TemporarilyUnavailableResponse,
   FinishRefused,
   Forbidden,
-  TooManyRequestsAnswer,
+  TooManyRequestsResponse,
   UnknownPayment
-} from "./FacilitatorFault.ts"
-import * as PaymentExport from "./PaymentExport.ts"
+} from "../http/FacilitatorFault.ts"
+import * as PaymentExport from "../http/PaymentExport.ts"
+import { RequestFaults } from "../http/RequestFaults.ts"
+import { NotReady, ReadinessReport } from "../readiness/Readiness.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
-import { RequestFaults } from "./RequestFaults.ts"
 
 const described = (description: string) => OpenApi.annotations({ description })
 
@@ -45,7 +45,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
   .add(
     HttpApiEndpoint.post("verify", "/verify", {
       ...verifying,
-      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
+      error: [Forbidden, TooManyRequestsResponse, TemporarilyUnavailableResponse]
     }).annotateMerge(
       described(
         "Checks a payment and changes nothing. Every verdict has status 200. Each caller is answered in its own words: a server of this protocol (protocolVersion) or of x402 (x402Version 1 or 2)."
@@ -53,7 +53,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
     ),
     HttpApiEndpoint.post("settle", "/settle", {
       ...settling,
-      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
+      error: [Forbidden, TooManyRequestsResponse, TemporarilyUnavailableResponse]
     }).annotateMerge(
       described(
         "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again. Servers of x402 are told so by settlement_pending (version 2) or unexpected_settle_error (version 1)."
@@ -61,16 +61,16 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
     ),
     HttpApiEndpoint.post("claim", "/claims", {
       ...claiming,
-      error: [Forbidden, TooManyRequestsAnswer, CannotTellAnswer]
+      error: [Forbidden, TooManyRequestsResponse, TemporarilyUnavailableResponse]
     }).annotateMerge(described("Verifies and claims, without a transfer; POST /settle follows.")),
     HttpApiEndpoint.post("finish", "/payments/:id/finish", {
       params: paymentId,
       ...finishing,
-      error: [UnknownPayment, FinishRefused, CannotTellAnswer]
+      error: [UnknownPayment, FinishRefused, TemporarilyUnavailableResponse]
     }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id.")),
     HttpApiEndpoint.post("finishSeveral", "/payments/finish", {
       ...finishingSeveral,
-      error: TooManyRequestsAnswer
+      error: TooManyRequestsResponse
     }).annotateMerge(
       described(
         `Tells how several granted runs ended, at most ${FacilitatorApi.maximumFinishes}. Each is answered for itself, in their order, with the status and the body that POST /payments/{id}/finish would have had.`
@@ -86,12 +86,12 @@ class RecordsGroup extends HttpApiGroup.make("records")
     HttpApiEndpoint.get("payment", "/payments/:id", {
       params: paymentId,
       success: Settlement.PaymentRecord,
-      error: [UnknownPayment, CannotTellAnswer]
+      error: [UnknownPayment, TemporarilyUnavailableResponse]
     }).annotateMerge(described("The recorded state and history of one payment.")),
     HttpApiEndpoint.get("payments", "/payments", {
       query: PaymentExport.PageQuery,
       success: PaymentExport.PaymentPage,
-      error: CannotTellAnswer
+      error: TemporarilyUnavailableResponse
     }).annotateMerge(
       described(
         "All payments in the order of their records, page by page: enough to recompute the books from the chain."
@@ -106,7 +106,7 @@ class OffersGroup extends HttpApiGroup.make("offers")
   .add(
     HttpApiEndpoint.get("supported", "/supported", {
       success: X402ServerApiKinds.SupportedAnswer,
-      error: CannotTellAnswer
+      error: TemporarilyUnavailableResponse
     }).annotateMerge(described("The schemes and networks that are settled here, and the signers that settle them."))
   )
   .middleware(RequestFaults) {}

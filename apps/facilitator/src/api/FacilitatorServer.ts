@@ -26,15 +26,15 @@ import * as Schedule from "effect/Schedule"
 
 import { CallerAuthentication } from "../callers/CallerAuthentication.ts"
 import * as CallerTerms from "../callers/CallerTerms.ts"
+import * as BrowserRequest from "../http/BrowserRequest.ts"
+import * as ConnectionGuard from "../http/ConnectionGuard.ts"
+import { RequestFaults } from "../http/RequestFaults.ts"
 import { Readiness } from "../readiness/Readiness.ts"
 import * as WebhookDeliverer from "../webhooks/WebhookDeliverer.ts"
-import * as BrowserRequest from "./BrowserRequest.ts"
-import * as ConnectionGuard from "./ConnectionGuard.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
 import { layerPayments } from "./PaymentEndpoints.ts"
 import { layerOffers, layerRecords } from "./RecordEndpoints.ts"
-import { RequestFaults } from "./RequestFaults.ts"
 
 /** How the service is offered. */
 export interface Options {

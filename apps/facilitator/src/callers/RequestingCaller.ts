@@ -16,7 +16,7 @@ import * as RecentKeys from "./RecentKeys.ts"
  * The kinds of requests. Each has a bucket of its own, so that a flood of payments does not keep a server from telling how the
  * runs of others ended.
  */
-export type Errand = "payments" | "runs" | "records"
+export type RequestKind = "payments" | "runs" | "records"
 
 /**
  * The tokens that a report of a run's end costs its caller on top where it is refused: it made us look into the records for nothing.
@@ -31,23 +31,23 @@ const placePart = 1 / 2
 const keptPart = 1 / 4
 
 /** The caller. */
-export class AskingCaller extends Context.Service<
-  AskingCaller,
+export class RequestingCaller extends Context.Service<
+  RequestingCaller,
   {
     /** Whether it may verify, claim and settle payments to this payee in this asset. */
     readonly mayHavePaid: (requirements: PaymentRequirements.PaymentRequirements) => boolean
     readonly limits: CallerLimits
   }
->()("@pontage/facilitator/AskingCaller") {}
+>()("@pontage/facilitator/RequestingCaller") {}
 
 /** The limits on a caller and on its payers. */
 export interface CallerLimits {
   /** Takes a token for a request. */
-  readonly admit: (errand: Errand) => Effect.Effect<void, TooManyRequests>
+  readonly admit: (errand: RequestKind) => Effect.Effect<void, TooManyRequests>
   /** The request was worth so many tokens more than the one it took. */
-  readonly count: (errand: Errand, tokens: number) => Effect.Effect<void>
+  readonly count: (errand: RequestKind, tokens: number) => Effect.Effect<void>
   /** The caller told of an end that was refused. */
-  readonly penalise: (errand: Errand) => Effect.Effect<void>
+  readonly penalise: (errand: RequestKind) => Effect.Effect<void>
   /**
    * Whether payments from this place are looked at now. Those of payers who have paid from there before always are, whatever
    * else comes from there. Without a place all that come so are of one. A payment that is turned away costs its caller nothing.
@@ -107,7 +107,7 @@ export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limi
  */
 export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: RateTerms): CallerLimits => {
   const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }
-  const charge = (errand: Errand, tokens: number) => limiters.callers.charge(buckets[errand], rate, tokens)
+  const charge = (errand: RequestKind, tokens: number) => limiters.callers.charge(buckets[errand], rate, tokens)
   return {
     admit: (errand) =>
       Effect.flatMap(limiters.callers.take(buckets[errand], rate, 1), (wait) =>
