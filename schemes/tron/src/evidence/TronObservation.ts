@@ -25,8 +25,8 @@ import type { FailureConfirmation } from "./FailureConfirmation.ts"
 import type { Lookup } from "./PerBlockLookup.ts"
 import * as TronTransferEvidence from "./TronTransferEvidence.ts"
 
-/** The chain as observations see it. */
-export interface View {
+/** The parts of the chain connection that observations need. */
+export interface Context {
   readonly rpc: TronRpc.TronRpc
   /** Block that shows a transaction: any, or a solidified one only. */
   readonly finality: "included" | "solidified"
@@ -35,7 +35,7 @@ export interface View {
 }
 
 /** A payment to find; `isOwn` says whether its transfer in a block counts as this payment. */
-export interface SoughtTransfer {
+export interface SoughtPayment {
   readonly signed: SignedTransfer
   readonly isOwn: (block: OwnTransfer.TimedBlock) => boolean
 }
@@ -51,8 +51,8 @@ interface IncludedTransaction {
 
 /** Observes payments. With the finality `solidified` a transaction counts as pending until its block is solidified. */
 export const observe = Effect.fnUntraced(function* (
-  chain: View,
-  sought: ReadonlyArray<SoughtTransfer>,
+  chain: Context,
+  sought: ReadonlyArray<SoughtPayment>,
   attempts: ReadonlyArray<PreparedTransaction>
 ): Effect.fn.Return<TransactionObservation, ChainUnavailable> {
   const ids = new Set([...sought.map(({ signed }) => signed.id), ...attempts.map(({ transaction }) => transaction)])
@@ -70,7 +70,7 @@ export const observe = Effect.fnUntraced(function* (
   }
 })
 
-const find = Effect.fnUntraced(function* ({ finality, rpc }: View, id: string) {
+const find = Effect.fnUntraced(function* ({ finality, rpc }: Context, id: string) {
   const receipt = yield* rpc.receipt(id, finality)
   if (receipt === undefined) return undefined
   const block = yield* rpc.block(receipt.block)
@@ -83,14 +83,14 @@ const find = Effect.fnUntraced(function* ({ finality, rpc }: View, id: string) {
 })
 
 /** Hides a transaction whose payments failed until the failure is confirmed and its block can no longer be dropped. */
-const findConfirmed = Effect.fnUntraced(function* (chain: View, id: string, sought: ReadonlyArray<SoughtTransfer>) {
+const findConfirmed = Effect.fnUntraced(function* (chain: Context, id: string, sought: ReadonlyArray<SoughtPayment>) {
   const found = yield* chain.confirmFailure(id, find(chain, id), (one) => failuresIn(one, sought))
   if (found === undefined || failuresIn(found, sought) === undefined) return found
   return found.block.number <= (yield* chain.rpc.solid).number ? found : undefined
 })
 
 /** Describes the failures of payments, equal failures by equal texts; `undefined` if none failed. */
-const failuresIn = (found: IncludedTransaction, sought: ReadonlyArray<SoughtTransfer>): string | undefined => {
+const failuresIn = (found: IncludedTransaction, sought: ReadonlyArray<SoughtPayment>): string | undefined => {
   const details = sought.flatMap((one) => {
     const seen = observed(one, found)
     return seen._tag === "Failed" ? [seen.error.detail] : []
@@ -98,7 +98,7 @@ const failuresIn = (found: IncludedTransaction, sought: ReadonlyArray<SoughtTran
   return details.length === 0 ? undefined : [found.block.hash, found.receipt.result, ...details].join(" ")
 }
 
-const observed = ({ isOwn, signed }: SoughtTransfer, found: IncludedTransaction | undefined): PaymentObservation => {
+const observed = ({ isOwn, signed }: SoughtPayment, found: IncludedTransaction | undefined): PaymentObservation => {
   if (found === undefined) return pending
   const { block, receipt, time } = found
   const error = failureOf(signed, receipt) ?? (isOwn({ number: block.number, time }) ? undefined : usedBefore(signed))
@@ -134,8 +134,8 @@ const failureOf = (
  * before its expiration.
  */
 export const conclude = Effect.fnUntraced(function* (
-  chain: View,
-  sought: SoughtTransfer
+  chain: Context,
+  sought: SoughtPayment
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
   const { rpc } = chain
   const { signed } = sought

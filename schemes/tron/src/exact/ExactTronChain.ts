@@ -68,7 +68,7 @@ const check = OptionCheck.options<Options>({
 })
 
 /** The state that the parts of the scheme facilitator share. */
-export interface ExactTronChain extends TronObservation.View {
+export interface ExactTronChain extends TronObservation.Context {
   /** Judges a payment; the response of a node that is behind refuses none. */
   readonly judge: TronHead.TronHead["judge"]
   readonly network: PaymentRequirements.PaymentRequirements["network"]

@@ -74,7 +74,7 @@ const make = (chain: ExactTronChain): SchemeFacilitator<SignedTransfer> => {
   }
 }
 
-const soughtOf = (observed: ObservedPayment<SignedTransfer>): TronObservation.SoughtTransfer => ({
+const soughtOf = (observed: ObservedPayment<SignedTransfer>): TronObservation.SoughtPayment => ({
   signed: observed.payment.payload,
   isOwn: (block) => OwnTransfer.isOwn(observed, block)
 })
