@@ -28,7 +28,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
   const { image } = database
   const plain = Records.make(database.dialect)
   const records = image === undefined ? plain : RememberedRecords.make(plain, image)
-  const desk = {
+  const context = {
     dialect: database.dialect,
     records,
     transactions: LaneTransactionRows.make(database.dialect, records),
@@ -37,17 +37,17 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
   return PaymentStore.PaymentStore.of({
     signals,
     now: database.now,
-    ...claims(database, desk),
-    ...queues(database, desk),
-    ...lanes(database, desk),
-    ...books(database, desk),
-    ...notices(database, desk),
-    ...forgetting(database, desk),
+    ...claims(database, context),
+    ...queues(database, context),
+    ...lanes(database, context),
+    ...books(database, context),
+    ...notices(database, context),
+    ...forgetting(database, context),
     probe: probing(database)
   })
 }
 
-type Desk = LaneSteps.Desk
+type Context = LaneSteps.Context
 
 const probing = ({ dialect, inspect = Effect.void, transact }: Database): Store["probe"] =>
   Effect.andThen(
@@ -56,33 +56,33 @@ const probing = ({ dialect, inspect = Effect.void, transact }: Database): Store[
   )
 
 const claims = (
-  { ask, gather, glance, linger, recall }: Database,
-  { dialect, records }: Desk
+  { query, batch, queryNow, defer, recall }: Database,
+  { dialect, records }: Context
 ): Pick<Store, "find" | "claim" | "queue" | "openPayments" | "finish" | "takeAnswer" | "returnAnswer"> => {
   const steps = ClaimSteps.make(dialect, records)
-  const asked = (paymentId: string) => ask((transaction) => records.find(transaction, paymentId))
+  const asked = (paymentId: string) => query((transaction) => records.find(transaction, paymentId))
   return {
     find: (paymentId) =>
       Effect.suspend(() => {
         const known = recall?.(paymentId)
         if (known !== undefined) return Effect.succeed(known)
         // Most payments that are looked for are new: that can be told without waiting for anybody's turn.
-        return glance?.(Records.isThere, [paymentId])?.length === 0 ? Effect.undefined : asked(paymentId)
+        return queryNow?.(Records.isThere, [paymentId])?.length === 0 ? Effect.undefined : asked(paymentId)
       }),
-    claim: (payment, claim, intake) => gather((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
-    queue: (paymentId, lane, cover = {}) => gather((transaction) => steps.queue(transaction, paymentId, lane, cover)),
+    claim: (payment, claim, intake) => batch((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
+    queue: (paymentId, lane, cover = {}) => batch((transaction) => steps.queue(transaction, paymentId, lane, cover)),
     openPayments: (payment) =>
       Effect.suspend(() => {
         const payer = ClaimSteps.payerOf(payment)
-        const seen = glance?.(ClaimSteps.askingOpen, payer)
+        const seen = queryNow?.(ClaimSteps.askingOpen, payer)
         return seen === undefined
-          ? ask(({ run }) => Effect.flatMap(run(ClaimSteps.askingOpen, payer), ClaimSteps.toOpen))
+          ? query(({ run }) => Effect.flatMap(run(ClaimSteps.askingOpen, payer), ClaimSteps.toOpen))
           : ClaimSteps.toOpen(seen)
       }),
     finish: (paymentId, claimId, outcome, caller) =>
-      linger((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),
-    takeAnswer: (paymentId, call) => gather((transaction) => steps.takeAnswer(transaction, paymentId, call)),
-    returnAnswer: (paymentId, call) => gather((transaction) => steps.returnAnswer(transaction, paymentId, call))
+      defer((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),
+    takeAnswer: (paymentId, call) => batch((transaction) => steps.takeAnswer(transaction, paymentId, call)),
+    returnAnswer: (paymentId, call) => batch((transaction) => steps.returnAnswer(transaction, paymentId, call))
   }
 }
 
@@ -95,30 +95,30 @@ const shares = `SELECT p.caller, p.payer, count(*) AS waiting FROM payment p
 const askLoads = Records.asks("payment", Schema.Struct({ lane: Schema.String, load: Schema.BigInt }))
 
 const queues = (
-  { ask }: Database,
-  { dialect, records, transactions }: Desk
+  { query }: Database,
+  { dialect, records, transactions }: Context
 ): Pick<Store, "loads" | "queued" | "queuedInTurn" | "lanesInUse" | "waitingBy" | "openTransactions"> => {
   const loads = `SELECT p.lane, count(*) AS load FROM payment p
     WHERE ${dialect.isIn("p.lane", "text")} AND p.active GROUP BY p.lane`
   return {
     loads: (names) =>
-      ask(({ run }) =>
+      query(({ run }) =>
         Effect.map(askLoads(run, loads, [JSON.stringify(names)]), (rows) => {
           const found = new Map(rows.map(({ lane, load }) => [lane, Number(load)]))
           return new Map(names.map((name) => [name, found.get(name) ?? 0]))
         })
       ),
-    queued: (lane, limit) => ask((transaction) => records.waiting(transaction, lane, limit)),
+    queued: (lane, limit) => query((transaction) => records.waiting(transaction, lane, limit)),
     queuedInTurn: (lane, limit, ofPayer) =>
-      ask((transaction) => records.waitingInTurn(transaction, lane, limit, ofPayer)),
-    lanesInUse: ask(({ run }) => Effect.map(askLanes(run, lanesInUse, []), (rows) => rows.map(({ lane }) => lane))),
+      query((transaction) => records.waitingInTurn(transaction, lane, limit, ofPayer)),
+    lanesInUse: query(({ run }) => Effect.map(askLanes(run, lanesInUse, []), (rows) => rows.map(({ lane }) => lane))),
     waitingBy: (lane) =>
-      ask(({ run }) =>
+      query(({ run }) =>
         Effect.map(askShares(run, shares, [lane]), (rows) =>
           rows.map(({ waiting, ...share }) => ({ ...share, waiting: Number(waiting) }))
         )
       ),
-    openTransactions: (lane) => ask((transaction) => transactions.all(transaction, lane))
+    openTransactions: (lane) => query((transaction) => transactions.all(transaction, lane))
   }
 }
 
@@ -128,9 +128,9 @@ const lanesInUse = `SELECT lane FROM payment WHERE active AND lane IS NOT NULL G
 
 type LaneMethods = "openLane" | "skipTo" | "plan" | "fillGap" | "replace" | "record"
 
-const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
+const lanes = (database: Database, context: Context): Pick<Store, LaneMethods> => {
   const { transact } = database
-  const steps = LaneSteps.make(desk)
+  const steps = LaneSteps.make(context)
   return {
     openLane: (lease, first) => transact((transaction) => steps.openLane(transaction, lease, first)),
     skipTo: (lease, next) => transact((transaction) => steps.skipTo(transaction, lease, next)),
@@ -144,27 +144,27 @@ const lanes = (database: Database, desk: Desk): Pick<Store, LaneMethods> => {
 }
 
 /** Somebody waits for where a payment has come to; that its bytes were sent may wait itself; its end is old news. */
-const urgencyOf = ({ changes, transaction }: PaymentStore.LaneWrite): "transact" | "gather" | "linger" => {
+const urgencyOf = ({ changes, transaction }: PaymentStore.LaneWrite): "transact" | "batch" | "defer" => {
   if (transaction?.inclusion !== undefined) return "transact"
-  if (changes.every(({ to }) => to === "final")) return "linger"
-  return changes.every(({ to }) => to === "sent") ? "gather" : "transact"
+  if (changes.every(({ to }) => to === "final")) return "defer"
+  return changes.every(({ to }) => to === "sent") ? "batch" : "transact"
 }
 
 const books = (
   database: Database,
-  { costs, dialect, records }: Desk
+  { costs, dialect, records }: Context
 ): Pick<Store, "unwanted" | "expireUnwanted" | "spent" | "books" | "page"> => {
-  const { ask } = database
+  const { query } = database
   const unwanted = UnwantedSteps.make(records)
   const inOrder = "p.serial > ? AND p.serial <= ? ORDER BY p.serial LIMIT ?"
   return {
     unwanted: (network, validBefore, limit, after) =>
-      ask((transaction) => unwanted.page(transaction, network, validBefore, limit, after)),
+      query((transaction) => unwanted.page(transaction, network, validBefore, limit, after)),
     expireUnwanted: (unused) => unwanted.expire(database, unused),
-    spent: (network, since, caller) => ask((transaction) => costs.spent(transaction, network, since, caller)),
-    books: (network, since) => ask((transaction) => costs.books(transaction, network, since)),
+    spent: (network, since, caller) => query((transaction) => costs.spent(transaction, network, since, caller)),
+    books: (network, since) => query((transaction) => costs.books(transaction, network, since)),
     page: (after, limit, caller) =>
-      ask((transaction) =>
+      query((transaction) =>
         Effect.flatMap(PageHorizon.settled(dialect, transaction), (last) =>
           caller === undefined
             ? records.select(transaction, `WHERE ${inOrder}`, [after, last, BigInt(limit)])
@@ -175,8 +175,8 @@ const books = (
 }
 
 const notices = (
-  { ask, gather, linger }: Database,
-  { dialect, records }: Desk
+  { query, batch, defer }: Database,
+  { dialect, records }: Context
 ): Pick<Store, "takeNotices" | "closeNotice" | "giveUpNotices" | "noticeBacklog"> => {
   const steps = NoticeSteps.make(dialect, records)
   return {
@@ -189,18 +189,18 @@ const notices = (
         steps.take(transaction, new Map(due), leaseMillis)
       // Mostly nothing is due: where a transaction keeps others waiting, none is begun for that.
       return dialect.locksRows
-        ? gather((transaction) => Effect.flatMap(look(transaction), (due) => take(due)(transaction)))
-        : Effect.flatMap(ask(look), (due) => (due.length === 0 ? Effect.succeed([]) : gather(take(due))))
+        ? batch((transaction) => Effect.flatMap(look(transaction), (due) => take(due)(transaction)))
+        : Effect.flatMap(query(look), (due) => (due.length === 0 ? Effect.succeed([]) : batch(take(due))))
     },
-    closeNotice: (id, retryInMillis) => linger((transaction) => steps.close(transaction, id, retryInMillis)),
-    giveUpNotices: (ageMillis, limit) => linger((transaction) => steps.giveUp(transaction, ageMillis, limit)),
-    noticeBacklog: ask(steps.untold)
+    closeNotice: (id, retryInMillis) => defer((transaction) => steps.close(transaction, id, retryInMillis)),
+    giveUpNotices: (ageMillis, limit) => defer((transaction) => steps.giveUp(transaction, ageMillis, limit)),
+    noticeBacklog: query(steps.untold)
   }
 }
 
-const forgetting = ({ linger }: Database, { dialect, records }: Desk): Pick<Store, "forget"> => {
+const forgetting = ({ defer }: Database, { dialect, records }: Context): Pick<Store, "forget"> => {
   const steps = ForgetSteps.make(dialect, records)
   return {
-    forget: (ageMillis, after, limit) => linger((transaction) => steps.forget(transaction, ageMillis, after, limit))
+    forget: (ageMillis, after, limit) => defer((transaction) => steps.forget(transaction, ageMillis, after, limit))
   }
 }

@@ -57,7 +57,7 @@ const expireSome = Effect.fnUntraced(function* (
       ? []
       : [{ before: known, after: PaymentChange.expired(known, at, transaction.now) }]
   })
-  yield* records.pass(transaction, passages)
+  yield* records.transition(transaction, passages)
   return passages.length
 })
 

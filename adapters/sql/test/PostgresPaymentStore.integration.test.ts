@@ -33,9 +33,9 @@ const copy = (sql: PgClient.PgClient, name: string) =>
   Effect.andThen(
     sql.unsafe(
       `INSERT INTO payment (payment_id, network, asset, payer, nonce, amount, valid_before, caller, notify, status,
-         active, transaction_id, run, answer_owed)
+         active, transaction_id, execution, answer_owed)
        SELECT $1, network, asset, payer, nonce, amount, valid_before, caller, notify, status,
-         active, transaction_id, run, answer_owed FROM payment WHERE payment_id = 'pay_model'`,
+         active, transaction_id, execution, answer_owed FROM payment WHERE payment_id = 'pay_model'`,
       [name]
     ),
     Effect.andThen(

@@ -19,9 +19,9 @@ export interface Transaction {
   /** Unix milliseconds. */
   readonly now: number
   /** Has everybody hear of it who shares the records. */
-  readonly tell: (topic: string) => void
+  readonly notify: (topic: string) => void
   /** Has those hear of it who wait in this process: of what nobody else waits for. */
-  readonly tellHere: (topic: string) => void
+  readonly notifyHere: (topic: string) => void
 }
 
 /** What a transaction will have told after its commit. */
@@ -48,16 +48,16 @@ export interface Database {
   /** What is remembered of a record and durable, at this moment. */
   readonly recall?: (paymentId: string) => PaymentStore.StoredPayment | undefined
   /** The rows of a question of one statement, durable, at this moment; `undefined` when it has to be asked (`ask`). */
-  readonly glance?: (text: string, parameters: ReadonlyArray<Value>) => ReadonlyArray<unknown> | undefined
+  readonly queryNow?: (text: string, parameters: ReadonlyArray<Value>) => ReadonlyArray<unknown> | undefined
   readonly transact: Transact
   /** Does the same for what may wait for a moment: under load it is cheaper in company. */
-  readonly gather: Transact
+  readonly batch: Transact
   /** Does the same for what nobody waits for: under load it comes along with others, or after some twenty milliseconds. */
-  readonly linger: Transact
+  readonly defer: Transact
   /** Whether the database is still one that this program may work on. */
   readonly inspect?: Effect.Effect<void, FacilitatorUnavailable>
   /** Runs statements without a transaction around them. What they see is durable, and what they write is at once. */
-  readonly ask: Transact
+  readonly query: Transact
 }
 
 /**
@@ -88,7 +88,7 @@ export const beginAt = (run: Run, now: number): readonly [Transaction, Hints] =>
   const here = new Set<string>()
   const everywhere = new Set<string>()
   return [
-    { run, now, tell: (topic) => everywhere.add(topic), tellHere: (topic) => here.add(topic) },
+    { run, now, notify: (topic) => everywhere.add(topic), notifyHere: (topic) => here.add(topic) },
     { here, everywhere }
   ]
 }
@@ -107,17 +107,17 @@ export const notify = (signals: Signals.Signals, { everywhere, here }: Hints): v
  * where it is.
  */
 export const unavailable = (error: SqlError): FacilitatorUnavailable =>
-  cannotBeAsked(DatabaseTrouble.sentence(DatabaseTrouble.ofFault(error)))
+  unavailableBecause(DatabaseTrouble.sentence(DatabaseTrouble.ofFault(error)))
 
 /** The failure of records that cannot be asked for a reason. */
-export const cannotBeAsked = (why: string): FacilitatorUnavailable =>
+export const unavailableBecause = (why: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable({ message: `the payment records cannot be asked: ${why}` })
 
 /**
  * Steps whose database faults are told in the facilitator's words. A connection that breaks while its transaction is being
  * undone comes as a defect from below: it is told in the same words.
  */
-export const inOurWords = <A, E>(steps: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
+export const explained = <A, E>(steps: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
   Effect.catchDefect(
     Effect.mapError(steps, (error) => (isSqlError(error) ? unavailable(error) : error)),
     (defect) => (isSqlError(defect) ? Effect.fail(unavailable(defect)) : Effect.die(defect))

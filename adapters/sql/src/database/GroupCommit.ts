@@ -24,7 +24,7 @@ import * as Database from "./Database.ts"
 import * as SqlDialect from "./SqlDialect.ts"
 
 /** Whether an operation only asks, writes at once, or writes when it is convenient, soon or a little later. */
-type Kind = "ask" | "transact" | "gather" | "linger"
+type Kind = "query" | "transact" | "batch" | "defer"
 
 /** An operation that waits: its steps, which tell whether they are to be kept, and its answer. */
 interface Job {
@@ -49,8 +49,8 @@ const longestPause = 10
 const lingering = 10
 
 /** Who waits after a commit: first all that may, then those alone for whom nobody waits. */
-const all: ReadonlySet<Kind> = new Set(["gather", "linger"])
-const patient: ReadonlySet<Kind> = new Set(["linger"])
+const all: ReadonlySet<Kind> = new Set(["batch", "defer"])
+const patient: ReadonlySet<Kind> = new Set(["defer"])
 const nobody: ReadonlySet<Kind> = new Set()
 
 /** The transactions of a file, and its questions. */
@@ -111,7 +111,7 @@ export const make = Effect.fnUntraced(function* (
         Effect.callback((resume) => {
           if (closed) return resume(Effect.fail(shut))
           const job = jobOf(kind, steps(transaction), resume, () => Database.notify(signals, hints))
-          const line = kind === "ask" ? questions : writes
+          const line = kind === "query" ? questions : writes
           line.push(job)
           if (isDue(job)) bell.openUnsafe()
           return Effect.sync(() => {
@@ -126,11 +126,11 @@ export const make = Effect.fnUntraced(function* (
     image,
     now: Clock.currentTimeMillis,
     transact: enqueued("transact"),
-    gather: enqueued("gather"),
-    linger: enqueued("linger"),
-    ask: enqueued("ask"),
+    batch: enqueued("batch"),
+    defer: enqueued("defer"),
+    query: enqueued("query"),
     recall: (paymentId) => (isAtRest() ? image.find(paymentId) : undefined),
-    glance: (text, parameters) =>
+    queryNow: (text, parameters) =>
       isAtRest() ? file.glance(text, parameters.map(SqlDialect.sqlite.parameter)) : undefined
   }
 })
@@ -156,7 +156,7 @@ const jobOf = <A, E>(
     kind,
     steps: Effect.flatMap(Effect.exit(steps), (exit) => {
       if (Exit.isSuccess(exit)) return Effect.succeed(keep(Exit.succeed(exit.value)))
-      return Effect.map(Effect.exit(Database.inOurWords(exit)), keep)
+      return Effect.map(Effect.exit(Database.explained(exit)), keep)
     }),
     trouble: () => {
       const error = Exit.findErrorOption(outcome)
@@ -180,7 +180,7 @@ const ask = (file: SqliteFile, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>
   )
 
 /** The file, what is remembered of it, and what runs statements on it. */
-interface Desk {
+interface Context {
   readonly file: SqliteFile
   readonly image: RecordImage
   readonly run: SqlDialect.Run
@@ -192,13 +192,13 @@ interface Desk {
  */
 const guarding = () => {
   let told: string | undefined
-  return Effect.fnUntraced(function* (desk: Desk, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
-    const lost = desk.file.misplaced()
+  return Effect.fnUntraced(function* (context: Context, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
+    const lost = context.file.misplaced()
     if (lost === undefined) {
       told = undefined
-      return yield* commit(desk, jobs)
+      return yield* commit(context, jobs)
     }
-    for (const { refuse } of jobs) refuse(Database.cannotBeAsked(lost))
+    for (const { refuse } of jobs) refuse(Database.unavailableBecause(lost))
     if (told !== lost) yield* Effect.logError(`no payment is taken any more: ${lost}`)
     told = lost
     return 0
@@ -209,19 +209,19 @@ const guarding = () => {
  * Runs the jobs, commits, answers; tells how many milliseconds it was before the answers. When the commit fails nothing has
  * happened, and everybody hears so.
  */
-const commit = Effect.fnUntraced(function* (desk: Desk, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
+const commit = Effect.fnUntraced(function* (context: Context, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
   const began = yield* Clock.monotonicTimeNanos
-  const outcome = yield* Effect.result(written(desk, jobs))
+  const outcome = yield* Effect.result(written(context, jobs))
   const nanos = (yield* Clock.monotonicTimeNanos) - began
   if (Result.isSuccess(outcome)) {
-    desk.image.commit()
-    const lost = desk.file.misplaced()
+    context.image.commit()
+    const lost = context.file.misplaced()
     for (const { answer, refuse } of jobs) {
       if (lost === undefined) answer()
-      else refuse(Database.cannotBeAsked(lost))
+      else refuse(Database.unavailableBecause(lost))
     }
   } else {
-    yield* undo(desk)
+    yield* undo(context)
     const { failure } = outcome
     for (const { refuse } of jobs) refuse(isSqlError(failure) ? Database.unavailable(failure) : failure)
   }
@@ -232,14 +232,14 @@ const commit = Effect.fnUntraced(function* (desk: Desk, jobs: ReadonlyArray<Job>
  * Savepoints copy every page that is changed, and hardly ever is one gone back to: jobs that all succeed need none. When one
  * of them fails, nothing has happened yet, and they run again, each in a savepoint of its own.
  */
-const written = (desk: Desk, jobs: ReadonlyArray<Job>): Effect.Effect<void, SqlError | FacilitatorUnavailable> =>
-  Effect.flatMap(together(desk, jobs), (succeeded) =>
-    succeeded ? Effect.void : Effect.andThen(undo(desk), apart(desk, jobs))
+const written = (context: Context, jobs: ReadonlyArray<Job>): Effect.Effect<void, SqlError | FacilitatorUnavailable> =>
+  Effect.flatMap(together(context, jobs), (succeeded) =>
+    succeeded ? Effect.void : Effect.andThen(undo(context), apart(context, jobs))
   )
 
 /** Runs jobs in one transaction. When one fails, nothing is committed. */
 const together = Effect.fnUntraced(function* (
-  { image, run }: Desk,
+  { image, run }: Context,
   jobs: ReadonlyArray<Job>
 ): Effect.fn.Return<boolean, SqlError> {
   yield* run("BEGIN IMMEDIATE")
@@ -251,7 +251,7 @@ const together = Effect.fnUntraced(function* (
 
 /** Runs jobs in one transaction. What fails is undone alone. */
 const apart = Effect.fnUntraced(function* (
-  { file, image, run }: Desk,
+  { file, image, run }: Context,
   jobs: ReadonlyArray<Job>
 ): Effect.fn.Return<void, SqlError | FacilitatorUnavailable> {
   yield* run("BEGIN IMMEDIATE")
@@ -271,7 +271,7 @@ const apart = Effect.fnUntraced(function* (
   yield* run("COMMIT")
 })
 
-const undo = ({ file, image, run }: Desk): Effect.Effect<void> =>
+const undo = ({ file, image, run }: Context): Effect.Effect<void> =>
   Effect.suspend(() => {
     image.rollback()
     return file.isTransaction() ? Effect.ignore(run("ROLLBACK")) : Effect.void

@@ -70,7 +70,15 @@ export const make = (
     )
   )
 
-  return { dialect: SqlDialect.postgres, now: clock.now, transact, gather: transact, linger: transact, inspect, ask }
+  return {
+    dialect: SqlDialect.postgres,
+    now: clock.now,
+    transact,
+    batch: transact,
+    defer: transact,
+    inspect,
+    query: ask
+  }
 }
 
 /** Whether the database is known to have undone the transaction, for a reason that another attempt may not meet. */
@@ -78,9 +86,9 @@ const isUndone = (error: unknown): boolean =>
   isSqlError(error) && (error.reason._tag === "SerializationError" || error.reason._tag === "DeadlockError")
 
 const bounded = <A, E>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
-  Effect.timeoutOrElse(Database.inOurWords(effect), { duration: patience, orElse: () => Effect.fail(silent) })
+  Effect.timeoutOrElse(Database.explained(effect), { duration: patience, orElse: () => Effect.fail(silent) })
 
-const silent = Database.cannotBeAsked(
+const silent = Database.unavailableBecause(
   `the database has not answered within ${Duration.toSeconds(patience)} s: look for what keeps it, or the way to it, busy`
 )
 

@@ -96,7 +96,7 @@ const shift = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(Effect.forever(watch))
   const next = Effect.raceFirst(ear.next, Effect.sleep(Duration.millis(tickMillis)))
   let isPrepared = false
-  const step = database.ask(({ run: statement }) =>
+  const step = database.query(({ run: statement }) =>
     Effect.gen(function* () {
       if (!isPrepared) yield* LeaseRows.prepare(statement, lanes)
       isPrepared = true
@@ -217,7 +217,7 @@ const giveBack = Effect.fnUntraced(function* (
 
 const goodbye = (self: Shift): Effect.Effect<void> =>
   self.database
-    .ask(({ run }) =>
+    .query(({ run }) =>
       Effect.gen(function* () {
         yield* LeaseRows.release(run, self, self.lanes)
         yield* LeaseRows.leave(run, self, self.lanes)

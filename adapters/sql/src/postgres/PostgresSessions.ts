@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
 
-import { cannotBeAsked } from "../database/Database.ts"
+import { unavailableBecause } from "../database/Database.ts"
 import * as DatabaseTrouble from "../database/DatabaseTrouble.ts"
 
 /** The sessions. */
@@ -55,7 +55,7 @@ export const make = (config: PgPool.Config): Effect.Effect<PostgresSessions, Sql
 
 /** The same failure, where payments have been taken already. */
 export const asUnavailable = Effect.mapError((error: SqlError | NotDurable) =>
-  isSqlError(error) ? error : cannotBeAsked(error.message)
+  isSqlError(error) ? error : unavailableBecause(error.message)
 )
 
 const transaction = <A, E>(

@@ -58,7 +58,7 @@ export const make = (dialect: Dialect, records: Records) => ({
     const queued = { ...known, lane }
     const short = yield* overdrawn(transaction, known, queued, cover)
     if (short !== undefined) return short
-    transaction.tell(lane)
+    transaction.notify(lane)
     yield* records.keep(transaction, [queued])
     return { _tag: "Queued", payment: queued }
   }),
@@ -67,14 +67,14 @@ export const make = (dialect: Dialect, records: Records) => ({
     const known = yield* records.lockOne(transaction, paymentId)
     if (known === undefined || (caller !== undefined && known.caller !== caller)) return undefined
     const after = PaymentChange.finished(known, claimId, outcome, transaction.now)
-    return after === known ? known : yield* records.keepRun(transaction, after)
+    return after === known ? known : yield* records.keepExecution(transaction, after)
   }),
 
   takeAnswer: Effect.fnUntraced(function* (transaction: Transaction, paymentId: string, call: string) {
     const known = yield* records.lockOne(transaction, paymentId)
     if (known === undefined) return false
     const after = PaymentChange.answerTaken(known, call, transaction.now)
-    if (after !== known) yield* records.keepRun(transaction, after)
+    if (after !== known) yield* records.keepExecution(transaction, after)
     return PaymentChange.isAnsweredTo(after, call)
   }),
 
@@ -82,7 +82,7 @@ export const make = (dialect: Dialect, records: Records) => ({
     const known = yield* records.lockOne(transaction, paymentId)
     if (known === undefined) return
     const after = PaymentChange.answerReturned(known, call)
-    if (after !== known) yield* records.keepRun(transaction, after)
+    if (after !== known) yield* records.keepExecution(transaction, after)
   })
 })
 
@@ -152,7 +152,7 @@ const claimKnown = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
   if (result._tag !== "Claimed" || result.payment === known) return result
   const short = yield* overdrawn(transaction, known, result.payment, cover)
-  return short ?? { ...result, payment: yield* records.keepRun(transaction, result.payment) }
+  return short ?? { ...result, payment: yield* records.keepExecution(transaction, result.payment) }
 })
 
 const askReservations = asks("payment", Reservation)

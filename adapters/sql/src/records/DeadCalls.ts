@@ -16,7 +16,7 @@ import * as Records from "./Records.ts"
  * it claims anew when the money has moved. Records that cannot be written leave the claims to their leases.
  */
 export const giveBack = (
-  { ask, dialect, transact }: Pick<Database, "ask" | "dialect" | "transact">,
+  { query, dialect, transact }: Pick<Database, "query" | "dialect" | "transact">,
   isAlone: (transaction: Transaction) => Effect.Effect<boolean, Records.RecordFault> = () => Effect.succeed(true)
 ): Effect.Effect<void> => {
   const records = Records.make(dialect)
@@ -26,7 +26,7 @@ export const giveBack = (
       for (const payment of yield* records.lock(transaction, underWay, [])) {
         const { holder } = payment.execution
         if (holder === undefined || !isDead(payment)) continue
-        yield* records.keepRun(
+        yield* records.keepExecution(
           transaction,
           PaymentChange.finished(payment, holder.claimId, "unanswered", transaction.now)
         )
@@ -34,7 +34,7 @@ export const giveBack = (
     })
   )
   // Most starts find nothing, and then nothing is written.
-  const found = ask((transaction) => Effect.map(records.select(transaction, underWay, []), (all) => all.some(isDead)))
+  const found = query((transaction) => Effect.map(records.select(transaction, underWay, []), (all) => all.some(isDead)))
   return Effect.ignore(Effect.flatMap(found, (any) => (any ? giving : Effect.void)))
 }
 

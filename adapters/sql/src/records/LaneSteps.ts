@@ -24,7 +24,7 @@ type Lease = LaneLeases.Lease
 type Step<A> = Effect.Effect<A, Records.RecordFault | LaneLeases.LeaseLost>
 
 /** What the steps of one database work with. */
-export interface Desk {
+export interface Context {
   readonly dialect: Dialect
   readonly records: Records.Records
   readonly transactions: LaneTransactionRows
@@ -32,8 +32,8 @@ export interface Desk {
 }
 
 /** The steps. */
-export const make = (desk: Desk) => {
-  const lane = holding(desk.dialect)
+export const make = (context: Context) => {
+  const lane = holding(context.dialect)
   return {
     openLane: Effect.fnUntraced(function* ({ run }: Transaction, lease: Lease, first: bigint) {
       const next = yield* lane(run, lease)
@@ -59,11 +59,11 @@ export const make = (desk: Desk) => {
       if (next === null || plans.some(({ number }, index) => number !== next + BigInt(index))) {
         return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
       }
-      const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
+      const refused = allowance && (yield* refusedBy(context, transaction, lease, allowance))
       if (refused !== undefined) return refused
       yield* transaction.run(setNext, [next + BigInt(plans.length), lease.lane])
-      yield* desk.transactions.begin(transaction.run, lease.lane, plans)
-      yield* takeFromQueue(desk, transaction, lease, plans)
+      yield* context.transactions.begin(transaction.run, lease.lane, plans)
+      yield* takeFromQueue(context, transaction, lease, plans)
       return undefined
     }),
 
@@ -75,7 +75,7 @@ export const make = (desk: Desk) => {
     ) {
       const next = yield* lane(run, lease)
       const isBegun =
-        next !== null && number < next && (yield* desk.transactions.beginAgain(run, lease.lane, number, prepared))
+        next !== null && number < next && (yield* context.transactions.beginAgain(run, lease.lane, number, prepared))
       if (!isBegun) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
     }),
 
@@ -86,12 +86,12 @@ export const make = (desk: Desk) => {
       allowance: Allowance | undefined
     ) {
       yield* lane(transaction.run, lease)
-      yield* openTransaction(desk, transaction, lease, number)
-      const refused = allowance && (yield* refusedBy(desk, transaction, lease, allowance))
+      yield* openTransaction(context, transaction, lease, number)
+      const refused = allowance && (yield* refusedBy(context, transaction, lease, allowance))
       if (refused !== undefined) return refused
-      yield* desk.transactions.addAttempt(transaction.run, lease.lane, number, prepared)
-      const payments = yield* desk.records.lock(transaction, ofTransaction, [lease.lane, number])
-      yield* desk.records.keep(
+      yield* context.transactions.addAttempt(transaction.run, lease.lane, number, prepared)
+      const payments = yield* context.records.lock(transaction, ofTransaction, [lease.lane, number])
+      yield* context.records.keep(
         transaction,
         payments.filter(PaymentChange.isPending).map((one) => PaymentChange.withNewAttempt(one, prepared))
       )
@@ -100,13 +100,13 @@ export const make = (desk: Desk) => {
 
     enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.LaneWrite) {
       yield* lane(transaction.run, lease)
-      const open = entry.transaction && (yield* openTransaction(desk, transaction, lease, entry.transaction.number))
+      const open = entry.transaction && (yield* openTransaction(context, transaction, lease, entry.transaction.number))
       const callers = open && (yield* callersToBook(transaction, open, entry.transaction))
-      const changed = yield* advance(desk, transaction, lease, entry.changes)
-      if (open !== undefined) yield* desk.transactions.change(transaction.run, open, entry.transaction)
+      const changed = yield* advance(context, transaction, lease, entry.changes)
+      if (open !== undefined) yield* context.transactions.change(transaction.run, open, entry.transaction)
       // Last, since all lanes of a network meet in this row.
       if (callers !== undefined && entry.transaction?.inclusion) {
-        yield* desk.costs.book(transaction, lease.lane, entry.transaction.inclusion.cost, callers)
+        yield* context.costs.book(transaction, lease.lane, entry.transaction.inclusion.cost, callers)
       }
       return changed
     })
@@ -134,7 +134,7 @@ const holding = (dialect: Dialect) => {
 
 /** The books that do not allow what is to be written. Nobody else writes by them until this transaction ends. */
 const refusedBy = Effect.fnUntraced(function* (
-  { costs }: Desk,
+  { costs }: Context,
   transaction: Transaction,
   { lane }: Lease,
   { allows, since }: Allowance
@@ -145,14 +145,14 @@ const refusedBy = Effect.fnUntraced(function* (
   return allows(books) ? undefined : books
 })
 
-const openTransaction = (desk: Desk, { run }: Transaction, lease: Lease, number: bigint): Step<OpenTransaction> =>
-  Effect.flatMap(desk.transactions.open(run, lease.lane, number), (open) =>
+const openTransaction = (context: Context, { run }: Transaction, lease: Lease, number: bigint): Step<OpenTransaction> =>
+  Effect.flatMap(context.transactions.open(run, lease.lane, number), (open) =>
     open === undefined ? Effect.fail(new LaneLeases.LeaseLost({ lane: lease.lane })) : Effect.succeed(open)
   )
 
 /** Takes the plans' payments out of the queue; every one of them has to be in it. */
 const takeFromQueue = Effect.fnUntraced(function* (
-  { records }: Desk,
+  { records }: Context,
   transaction: Transaction,
   lease: Lease,
   plans: ReadonlyArray<PaymentStore.PlannedTransaction>
@@ -180,7 +180,7 @@ const takeFromQueue = Effect.fnUntraced(function* (
 
 /** Applies what applies, one advance after another. */
 const advance = Effect.fnUntraced(function* (
-  { records }: Desk,
+  { records }: Context,
   transaction: Transaction,
   lease: Lease,
   advances: ReadonlyArray<PaymentStore.StateChange>
@@ -191,7 +191,7 @@ const advance = Effect.fnUntraced(function* (
     advances.map(({ paymentId }) => paymentId)
   )
   const current = new Map(found.map((one) => [one.paymentId, one]))
-  const passages: Array<Records.Passage> = []
+  const passages: Array<Records.Transition> = []
   const changed = advances.map((change) => {
     const before = current.get(change.paymentId)
     if (before === undefined || !change.from.includes(before.status) || isElsewhere(before, lease)) return undefined
@@ -200,7 +200,7 @@ const advance = Effect.fnUntraced(function* (
     passages.push({ before, after })
     return after
   })
-  yield* records.pass(transaction, passages)
+  yield* records.transition(transaction, passages)
   return changed
 })
 

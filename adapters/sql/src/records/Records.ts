@@ -15,7 +15,7 @@ import * as PaymentRow from "./PaymentRow.ts"
 type Stored = PaymentStore.StoredPayment
 
 /** A record's change into another state. The last line of the new one's history is the event. */
-export interface Passage {
+export interface Transition {
   readonly before: Stored | undefined
   readonly after: Stored
 }
@@ -70,13 +70,16 @@ export interface Records {
   ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
   readonly create: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, RecordFault>
   /** Writes what has changed of a record's run, or of the answer that is owed. */
-  readonly keepRun: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, SqlError>
+  readonly keepExecution: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, SqlError>
   /** Writes records that wait elsewhere, or travel with other bytes, without a new state. */
   readonly keep: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
   /** Writes records that have come into other states, one after another. */
-  readonly pass: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+  readonly transition: (transaction: Transaction, passages: ReadonlyArray<Transition>) => Effect.Effect<void, SqlError>
   /** Writes records that a lane transaction has taken from the queue, in the order of their positions in it. */
-  readonly takeFromQueue: (transaction: Transaction, passages: ReadonlyArray<Passage>) => Effect.Effect<void, SqlError>
+  readonly takeFromQueue: (
+    transaction: Transaction,
+    passages: ReadonlyArray<Transition>
+  ) => Effect.Effect<void, SqlError>
   /** Removes the rows of records whose other rows are gone. */
   readonly remove: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
 }
@@ -102,15 +105,15 @@ export const make = (dialect: Dialect): Records => {
       ])
       return created
     }),
-    keepRun: (transaction, payment) => {
-      transaction.tellHere(payment.paymentId)
+    keepExecution: (transaction, payment) => {
+      transaction.notifyHere(payment.paymentId)
       return Effect.as(transaction.run.write([updateRun([PaymentRow.toRunning(payment)])]), payment)
     },
     keep: (transaction, payments) => {
-      for (const { paymentId } of payments) transaction.tell(paymentId)
+      for (const { paymentId } of payments) transaction.notify(paymentId)
       return transaction.run.write([updatePlaced(payments.map(PaymentRow.toPlaced))])
     },
-    pass: (transaction, passages) => {
+    transition: (transaction, passages) => {
       const last = new Map(passages.map(({ after }) => [after.serial, after]))
       const moved = serialsOf(passages.filter(isMove))
       const ended = serialsOf(passages.filter(isEnd))
@@ -201,14 +204,14 @@ export const inQueue = `WHERE p.lane = ? AND p.lane_number IS NULL AND p.status 
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", eventColumns)
   const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
-  return ({ now, tell, tellHere }: Transaction, passages: ReadonlyArray<Passage>): ReadonlyArray<Batch> => {
+  return ({ now, notify, notifyHere }: Transaction, passages: ReadonlyArray<Transition>): ReadonlyArray<Batch> => {
     const at = BigInt(now)
     for (const { before, after } of passages) {
-      if (PaymentChange.isActionable(before, after)) tell(after.paymentId)
-      if (PaymentChange.isWaiting(after) && after.lane !== undefined) tell(after.lane)
+      if (PaymentChange.isActionable(before, after)) notify(after.paymentId)
+      if (PaymentChange.isWaiting(after) && after.lane !== undefined) notify(after.lane)
     }
     const news = passages.filter(({ before, after }) => PaymentChange.noticeStatus(before, after) !== undefined)
-    if (news.length > 0) tellHere(PaymentStore.noticesTopic)
+    if (news.length > 0) notifyHere(PaymentStore.noticesTopic)
     return [
       addEvents(
         passages.map(({ after: { history, serial, status } }) => ({
@@ -236,14 +239,14 @@ const chronicling = (dialect: Dialect) => {
 }
 
 /** Whether it waits or travels elsewhere after it, or nowhere any more. */
-const isMove = ({ after, before }: Passage): boolean =>
+const isMove = ({ after, before }: Transition): boolean =>
   before === undefined || before.lane !== after.lane || before.laneNumber !== after.laneNumber
 
 /** Whether its money has moved with it, or been proven not to; or the other way round. */
-const isEnd = ({ after, before }: Passage): boolean =>
+const isEnd = ({ after, before }: Transition): boolean =>
   before !== undefined && PaymentRow.isActive(before) !== PaymentRow.isActive(after)
 
-const serialsOf = (passages: ReadonlyArray<Passage>): ReadonlySet<bigint> =>
+const serialsOf = (passages: ReadonlyArray<Transition>): ReadonlySet<bigint> =>
   new Set(passages.map(({ after }) => after.serial))
 
 const none = Effect.succeed<ReadonlyArray<Stored>>([])

@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 
-import { cannotBeAsked } from "../database/Database.ts"
+import { unavailableBecause } from "../database/Database.ts"
 import type { Dialect, Run } from "../database/SqlDialect.ts"
 import { asks } from "../records/Records.ts"
 import * as Migration from "./Migration.ts"
@@ -100,7 +100,9 @@ export const isServed = (run: Run): Effect.Effect<void, FacilitatorUnavailable |
   Effect.flatMap(askServes(run, `SELECT max(serves) AS serves FROM ${log}`, []), ([row]) =>
     row !== undefined && row.serves <= Migrations.all.length
       ? Effect.void
-      : Effect.fail(cannotBeAsked("a later release has changed the tables for its own use: run that release here too"))
+      : Effect.fail(
+          unavailableBecause("a later release has changed the tables for its own use: run that release here too")
+        )
   )
 
 const askServes = asks(log, Schema.Struct({ serves: Schema.Int }))

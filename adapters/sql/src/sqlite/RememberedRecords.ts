@@ -16,11 +16,11 @@ export const make = (plain: Records, image: RecordImage): Records => ({
   ...plain,
   ...reading(plain, image),
   create: (transaction, payment) => Effect.map(plain.create(transaction, payment), keeping(image)),
-  keepRun: (transaction, payment) => Effect.map(plain.keepRun(transaction, payment), keeping(image)),
+  keepExecution: (transaction, payment) => Effect.map(plain.keepExecution(transaction, payment), keeping(image)),
   keep: (transaction, payments) =>
     Effect.map(plain.keep(transaction, payments), () => payments.forEach(keeping(image))),
-  pass: (transaction, passages) =>
-    Effect.map(plain.pass(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
+  transition: (transaction, passages) =>
+    Effect.map(plain.transition(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
   takeFromQueue: (transaction, passages) =>
     Effect.map(plain.takeFromQueue(transaction, passages), () =>
       passages.forEach(({ after }) => keeping(image)(after))

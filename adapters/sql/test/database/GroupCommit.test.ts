@@ -28,7 +28,13 @@ const bare = Effect.gen(function* () {
     onStatement: (text) => said.push(text)
   })
   yield* file.connection.execute("CREATE TABLE word (text TEXT PRIMARY KEY, filling TEXT)", [], undefined)
-  const { ask, gather, glance, linger, transact } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
+  const {
+    query: ask,
+    batch: gather,
+    queryNow: glance,
+    defer: linger,
+    transact
+  } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
   const write = (text: string, filling?: string) => transact(insert(text, filling))
   const later = (text: string) => gather(insert(text))
   const whenever = (text: string) => linger(insert(text))

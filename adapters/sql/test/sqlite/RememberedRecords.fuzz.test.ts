@@ -45,12 +45,12 @@ const opened = Effect.fnUntraced(function* (remembers: boolean) {
   )
   const faulty = FaultyFile.make(file)
   const signals = Signals.make()
-  const { ask, gather, image, linger, now, recall, transact } = yield* GroupCommit.make(
+  const { query, batch, image, defer, now, recall, transact } = yield* GroupCommit.make(
     faulty.file,
     signals,
     RecordImage.make(remembered)
   )
-  const plain = { dialect: SqlDialect.sqlite, now, ask, gather, linger, transact }
+  const plain = { dialect: SqlDialect.sqlite, now, query, batch, defer, transact }
   const store = SqlPaymentStore.make(remembers ? { ...plain, image, recall } : plain, signals)
   const rows = Effect.forEach(tables, (table) => file.connection.execute(`SELECT * FROM ${table}`, [], undefined))
   return { ...faulty, rows, store }

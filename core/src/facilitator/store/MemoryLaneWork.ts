@@ -35,7 +35,7 @@ type Methods =
   | "record"
 
 /** A lane that is being written in. */
-interface Desk {
+interface LaneContext {
   readonly state: MemoryState
   readonly name: string
   readonly lane: MemoryLanes.MemoryLane
@@ -48,7 +48,7 @@ const lost = Symbol("lost")
 /** The methods of the store that are about lanes. */
 export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods> => {
   const { lanes } = state
-  const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (desk: Desk) => A | typeof lost) =>
+  const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (context: LaneContext) => A | typeof lost) =>
     Effect.flatMap(
       state.step((now) => {
         const lane = lanes.held({ epoch, isValid, lane: name })
@@ -67,7 +67,7 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
     openLane: (lease, first) => fenced(lease, ({ lane }) => (lane.next ??= first)),
     skipTo: (lease, next) =>
       fenced(lease, ({ lane }) => (lane.next = lane.next !== undefined && lane.next > next ? lane.next : next)),
-    plan: (lease, plans, allowance) => fenced(lease, (desk) => plan(desk, plans, allowance)),
+    plan: (lease, plans, allowance) => fenced(lease, (context) => plan(context, plans, allowance)),
     books: (network, since) => Effect.sync(() => booksOf(state, network, since)),
     fillGap: (lease, number, prepared) =>
       fenced(lease, ({ lane }) => {
@@ -85,7 +85,7 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
           state.put(PaymentChange.withNewAttempt(one, prepared), now)
         return undefined
       }),
-    record: (lease, entry) => fenced(lease, (desk) => enter(desk, entry))
+    record: (lease, entry) => fenced(lease, (context) => enter(context, entry))
   }
 }
 
@@ -144,7 +144,7 @@ const inOrder = (transactions: Iterable<MemoryLanes.MemoryTransaction>): Readonl
 
 /** Nothing is written before everything was found to be as planned. */
 const plan = (
-  { lane, name, now, state }: Desk,
+  { lane, name, now, state }: LaneContext,
   plans: ReadonlyArray<PlannedTransaction>,
   allowance: Allowance | undefined
 ): NetworkSpend | undefined | typeof lost => {
@@ -186,20 +186,21 @@ const booksOf = (state: MemoryState, network: string, since: number): NetworkSpe
 })
 
 const enter = (
-  desk: Desk,
+  context: LaneContext,
   { changes, transaction }: LaneWrite
 ): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
-  const open = transaction && desk.lane.transactions.get(transaction.number)
+  const open = transaction && context.lane.transactions.get(transaction.number)
   if (transaction !== undefined && open === undefined) return lost
-  if (open !== undefined && transaction?.inclusion !== undefined) land(desk, open, transaction.inclusion ?? undefined)
-  const changed = changes.map((change) => advance(desk, change))
-  if (open !== undefined && transaction?.closed === true) desk.lane.transactions.delete(open.number)
+  if (open !== undefined && transaction?.inclusion !== undefined)
+    land(context, open, transaction.inclusion ?? undefined)
+  const changed = changes.map((change) => advance(context, change))
+  if (open !== undefined && transaction?.closed === true) context.lane.transactions.delete(open.number)
   return changed
 }
 
 /** A transaction that lands again after its block was taken back costs its signer nothing more. */
 const land = (
-  { name, now, state }: Desk,
+  { name, now, state }: LaneContext,
   transaction: MemoryLanes.MemoryTransaction,
   inclusion: MemoryLanes.MemoryTransaction["inclusion"]
 ) => {
@@ -211,7 +212,7 @@ const land = (
 }
 
 /** A payment that waits or travels in another lane by now is not this one's any more. */
-const advance = ({ name, now, state }: Desk, change: StateChange): StoredPayment | undefined => {
+const advance = ({ name, now, state }: LaneContext, change: StateChange): StoredPayment | undefined => {
   const known = state.records.find(change.paymentId)
   const isHere = known?.lane === undefined || known.lane === name
   return known !== undefined && isHere && change.from.includes(known.status)
