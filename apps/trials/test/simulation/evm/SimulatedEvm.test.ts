@@ -49,6 +49,38 @@ const betweenStrangers: SimulationPlan.SimulationPlan = {
   ]
 }
 
+/** The lane's process refuses a payer whose last payment has failed, the other one takes its payment in, and a stranger submits it. */
+const refusedThenSent: SimulationPlan.SimulationPlan = {
+  seed: 90,
+  setup: {
+    chain: "evm",
+    facilitators: 2,
+    shops: 1,
+    nodes: 1,
+    signers: 1,
+    batch: 1,
+    capacity: 16,
+    blockMillis: 1000,
+    finality: 4,
+    validitySeconds: 20,
+    settleTimeoutMillis: 8000,
+    handlerMillis: 0,
+    recordsLatency: [2, 60],
+    chainLatency: [0, 0],
+    callLatency: [0, 0],
+    lostWrites: 0,
+    isAfterHandler: false,
+    gasCeiling: 0,
+    shuffles: false
+  },
+  purchases: [
+    { at: 1995, buyer: 0, kind: "unclaimed", shop: 1, copies: 1, isPoor: true, patienceMillis: 0 },
+    { at: 2046, buyer: 0, kind: "x402", shop: 1, copies: 1, isPoor: false, patienceMillis: 0 },
+    { at: 8570, buyer: 0, kind: "ours", shop: 0, copies: 1, isPoor: true, patienceMillis: 0 }
+  ],
+  acts: []
+}
+
 describe("a simulation on the modelled EVM chain", () => {
   it.live("tells the same story twice", () =>
     Effect.gen(function* () {
@@ -81,6 +113,20 @@ describe("a simulation on the modelled EVM chain", () => {
       assert.strictEqual(violation, undefined)
       assert.isTrue(story.some((line) => line.includes("was used by a foreign transaction")))
       assert.isTrue(story.some((line) => line.includes("sent by another")))
+    })
+  )
+
+  it.live("serves a bound payment that a lane has refused and a stranger has sent", () =>
+    Effect.gen(function* () {
+      const { story, violation } = yield* Effect.promise(() => Simulation.run(refusedThenSent, { tells: true }))
+      assert.strictEqual(violation, undefined)
+      const [, refused = ""] = story.flatMap((line) => /record (\S+) is accepted \(in no lane\)/.exec(line) ?? [])
+      assert.notStrictEqual(refused, "")
+      assert.isTrue(
+        story.some((line) => line.includes(`record ${refused} is final`) && line.includes("sent by another"))
+      )
+      assert.isTrue(story.some((line) => line.includes(`record ${refused}: run served`)))
+      assert.isTrue(story.some((line) => line.includes("buyer-3 is served")))
     })
   )
 
