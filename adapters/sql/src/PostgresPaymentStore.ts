@@ -1,6 +1,6 @@
 /**
- * The payment store in a PostgreSQL database, for any number of instances: claims, records, lanes, leases and notices in
- * one place, and nothing else to operate.
+ * The payment store in a PostgreSQL database, for any number of instances: claims, records, lanes, leases and notices
+ * in one place.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -35,17 +35,20 @@ import * as LeaseRows from "./records/LeaseRows.ts"
 import * as SchemaUpgrade from "./schema/SchemaUpgrade.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
-/** Which database, and how it is used. */
+/** The options of the database. */
 export interface Options {
   /** `postgres://user:password@host:port/database`, as libpq reads it. */
   readonly url: Redacted.Redacted
-  /** How many connections are open at once at most, one that listens not counted; default 10. */
+  /** Maximum number of open connections, without the listening one; default 10. */
   readonly connections?: number
-  /** How lanes are leased. */
+  /** The timing of lane leases. */
   readonly leases?: PostgresLaneLeases.Options
-  /** Whether instances wake each other (LISTEN); default true. Without, work is found by looking. */
+  /** Whether instances wake each other (LISTEN); default true. Without it work is found by polling. */
   readonly listens?: boolean
-  /** How far this process's clock may be from the database's before no record is kept any more; default 30 seconds. */
+  /**
+   * Largest accepted difference between this process's clock and the database's; beyond it no record is written.
+   * Default 30 seconds.
+   */
   readonly clockSkew?: Duration.Input
 }
 
@@ -58,8 +61,8 @@ const check = OptionCheck.options<Options>({
 })
 
 /**
- * The store, and the leases of lanes that all instances on the database share. `Misconfigured` when the database refuses
- * us; `FacilitatorUnavailable` when it cannot be asked.
+ * The store, and the lane leases that all instances on the database share. `Misconfigured` if the database refuses
+ * access; `FacilitatorUnavailable` if it cannot be reached.
  */
 export const layer = (
   options: Options
@@ -85,7 +88,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   )
 })
 
-/** On a session of its own: whether the database keeps what it is told, and the tables. */
+/** Checks the durability settings and the tables, on a separate session. */
 const prepare = Effect.fnUntraced(function* (config: PgConnection.Config) {
   const client = yield* PgClient.makeClient(config)
   yield* PostgresSessions.setUp({ query: (text) => Effect.map(client.unsafe(text), (rows) => ({ rows })) })
@@ -106,7 +109,7 @@ const timesOf = ({ tick = "2 seconds", ttl = "9 seconds" }: PostgresLaneLeases.O
 
 type Refusal = Misconfigured | FacilitatorUnavailable | PostgresSessions.NotDurable | SqlError
 
-/** What only the operator ends is Misconfigured; anything else may pass. */
+/** A failure that only the operator can end is `Misconfigured`; any other may pass. */
 const refused = (error: Refusal): Misconfigured | FacilitatorUnavailable => {
   if (isSqlError(error)) {
     const fault = unavailable(error)

@@ -1,6 +1,6 @@
 /**
- * The payment store over a relational database: one schema and one program for SQLite and PostgreSQL. What is special to
- * each is a `Dialect` and a way to run a transaction.
+ * The payment store over a relational database: one schema and one program for SQLite and PostgreSQL. They differ in
+ * their `Dialect` and in the way a transaction runs.
  */
 import { PaymentStore, type Signals } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -21,8 +21,8 @@ import * as UnwantedSteps from "./UnwantedSteps.ts"
 type Store = PaymentStore.PaymentStore["Service"]
 
 /**
- * A store over a database whose tables are up to date. `signals` are the hints of this process; the database tells them
- * what was committed.
+ * Makes a store over a database whose tables are up to date. `signals` are the hints of this process; the database
+ * publishes committed changes to them.
  */
 export const make = (database: Database, signals: Signals.Signals): Store => {
   const { image } = database
@@ -66,7 +66,7 @@ const claims = (
       Effect.suspend(() => {
         const known = recall?.(paymentId)
         if (known !== undefined) return Effect.succeed(known)
-        // Most payments that are looked for are new: that can be told without waiting for anybody's turn.
+        // Most lookups are for new payments: their absence is known at once, without waiting for a turn.
         return queryNow?.(Records.isThere, [paymentId])?.length === 0 ? Effect.undefined : asked(paymentId)
       }),
     claim: (payment, claim, intake) => batch((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
@@ -139,11 +139,14 @@ const lanes = (database: Database, context: Context): Pick<Store, LaneMethods> =
       transact((transaction) => steps.fillGap(transaction, lease, number, prepared)),
     replace: (lease, number, prepared, allowance) =>
       transact((transaction) => steps.replace(transaction, lease, { number, prepared }, allowance)),
-    record: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.enter(transaction, lease, entry))
+    record: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.record(transaction, lease, entry))
   }
 }
 
-/** Somebody waits for where a payment has come to; that its bytes were sent may wait itself; its end is old news. */
+/**
+ * An inclusion or another end has waiting callers, so it is written at once. That bytes were sent may wait for the next
+ * commit, and finality for a later one.
+ */
 const urgencyOf = ({ changes, transaction }: PaymentStore.LaneWrite): "transact" | "batch" | "defer" => {
   if (transaction?.inclusion !== undefined) return "transact"
   if (changes.every(({ to }) => to === "final")) return "defer"
@@ -187,7 +190,7 @@ const notices = (
         )
       const take = (due: ReadonlyArray<readonly [string, number]>) => (transaction: Transaction) =>
         steps.take(transaction, new Map(due), leaseMillis)
-      // Mostly nothing is due: where a transaction keeps others waiting, none is begun for that.
+      // Mostly nothing is due. Where a transaction delays others, none is opened for that.
       return dialect.locksRows
         ? batch((transaction) => Effect.flatMap(look(transaction), (due) => take(due)(transaction)))
         : Effect.flatMap(query(look), (due) => (due.length === 0 ? Effect.succeed([]) : batch(take(due))))

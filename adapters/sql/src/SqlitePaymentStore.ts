@@ -1,6 +1,6 @@
 /**
- * The payment store in one file on this machine's disk, for one process: durable, with nothing to install and nothing to
- * operate. Where several instances share the work, use `PostgresPaymentStore`.
+ * The payment store in one file on a local disk, for one process: durable, with nothing to install. For several
+ * instances use `PostgresPaymentStore`.
  */
 import { LaneLeases, Misconfigured, OptionCheck, PaymentStore, Signals } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -17,12 +17,10 @@ import * as RecordImage from "./sqlite/RecordImage.ts"
 import * as SqliteFile from "./sqlite/SqliteFile.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
-/** Which file. It is created when there is none; its folder has to exist. */
+/** The options of the file. It is created if missing; its folder has to exist. */
 export type Options = SqliteFile.Options
 
-/**
- * A store over the file. `Misconfigured` when the file cannot be opened: above all when another process has it open.
- */
+/** Makes a store over the file. `Misconfigured` if it cannot be opened, above all if another process has it open. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<PaymentStore.PaymentStore["Service"], Misconfigured, Scope.Scope> {
@@ -50,9 +48,7 @@ const misfit = (filename: string, error: Misconfigured | SqlError): Misconfigure
       : `${filename}: ${error.message}`
   })
 
-/**
- * The store, and the leases of all lanes: no other process can open the file, so this one holds every lane for ever.
- */
+/** The store and the leases of all lanes: no other process can open the file, so this one holds every lane. */
 export const layer = (
   options: Options
 ): Layer.Layer<PaymentStore.PaymentStore | LaneLeases.LaneLeases, Misconfigured> =>

@@ -1,6 +1,4 @@
-/**
- * Payments that nobody wants settled: which ones there are, and their end once the chain has proven it.
- */
+/** Payments that no caller asked to settle: a page of them, and their expiry once the chain has proven them unused. */
 import { type FacilitatorUnavailable, PaymentChange, type PaymentStore } from "@pontage/core"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -23,7 +21,7 @@ export interface UnwantedSteps {
   ) => Effect.Effect<number, FacilitatorUnavailable>
 }
 
-/** So many in one transaction: a long one would keep others waiting. */
+/** Maximum number of payments in one transaction: a long one would delay others. */
 const expiredAtOnce = 500
 
 export const make = (records: Records.Records): UnwantedSteps => ({
@@ -43,7 +41,7 @@ export const make = (records: Records.Records): UnwantedSteps => ({
     )
 })
 
-/** A caller may want one at this moment: each is looked at under its lock. */
+/** A caller may ask for one meanwhile, so each is checked under its lock. */
 const expireSome = Effect.fnUntraced(function* (
   transaction: Transaction,
   records: Records.Records,
@@ -51,14 +49,14 @@ const expireSome = Effect.fnUntraced(function* (
 ): Effect.fn.Return<number, Records.RecordFault> {
   const proofs = new Map(unused.map(({ at, paymentId }) => [paymentId, at]))
   const found = yield* records.lockAll(transaction, [...proofs.keys()])
-  const passages = found.flatMap((known) => {
+  const transitions = found.flatMap((known) => {
     const at = proofs.get(known.paymentId)
     return at === undefined || !PaymentChange.isUnwanted(known)
       ? []
       : [{ before: known, after: PaymentChange.expired(known, at, transaction.now) }]
   })
-  yield* records.transition(transaction, passages)
-  return passages.length
+  yield* records.transition(transaction, transitions)
+  return transitions.length
 })
 
 const inOrder = (
@@ -69,12 +67,12 @@ const inOrder = (
   return serials.flatMap((serial) => bySerial.get(serial) ?? [])
 }
 
-/** No validity ends before it. */
+/** A place before every payment. */
 const before: PaymentStore.UnwantedPlace = { validBefore: 0, serial: 0n }
 
 const wholeUp = (seconds: number): bigint => BigInt(Math.ceil(seconds))
 
-/** In the order of their index (`payment_unwanted`), which holds no others. */
+/** The order of the index `payment_unwanted`, which holds only such payments. */
 const ofNetwork = `WHERE p.active AND p.lane IS NULL AND p.status = 'accepted' AND p.network = ?
   AND p.valid_before < ? AND (p.valid_before, p.serial) > (?, ?)
   ORDER BY p.valid_before, p.serial LIMIT CAST(? AS BIGINT)`

@@ -1,6 +1,4 @@
-/**
- * A database as the store sees it: something that runs a few steps in one transaction and answers once they are durable.
- */
+/** A database as the store uses it: it runs steps in one transaction and returns once they are durable. */
 import { FacilitatorUnavailable, type PaymentStore, type Signals } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,28 +9,26 @@ import type { RecordImage } from "../sqlite/RecordImage.ts"
 import * as DatabaseTrouble from "./DatabaseTrouble.ts"
 import type { Batch, Dialect, Run, Value } from "./SqlDialect.ts"
 
-/**
- * One transaction: what its steps run statements with, the time, and the topics that are hinted at after its commit.
- */
+/** One transaction: the function that runs statements, the time, and the topics to notify after its commit. */
 export interface Transaction {
   readonly run: Run
   /** Unix milliseconds. */
   readonly now: number
-  /** Has everybody hear of it who shares the records. */
+  /** Notifies all processes that share the records. */
   readonly notify: (topic: string) => void
-  /** Has those hear of it who wait in this process: of what nobody else waits for. */
+  /** Notifies this process alone: for topics that no other process waits for. */
   readonly notifyHere: (topic: string) => void
 }
 
-/** What a transaction will have told after its commit. */
+/** The topics that a transaction notifies after its commit. */
 export interface Hints {
   readonly here: ReadonlySet<string>
   readonly everywhere: ReadonlySet<string>
 }
 
 /**
- * Runs steps in one transaction. A failure of theirs undoes everything. `FacilitatorUnavailable` says that the database
- * could not be asked; when the answer to the commit was lost, the steps may have happened.
+ * Runs steps in one transaction; a failure rolls it back. `FacilitatorUnavailable` means that the database could not be
+ * reached; if the reply to the commit was lost, the steps may have happened.
  */
 export type Transact = <A, E>(
   steps: (transaction: Transaction) => Effect.Effect<A, E | SqlError>
@@ -41,28 +37,31 @@ export type Transact = <A, E>(
 /** A database. */
 export interface Database {
   readonly dialect: Dialect
-  /** The time that transactions are at, as far as it can be told without one; Unix milliseconds. */
+  /** The time by which transactions are dated, estimated without running one; Unix milliseconds. */
   readonly now: Effect.Effect<number>
-  /** What is remembered of the records; only where nobody else writes them. */
+  /** The records kept in memory; present only if no other process writes them. */
   readonly image?: RecordImage
-  /** What is remembered of a record and durable, at this moment. */
+  /** The record in memory, if it is there and durable at this moment. */
   readonly recall?: (paymentId: string) => PaymentStore.StoredPayment | undefined
-  /** The rows of a question of one statement, durable, at this moment; `undefined` when it has to be asked (`ask`). */
+  /** The rows of one durable read, at once; `undefined` if it has to go through `query`. */
   readonly queryNow?: (text: string, parameters: ReadonlyArray<Value>) => ReadonlyArray<unknown> | undefined
   readonly transact: Transact
-  /** Does the same for what may wait for a moment: under load it is cheaper in company. */
+  /** Like `transact`, for writes that may wait for a moment: under load they share a commit. */
   readonly batch: Transact
-  /** Does the same for what nobody waits for: under load it comes along with others, or after some twenty milliseconds. */
+  /**
+   * Like `transact`, for writes that no caller waits for: under load they join a later commit, after some twenty
+   * milliseconds at most.
+   */
   readonly defer: Transact
-  /** Whether the database is still one that this program may work on. */
+  /** Checks that this program may still work on the database. */
   readonly inspect?: Effect.Effect<void, FacilitatorUnavailable>
-  /** Runs statements without a transaction around them. What they see is durable, and what they write is at once. */
+  /** Runs statements without a transaction around them. They see durable data, and a write is durable at once. */
   readonly query: Transact
 }
 
 /**
- * Where statements run, the database's own words being used. `write` is the connection's own way to run batches, if it has
- * any.
+ * Makes the `Run` of a connection, with this dialect's placeholders. `write` is the connection's own way to run
+ * batches, if it has one.
  */
 export const runOn = (dialect: Dialect, text: (statement: string) => string) => {
   const spoken = ({ rows, text: statement }: Batch): Batch<unknown> => ({
@@ -103,19 +102,19 @@ export const notify = (signals: Signals.Signals, { everywhere, here }: Hints): v
 }
 
 /**
- * The failure of a database in the facilitator's words: the cause and what mends it, never what was sent to the database or
- * where it is.
+ * A database failure as `FacilitatorUnavailable`: the cause and the remedy, without the statement, its parameters or
+ * the URL.
  */
 export const unavailable = (error: SqlError): FacilitatorUnavailable =>
   unavailableBecause(DatabaseTrouble.sentence(DatabaseTrouble.ofFault(error)))
 
-/** The failure of records that cannot be asked for a reason. */
+/** The failure of records that cannot be reached, with the reason. */
 export const unavailableBecause = (why: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable({ message: `the payment records cannot be asked: ${why}` })
 
 /**
- * Steps whose database faults are told in the facilitator's words. A connection that breaks while its transaction is being
- * undone comes as a defect from below: it is told in the same words.
+ * Translates database faults of the steps into `FacilitatorUnavailable`. A connection that breaks during a rollback
+ * arrives as a defect and is translated too.
  */
 export const explained = <A, E>(steps: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
   Effect.catchDefect(
@@ -123,7 +122,7 @@ export const explained = <A, E>(steps: Effect.Effect<A, E | SqlError>): Effect.E
     (defect) => (isSqlError(defect) ? Effect.fail(unavailable(defect)) : Effect.die(defect))
   )
 
-/** A row that is not as this program writes it. */
+/** The failure of a row that this program cannot decode. */
 export const unreadable = (table: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable({
     message: `a row of the table ${table} cannot be read: it was written by another program, or by a later release`

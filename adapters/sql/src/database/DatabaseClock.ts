@@ -1,7 +1,9 @@
 /**
- * The database's clock, by which everything is dated that several instances judge together: who holds a run and until when,
- * which notice is due, when a state was reached. Each transaction reads it, so that no instance's own clock is believed. An
- * instance whose clock is far from it keeps nothing: it would judge validities, which chains know, by another time than runs.
+ * The database's clock. It dates everything that several instances judge together: the holder of an execution and its
+ * lease, due notices, the time of a state. Each transaction reads it, so no instance's own clock matters there.
+ *
+ * An instance whose own clock is far from it writes nothing: it would judge validities, which chains define, by another
+ * time than leases.
  */
 import { FacilitatorUnavailable } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -13,9 +15,9 @@ import type { Run } from "./SqlDialect.ts"
 
 /** The clock, as one process knows it. */
 export interface DatabaseClock {
-  /** Reads it; Unix milliseconds. `FacilitatorUnavailable` when this process's clock is too far from it. */
+  /** Reads the clock; Unix milliseconds. `FacilitatorUnavailable` if this process's clock differs too much. */
   readonly read: (run: Run) => Effect.Effect<number, RecordFault>
-  /** What it shows by now, as it was last read against this process's clock. */
+  /** The present time, derived from the last reading and this process's clock; Unix milliseconds. */
   readonly now: Effect.Effect<number>
 }
 
@@ -23,7 +25,10 @@ const ask = asks("clock", Schema.Struct({ now: Schema.BigInt }))
 
 const reading = "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS now"
 
-/** A clock that was not read yet, and may be this far from this process's one: milliseconds. */
+/**
+ * Makes an unread clock. `clockSkewMillis` is the largest accepted difference from this process's clock, in
+ * milliseconds.
+ */
 export const make = (clockSkewMillis: number): DatabaseClock => {
   let ahead = 0
   return {

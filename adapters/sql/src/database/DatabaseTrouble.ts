@@ -1,6 +1,6 @@
 /**
- * Troubles of a database in plain words: the cause, and what mends it. What is said depends on the database's own code
- * alone, never on what was sent to it or where it is: a connection's URL holds a password.
+ * Database faults in plain words: the cause and the remedy. The text depends on the database's own code alone, never on
+ * the statement or the URL, which holds a password.
  */
 import { type SqlError } from "effect/sql/SqlError"
 
@@ -10,7 +10,7 @@ export interface Trouble {
   readonly mend: string
   /** The database's own code, or the kind of fault where there is none. */
   readonly code: string
-  /** Whether only an operator ends it: no waiting does. */
+  /** Whether only an operator can end it; waiting does not help. */
   readonly lasts: boolean
 }
 
@@ -28,7 +28,7 @@ export const sentence = ({ cause, code, mend }: Omit<Trouble, "lasts">): string 
 
 const unknown: Words = ["the database has failed", "look in its log"]
 
-/** What Effect tells where the database has told no code of its own. */
+/** By the kind of error that Effect reports, if the database gave no code. */
 const kinds: Readonly<Record<string, Words>> = {
   ConnectionError: ["the database cannot be reached", "start it, and let this machine connect to it"],
   StatementTimeoutError: ["a statement took too long", "look for what keeps the database busy"],
@@ -92,7 +92,7 @@ const postgres: Readonly<Record<string, Words>> = {
   "53200": ["the database has no memory left", "give it more"],
   "53300": ["the database has no room for connections", "raise max_connections, or lower connections here"],
   "53400": ["a limit that is set on the database is reached", "raise it"],
-  "55P03": ["the tables are locked by somebody else", "let what holds the lock come to its end"],
+  "55P03": ["the tables are locked by another session", "let what holds the lock come to its end"],
   "57014": ["a statement took too long", "look for what keeps the database busy"],
   "57P01": ["the database has ended the connection, as when it stops", "start it if it has stopped"],
   "57P02": ["the database has crashed", "look in its log"],
@@ -105,7 +105,7 @@ const postgres: Readonly<Record<string, Words>> = {
 
 /** By the names that the system gives to what goes wrong on the network. */
 const network: Readonly<Record<string, Words>> = {
-  ECONNREFUSED: ["nobody answers at the database's address", "start the database, or mend the URL"],
+  ECONNREFUSED: ["no server listens at the address of the database", "start the database, or mend the URL"],
   ECONNRESET: ["the connection to the database has broken", "look for what closes connections on the way"],
   EHOSTUNREACH: ["the database's machine cannot be reached", "mend the network, or the URL"],
   ENETUNREACH: ["the database's network cannot be reached", "mend the network, or the URL"],
@@ -125,7 +125,7 @@ const codeOf = (cause: unknown): string | undefined => {
 const isTableMissing = (cause: unknown): boolean =>
   cause instanceof Error && /^no such (?:table|column)\b/.test(cause.message)
 
-/** PgBouncer names the parameter that it refuses; nothing else of a message is looked at. */
+/** The parameter that PgBouncer names in its refusal; no other message is read. */
 const refusedParameter = (cause: unknown): string | undefined =>
   cause instanceof Error
     ? /unsupported startup parameter(?: in options)?: ([a-z_]{1,63})/.exec(cause.message)?.[1]

@@ -1,11 +1,15 @@
 /**
- * Many operations, one commit. A commit waits for the disk, and the event loop stands still for it; so the operations that
- * arrive in one turn of the event loop are run one after another in one transaction, and all are answered after its commit;
- * what fails of them is undone alone. After a commit there is a pause as many times as long as the commit itself: what may
- * wait gathers meanwhile and shares the next one, so that under load the loop stands still for a part of the time only.
- * What nobody waits for lingers a little longer still, until there is company. On a file at rest nothing waits, and what is
- * `transact`ed waits never: it takes along whatever does. Questions run after the commit of their turn, outside of it: what
- * they see is durable, and a turn without writes has no transaction at all.
+ * Many operations, one commit. A commit waits for the disk and blocks the event loop. Operations that arrive in one
+ * turn of the event loop therefore run in one transaction, one after another; all are answered after its commit, and a
+ * failed one is rolled back alone.
+ *
+ * Each commit is followed by a pause of several times its own duration. Operations of the kind `batch` wait for the end
+ * of the pause and share the next commit, so under load the loop is blocked only part of the time. Operations of the
+ * kind `defer`, for which no caller waits, wait a little longer. On an idle file nothing waits. A `transact` never
+ * waits and takes all waiting operations along.
+ *
+ * Queries run after the commit of their turn and outside of it: they see durable data only, and a turn without writes
+ * needs no transaction.
  */
 import type { Signals } from "@pontage/core"
 import { FacilitatorUnavailable } from "@pontage/core"
@@ -23,37 +27,37 @@ import type { SqliteFile } from "../sqlite/SqliteFile.ts"
 import * as Database from "./Database.ts"
 import * as SqlDialect from "./SqlDialect.ts"
 
-/** Whether an operation only asks, writes at once, or writes when it is convenient, soon or a little later. */
+/** How urgent an operation is: a read, a write at once, a write after the pause, or a write a little later still. */
 type Kind = "query" | "transact" | "batch" | "defer"
 
-/** An operation that waits: its steps, which tell whether they are to be kept, and its answer. */
+/** A queued operation. `steps` returns whether its writes are to be kept; `answer` resumes its caller. */
 interface Job {
   readonly kind: Kind
   readonly steps: Effect.Effect<boolean>
-  /** Why the records could not be asked in its steps; `undefined` when they could. */
+  /** The reason its steps could not reach the records; `undefined` when they could. */
   readonly trouble: () => FacilitatorUnavailable | undefined
   readonly answer: () => void
   readonly refuse: (fault: FacilitatorUnavailable) => void
 }
 
-/** So many in one transaction: the event loop stands still for them. */
+/** Maximum number of operations in one transaction: the event loop is blocked while they run. */
 const atOnce = 256
 
-/** A pause is so many times as long as the commit before it. */
+/** Duration of a pause, as a multiple of the preceding commit's duration. */
 const pauseFactor = 4
 
-/** Milliseconds: no pause is longer, however slow the disk. */
+/** Longest pause in milliseconds, however slow the disk is. */
 const longestPause = 10
 
-/** So many milliseconds after a pause what lingers has waited long enough. */
+/** Extra wait of a deferred operation after a pause, in milliseconds. */
 const lingering = 10
 
-/** Who waits after a commit: first all that may, then those alone for whom nobody waits. */
+/** The kinds that wait after a commit: first both, then the deferred ones alone. */
 const all: ReadonlySet<Kind> = new Set(["batch", "defer"])
 const patient: ReadonlySet<Kind> = new Set(["defer"])
 const nobody: ReadonlySet<Kind> = new Set()
 
-/** The transactions of a file, and its questions. */
+/** Makes the transactions and queries of a file. */
 export const make = Effect.fnUntraced(function* (
   file: SqliteFile,
   signals: Signals.Signals,
@@ -78,7 +82,7 @@ export const make = Effect.fnUntraced(function* (
     waiting = kinds
     if (writes.some(isDue)) bell.openUnsafe()
   }
-  /** Its second half ends where another one begins. */
+  /** The wait of deferred operations ends early when another pause begins. */
   const pause = (millis: number) => {
     const mine = ++pauses
     haveWait(all)
@@ -91,7 +95,7 @@ export const make = Effect.fnUntraced(function* (
   }
   const round = Effect.gen(function* () {
     yield* bell.await
-    // Whoever else has something to do in this turn comes along.
+    // Operations that start in the same turn of the event loop join this one.
     yield* Effect.yieldNow
     bell.closeUnsafe()
     const isTime = writes.some(isDue)
@@ -120,7 +124,7 @@ export const make = Effect.fnUntraced(function* (
           })
         })
       )
-  /** Whether all that can be seen at this moment is durable. */
+  /** Whether everything that a read would see now is durable. */
   const isAtRest = () => !closed && !file.isTransaction() && image.isDurable()
   return {
     image,
@@ -170,7 +174,10 @@ const jobOf = <A, E>(
   }
 }
 
-/** Runs jobs that write nothing, each for itself. Inside a transaction that could not be undone they would see what is not so. */
+/**
+ * Runs reads, each by itself. Inside a transaction that could not be rolled back they would see undone writes, so they
+ * are refused.
+ */
 const ask = (file: SqliteFile, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>
   Effect.forEach(
     jobs,
@@ -179,7 +186,7 @@ const ask = (file: SqliteFile, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>
     { discard: true }
   )
 
-/** The file, what is remembered of it, and what runs statements on it. */
+/** The file, its image in memory, and the function that runs statements on it. */
 interface Context {
   readonly file: SqliteFile
   readonly image: RecordImage
@@ -187,8 +194,8 @@ interface Context {
 }
 
 /**
- * Runs jobs on a file that is in its place, and refuses them on one that is not: looked at before each commit and before its
- * answers, and told in the log once.
+ * Runs jobs while the file is in its place, and refuses them otherwise. The place is checked before each commit and
+ * before its answers; a misplaced file is logged once.
  */
 const guarding = () => {
   let told: string | undefined
@@ -206,8 +213,8 @@ const guarding = () => {
 }
 
 /**
- * Runs the jobs, commits, answers; tells how many milliseconds it was before the answers. When the commit fails nothing has
- * happened, and everybody hears so.
+ * Runs the jobs, commits and answers. Returns the duration up to the answers in milliseconds. A failed commit has
+ * written nothing, and every job is refused.
  */
 const commit = Effect.fnUntraced(function* (context: Context, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
   const began = yield* Clock.monotonicTimeNanos
@@ -229,15 +236,15 @@ const commit = Effect.fnUntraced(function* (context: Context, jobs: ReadonlyArra
 })
 
 /**
- * Savepoints copy every page that is changed, and hardly ever is one gone back to: jobs that all succeed need none. When one
- * of them fails, nothing has happened yet, and they run again, each in a savepoint of its own.
+ * Savepoints copy every changed page and are rarely rolled back to. Jobs that all succeed run without any. If one
+ * fails, the transaction is rolled back and all run again, each in its own savepoint.
  */
 const written = (context: Context, jobs: ReadonlyArray<Job>): Effect.Effect<void, SqlError | FacilitatorUnavailable> =>
   Effect.flatMap(together(context, jobs), (succeeded) =>
     succeeded ? Effect.void : Effect.andThen(undo(context), apart(context, jobs))
   )
 
-/** Runs jobs in one transaction. When one fails, nothing is committed. */
+/** Runs jobs in one transaction; returns `false`, uncommitted, at the first that fails. */
 const together = Effect.fnUntraced(function* (
   { image, run }: Context,
   jobs: ReadonlyArray<Job>
@@ -249,7 +256,7 @@ const together = Effect.fnUntraced(function* (
   return true
 })
 
-/** Runs jobs in one transaction. What fails is undone alone. */
+/** Runs jobs in one transaction, each in a savepoint; a failed job is rolled back alone. */
 const apart = Effect.fnUntraced(function* (
   { file, image, run }: Context,
   jobs: ReadonlyArray<Job>
@@ -260,7 +267,8 @@ const apart = Effect.fnUntraced(function* (
     yield* run("SAVEPOINT job")
     const before = image.savepoint()
     if (!(yield* steps)) {
-      // SQLite itself undoes the whole transaction on some faults, a full disk among them; then the whole fails for that.
+      // On some faults, a full disk among them, SQLite rolls the whole transaction back; then all jobs fail with that
+      // fault.
       const fault = trouble()
       if (fault !== undefined && !file.isTransaction()) return yield* fault
       image.rollbackTo(before)

@@ -1,13 +1,13 @@
 /**
- * Where SQLite and PostgreSQL differ in what the store asks of them, in one place: placeholders, lists, row locks and
- * writes of many rows. Statements have constant texts, so that both databases keep them prepared.
+ * The differences between SQLite and PostgreSQL in one place: placeholders, lists, row locks and bulk writes.
+ * Statements have constant texts, so both databases keep them prepared.
  */
 import type * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 
 /**
- * What a column holds. `bigint` is a 64-bit integer: for what is ordered, compared or counted. Money is `text`, since it
- * may have 256 bits.
+ * The type of a column. `bigint` is a 64-bit integer, for values that are ordered, compared or counted. Money is
+ * `text`, since it may have 256 bits.
  */
 export type ColumnType = "text" | "bigint" | "boolean"
 
@@ -16,41 +16,41 @@ export type Value = string | bigint | boolean | null
 /** Columns by their names. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, ColumnType>>
 
-/** A statement that answers nothing, to be run once for each row of parameters; for none, not at all. */
+/** A statement without a result, run once for each row of parameters; not at all for no rows. */
 export interface Batch<A = Value> {
   readonly text: string
   readonly rows: ReadonlyArray<ReadonlyArray<A>>
 }
 
 /**
- * Runs one statement in the transaction at hand; parameters stand as `?` in it. `write` runs batches, all in their order;
- * when a statement fails, those before it have happened.
+ * Runs one statement in the current transaction; `?` stands for a parameter. `write` runs batches in order; if a
+ * statement fails, the ones before it have happened.
  */
 export interface Run {
   (text: string, parameters?: ReadonlyArray<Value>): Effect.Effect<ReadonlyArray<unknown>, SqlError>
   readonly write: (batches: ReadonlyArray<Batch>) => Effect.Effect<void, SqlError>
 }
 
-/** What writes rows of certain columns. */
+/** Builds the batch that writes rows of certain columns. */
 export type Write<Name extends string> = (rows: ReadonlyArray<Readonly<Record<Name, Value>>>) => Batch
 
-/** One database's way of saying things. */
+/** One database's dialect. */
 export interface Dialect {
   readonly name: "sqlite" | "pg"
-  /** Whether rows are locked one by one; SQLite has one writer, and so no need. */
+  /** Whether rows are locked individually; SQLite has a single writer and needs no row locks. */
   readonly locksRows: boolean
-  /** Whether a transaction has to say `lock(key)` to be alone with what the key names. */
+  /** The statement that locks a key for the transaction, where one is needed. */
   readonly lock: string | undefined
   /** Skips rows that another transaction works on. */
   readonly skipLocked: string
   /**
-   * Where several instances write: the highest serial that was taken, and the transactions that write records, at once or
-   * after a moment.
+   * Where several instances write: the highest serial taken, and the transactions that write records, now or after a
+   * short wait.
    */
   readonly horizon: { readonly last: string; readonly writers: string; readonly writersSoon: string } | undefined
-  /** Writes as much as a payment does, on pages that have to be found on the disk for it. */
+  /** Statements that write as much as a payment does, to pages that need space on the disk. */
   readonly probe: ReadonlyArray<string>
-  /** The statement as this database wants its placeholders. */
+  /** The statement with this database's placeholders. */
   readonly text: (statement: string) => string
   readonly parameter: (value: Value) => unknown
   /** A test whether a column is one of a list: one parameter, a JSON array of texts. */
@@ -60,18 +60,18 @@ export interface Dialect {
   /** JSON text of all rows of a correlated query: an array of arrays, in this order. */
   readonly gather: (columns: ReadonlyArray<string>, from: string, order: string) => string
   readonly insert: <Name extends string>(table: string, columns: Columns<Name>, otherwise?: string) => Write<Name>
-  /** Sets the columns of rows that are known by the first of them. */
+  /** Updates rows, found by the key column. */
   readonly update: <Name extends string>(table: string, key: NoInfer<Name>, columns: Columns<Name>) => Write<Name>
 }
 
-/** SQLite writes row by row: a prepared statement costs less there than taking JSON apart. */
+/** SQLite: row by row, since a prepared statement costs less there than parsing JSON. */
 export const sqlite: Dialect = {
   name: "sqlite",
   locksRows: false,
   lock: undefined,
   skipLocked: "",
   horizon: undefined,
-  // The same bytes once more would not be written at all.
+  // Identical bytes would not be written at all.
   probe: [
     `INSERT INTO probe (id, filler) VALUES (1, hex(randomblob(32768)))
      ON CONFLICT (id) DO UPDATE SET filler = excluded.filler`
@@ -98,7 +98,7 @@ export const sqlite: Dialect = {
   }
 }
 
-/** PostgreSQL writes any number of rows in one statement, and so in one round trip. */
+/** PostgreSQL: one statement writes any number of rows, in one round trip. */
 export const postgres: Dialect = {
   name: "pg",
   locksRows: true,
@@ -109,8 +109,8 @@ export const postgres: Dialect = {
     writers: writersOn("pg_locks"),
     writersSoon: writersOn("pg_sleep(0.005), pg_locks")
   },
-  // An emptied table gets a new file: rows in the old one's free places would tell nothing of the disk. A backup keeps the
-  // table from being emptied, and then it grows for a while.
+  // A truncated table gets a new file: rows in free space of the old file would say nothing of the disk. A running
+  // backup prevents the truncation; the table then grows for a while.
   probe: [
     `DO $$ BEGIN
        LOCK TABLE probe IN ACCESS EXCLUSIVE MODE NOWAIT;
@@ -145,7 +145,7 @@ export const postgres: Dialect = {
 export const namesOf = <Name extends string>(columns: Columns<Name>): ReadonlyArray<Name> =>
   Object.keys(columns).filter((name): name is Name => name in columns)
 
-/** Whoever inserts into a table holds a lock of this mode on it until the end of its transaction. */
+/** The transactions that hold the lock mode of an INSERT on `payment`; it is kept until the transaction ends. */
 function writersOn(source: string): string {
   return `SELECT virtualtransaction AS writer FROM ${source}
     WHERE locktype = 'relation' AND relation = 'payment'::regclass AND mode = 'RowExclusiveLock' AND granted
@@ -168,7 +168,10 @@ const allAtOnce =
 const plainValue = (_key: string, value: unknown) =>
   typeof value === "bigint" ? `${value}` : typeof value === "string" ? legible(value) : value
 
-/** PostgreSQL takes no text with a NUL or half a surrogate pair. What others wrote must not stop a record. */
+/**
+ * PostgreSQL rejects text with NUL or a lone surrogate. Such input must not make a record fail, so these characters are
+ * replaced.
+ */
 export function legible<A>(value: A): A | string {
   if (typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"))) return value
   return value.toWellFormed().replaceAll("\0", "\uFFFD")

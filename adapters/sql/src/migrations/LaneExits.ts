@@ -1,6 +1,6 @@
 /**
- * Why a payment has left its lane, for decisions: the note beside it is for people. Rows of programs of the release before
- * have none.
+ * Schema 4's column: the reason a payment left its lane, for decisions; the note beside it is for people. Rows of
+ * programs of the previous release have none.
  */
 import { column, type Migration } from "../schema/Migration.ts"
 

@@ -1,6 +1,6 @@
 /**
- * A queue of notices for each caller. Rows of programs of the release before have no caller: they are given theirs while
- * notices are looked after.
+ * A queue of notices for each caller. Rows of programs of the previous release have no caller; the notices' upkeep
+ * fills it in.
  */
 import { column, index, type Migration } from "../schema/Migration.ts"
 

@@ -1,7 +1,6 @@
 /**
  * Schema 2.
- *
- * - `probe`: what is written to see that something can be written; nothing is ever read from it.
+ * - `probe`: rows written to check that the database accepts writes; they are never read.
  */
 import { type Migration, table } from "../schema/Migration.ts"
 

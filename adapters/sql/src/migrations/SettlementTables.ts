@@ -1,22 +1,21 @@
 /**
  * Schema 1.
- *
- * - `payment`: one record for each authorization, whose name (`payment_id`) is derived from what the chain itself consumes:
- *   that no name comes twice is what the database holds. `active` says that its money has neither moved nor been proven
- *   not to: indexes depend on it and not on `status`, which changes more often. There are no more indexes than are asked:
- *   each touches another page in every commit, and one of unordered values a page for each record.
- * - `contract`: what a record says for good and at length, apart from what changes: offer, signed terms, payload.
- * - `event`: the payments' histories, each in its order. Rows are only added, and none has the place of another.
+ * - `payment`: one record for each authorization. Its name (`payment_id`) derives from what the chain consumes, and the
+ *   database keeps it unique. `active` says that its money has neither moved nor been proven not to move: indexes
+ *   depend on it and not on `status`, which changes more often. There are only indexes that a query needs: each costs
+ *   another page in every commit, and one over unordered values a page for each record.
+ * - `contract`: the long parts of a record that never change: offer, signed terms, payload.
+ * - `event`: the payments' histories, each in its order. Rows are only added, and each has its own place.
  * - `lane`, `lane_transaction`, `attempt`: the lanes, their transactions by number, and the signed bytes of each.
- * - `spending`: what transactions have cost, by caller and hour.
- * - `notice`: what callers are to be told.
- * - `lane_member` (PostgreSQL): which instances would work which lanes.
+ * - `spending`: the cost of transactions by caller and hour.
+ * - `notice`: the notices for callers.
+ * - `lane_member` (PostgreSQL): the instances registered for each lane.
  */
 import { type Change, column, index, type Migration, table } from "../schema/Migration.ts"
 
 /**
- * SQLite keeps a table in the order of its key when the key's type is exactly so. A new row gets the number after the
- * highest: since rows are only added, none comes twice, and nothing has to be remembered for that in another table.
+ * SQLite stores a table in the order of its key if the key's type is exactly this. A new row gets the number after the
+ * highest: rows are only added, so no number repeats, and no counter table is needed.
  */
 const types = {
   sqlite: { serial: "INTEGER PRIMARY KEY", key: "INTEGER PRIMARY KEY", byKey: { options: "WITHOUT ROWID" } },
@@ -134,7 +133,9 @@ const books = ({ serial }: (typeof types)["sqlite" | "pg"]): ReadonlyArray<Chang
   index("notice_due", "notice (due) WHERE NOT closed")
 ]
 
-/** What only a database that several instances write to needs: who works a lane, and which transaction made a record. */
+/**
+ * Columns and tables for a database with several writers: the worker of a lane, and the transaction that made a record.
+ */
 const concurrency: ReadonlyArray<Change> = [
   column("payment", "born", "XID8 NOT NULL DEFAULT pg_current_xact_id()"),
   column("lane", "owner", "TEXT"),

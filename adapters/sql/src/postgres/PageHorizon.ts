@@ -1,7 +1,8 @@
 /**
- * How far a page of records may go, so that who reads page by page misses none: where several instances write, a record of a
- * lower serial may appear after one of a higher serial, as long as the transaction that took the lower one is open. Whoever
- * takes a serial has locked the table of payments before, and lets go of it when its record can be seen.
+ * The last serial that a page of records may show, so that a reader of successive pages misses none. Where several
+ * instances write, a record with a lower serial may appear after one with a higher serial, while the transaction that
+ * took the lower one is open. A writer locks the table `payment` before it takes a serial and releases it when the
+ * record is visible.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -10,15 +11,15 @@ import type { Transaction } from "../database/Database.ts"
 import type { Dialect } from "../database/SqlDialect.ts"
 import { asks, type RecordFault } from "../records/Records.ts"
 
-/** No serial is higher. */
+/** The highest possible serial. */
 const endless = 2n ** 63n - 1n
 
 const askLast = asks("payment", Schema.Struct({ serial: Schema.BigInt }))
 const askWriters = asks("payment", Schema.Struct({ writer: Schema.String }))
 
 /**
- * The highest serial up to which every record that there will ever be can be seen by the next statement. It waits for those
- * who are writing records, for milliseconds mostly; it is asked outside of a transaction.
+ * The highest serial up to which the next statement sees every record that will ever exist. It waits for current
+ * writers, mostly milliseconds, and runs outside of a transaction.
  */
 export const settled = Effect.fnUntraced(function* (
   { horizon }: Dialect,

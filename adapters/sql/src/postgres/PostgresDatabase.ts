@@ -1,6 +1,6 @@
 /**
- * Transactions on PostgreSQL: short ones, each on a connection of its own from a pool, run again when the database had to
- * undo one for the sake of another, and given up when the database is silent.
+ * Transactions on PostgreSQL: short ones, each on its own connection from a pool, repeated if the database rolled one
+ * back for another's sake, and abandoned if the database does not respond.
  */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import type { FacilitatorUnavailable, Signals } from "@pontage/core"
@@ -15,14 +15,14 @@ import * as SchemaUpgrade from "../schema/SchemaUpgrade.ts"
 import * as PostgresSessions from "./PostgresSessions.ts"
 import type { Announce } from "./PostgresSignals.ts"
 
-/** A transaction that the database undid is begun again so often. */
+/** Number of repetitions of a transaction that the database rolled back. */
 const retries = 5
 
-/** Nothing here takes longer than a moment: after this the database counts as silent. */
+/** Timeout of an operation: no response within it counts as an unresponsive database. */
 const patience = Duration.seconds(10)
 
 /**
- * The database behind a pool of sessions. `announce` is said in the transaction, and heard elsewhere after its commit.
+ * The database behind a pool of sessions. `announce` runs in the transaction; other processes hear it after the commit.
  */
 export const make = (
   sessions: PostgresSessions.PostgresSessions,
@@ -81,7 +81,7 @@ export const make = (
   }
 }
 
-/** Whether the database is known to have undone the transaction, for a reason that another attempt may not meet. */
+/** Whether the database certainly rolled the transaction back, for a reason that another attempt may not meet. */
 const isUndone = (error: unknown): boolean =>
   isSqlError(error) && (error.reason._tag === "SerializationError" || error.reason._tag === "DeadlockError")
 
@@ -92,7 +92,7 @@ const silent = Database.unavailableBecause(
   `the database has not answered within ${Duration.toSeconds(patience)} s: look for what keeps it, or the way to it, busy`
 )
 
-/** Statements with this database's placeholders; their texts are few and constant. */
+/** Caches statements with this database's placeholders; their texts are few and constant. */
 const numbered = () => {
   const known = new Map<string, string>()
   return (statement: string): string => {

@@ -1,11 +1,12 @@
 /**
  * Leases of lanes for instances that share a PostgreSQL database. Each instance holds its fair share of the lanes and
- * prolongs its leases every `tick`; whoever is silent for `ttl` has lost them, and another instance takes over under a
- * higher epoch. Nobody waits for the leases of one whose sessions the database has seen end: a process that was killed.
+ * renews its leases every `tick`. An instance that is silent for `ttl` loses them, and another takes over under a
+ * higher epoch. If the database has seen an instance's sessions end, for example of a killed process, its leases are
+ * free at once.
  *
- * A lease is held to be good for nine tenths of its time, by the monotonic clock and counted from before the question: a
- * process that was frozen or cut off finds it over before anybody else can have the lane, and does nothing more. What a
- * process had sent to the database before it froze is refused there, by the epoch.
+ * A holder trusts its lease for nine tenths of its duration, by the monotonic clock, counted from before the request. A
+ * frozen or disconnected process therefore stops before another can hold the lane, and the epoch refuses what it had
+ * sent to the database before it froze.
  */
 import { LaneLeases, OptionCheck, type Signals } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -21,13 +22,12 @@ import type { RecordFault } from "../records/Records.ts"
 import type { Announce } from "./PostgresSignals.ts"
 
 /**
- * How leases are kept. A lane is without a worker for `ttl` and `tick` together at most; `tick` is less than a third of
- * `ttl`.
+ * The timing of leases. A lane is without a worker for `ttl` plus `tick` at most; `tick` is less than a third of `ttl`.
  */
 export interface Options {
-  /** How long a silent holder keeps its lanes; default 9 seconds. */
+  /** Duration of a lease without a renewal; default 9 seconds. */
   readonly ttl?: Duration.Input
-  /** How often a holder says that it is there; default 2 seconds. */
+  /** Interval of renewals; default 2 seconds. */
   readonly tick?: Duration.Input
 }
 
@@ -37,7 +37,7 @@ export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   tick: OptionCheck.optional(OptionCheck.duration)
 })
 
-/** What the leases of one instance are made of. */
+/** The dependencies of one instance's leases. */
 export interface Surroundings extends LeaseRows.Tenant {
   readonly database: Database
   readonly signals: Signals.Signals
@@ -48,7 +48,7 @@ export interface Surroundings extends LeaseRows.Tenant {
 /** The topic of lanes that were given back. */
 const freed = "lanes given back"
 
-/** A stopping instance gives its lanes back, unless the database is silent for so long. */
+/** Timeout of a stopping instance for giving its lanes back. */
 const farewell = Duration.seconds(3)
 
 /** The service. */
@@ -60,12 +60,12 @@ export const make = (surroundings: Surroundings): LaneLeases.LaneLeases["Service
         : Effect.scoped(shift(surroundings, [...new Set(lanes)].toSorted(), run, of === "orphaned"))
   })
 
-/** A lane that this instance works, or is just ceasing to work. */
+/** A lane that this instance works, or whose work is ending. */
 interface Held {
   readonly epoch: number
-  /** By the monotonic clock, in nanoseconds. */
+  /** Monotonic time in nanoseconds. */
   deadline: bigint
-  /** `over`: nothing more may be done. `done`: nothing more is being done. */
+  /** `over`: no more work may start. `done`: no work is running. */
   state: "working" | "over" | "done"
   fiber: Fiber.Fiber<void> | undefined
 }
@@ -74,7 +74,7 @@ interface Held {
 interface Shift extends Surroundings {
   readonly lanes: ReadonlyArray<string>
   readonly held: Map<string, Held>
-  /** Lanes of signers that this instance does not have: they are anybody else's first. */
+  /** The lanes are of signers that this instance lacks: other instances come first. */
   readonly isGuest: boolean
   readonly clock: Clock.Clock
   readonly run: (lease: LaneLeases.Lease) => Effect.Effect<void>
@@ -113,7 +113,7 @@ const shift = Effect.fnUntraced(function* (
   )
 })
 
-/** Prolongs, gives up, takes: everything that is to be done in a tick. */
+/** One tick: renews, gives back and takes leases. */
 const round = Effect.fnUntraced(function* (self: Shift, run: Run): Effect.fn.Return<void, RecordFault> {
   const { clock, held, isGuest, lanes, ttlMillis } = self
   const deadline = clock.monotonicTimeNanosUnsafe() + BigInt(Math.floor(ttlMillis * 900_000))
@@ -133,7 +133,7 @@ const round = Effect.fnUntraced(function* (self: Shift, run: Run): Effect.fn.Ret
     self,
     [...held.keys()].filter((lane) => mine.get(lane) !== held.get(lane)?.epoch)
   )
-  // A lane may be ours without our knowing: the answer to the take was lost.
+  // A lane may be ours unknown to us: the response to the take was lost.
   for (const [lane, epoch] of mine) if (!held.has(lane)) yield* start(self, lane, epoch, deadline)
 
   const room = isGuest ? 0 : shareOf(lanes, members) - mine.size
@@ -146,13 +146,13 @@ const round = Effect.fnUntraced(function* (self: Shift, run: Run): Effect.fn.Ret
 })
 
 /**
- * How many of its lanes are an instance's part: of each lane as much as of each other instance that would work it.
- * Instances with the same lanes come out with the same number, rounded up.
+ * An instance's fair share of its lanes: the sum over its lanes of one divided by the number of instances registered
+ * for each, rounded up. Instances with the same lanes get the same share.
  */
 const shareOf = (lanes: ReadonlyArray<string>, members: ReadonlyMap<string, number>): number =>
   Math.ceil(lanes.reduce((sum, lane) => sum + 1 / Math.max(1, members.get(lane) ?? 1), 0) - 1e-9)
 
-/** Lanes that others would work too, those first that the most would. */
+/** Lanes that other instances are registered for too, those with the most first. */
 const crowded = (lanes: ReadonlyArray<string>, members: ReadonlyMap<string, number>): ReadonlyArray<string> =>
   lanes.filter((lane) => (members.get(lane) ?? 1) > 1).toSorted((a, b) => (members.get(b) ?? 1) - (members.get(a) ?? 1))
 
@@ -170,7 +170,7 @@ const start = Effect.fnUntraced(function* (self: Shift, lane: string, epoch: num
   one.fiber = yield* Effect.forkIn(Effect.ensuring(work, ended), scope)
 })
 
-/** Ends the work in lanes, and waits until nothing is done in them any more. */
+/** Interrupts the work in lanes and waits for its end. */
 const stop = ({ held }: Shift, lanes: ReadonlyArray<string>): Effect.Effect<void> =>
   Effect.forEach(
     lanes,
@@ -186,7 +186,7 @@ const stop = ({ held }: Shift, lanes: ReadonlyArray<string>): Effect.Effect<void
     { concurrency: "unbounded", discard: true }
   )
 
-/** Work whose time is over while the database is silent ends now. */
+/** Interrupts work whose lease is over while the database does not respond. */
 const stopOverdue = ({ clock, held }: Shift): Effect.Effect<void> =>
   Effect.sync(() => {
     for (const one of held.values()) {
@@ -196,7 +196,7 @@ const stopOverdue = ({ clock, held }: Shift): Effect.Effect<void> =>
     }
   })
 
-/** Lanes whose work has come to its end are anybody's, this instance's too. */
+/** Releases lanes whose work has ended; any instance may take them, this one too. */
 const clearAway = (self: Shift, run: Run): Effect.Effect<void, RecordFault> => {
   const done = [...self.held].filter(([, { state }]) => state === "done").map(([lane]) => lane)
   if (done.length === 0) return Effect.void

@@ -1,7 +1,7 @@
 /**
- * Sessions on a PostgreSQL database: a pool of them, each set up before its first use so that what is answered is durable
- * and nothing of a frozen process lasts. It is the session's own setting that counts, whatever the database, the user or a
- * pooler on the way would have it be.
+ * A pool of sessions on a PostgreSQL database. Each is set up before its first use, so that committed data is durable
+ * and a frozen process leaves nothing behind. The session's own settings count, whatever the defaults of the database,
+ * the user or a pooler.
  */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
@@ -17,27 +17,27 @@ import * as DatabaseTrouble from "../database/DatabaseTrouble.ts"
 
 /** The sessions. */
 export interface PostgresSessions {
-  /** Does something on a session that nobody else uses meanwhile. */
+  /** Runs steps on a session that is not shared meanwhile. */
   readonly use: <A, E>(work: Work<A, E>) => Effect.Effect<A, E | SqlError | FacilitatorUnavailable>
-  /** Does the same in a transaction; a failure undoes it. */
+  /** The same in a transaction; a failure rolls it back. */
   readonly transact: <A, E>(work: Work<A, E>) => Effect.Effect<A, E | SqlError | FacilitatorUnavailable>
 }
 
 type Work<A, E> = (session: PgConnection.PgConnection) => Effect.Effect<A, E>
 
-/** The database may forget what it has said was written; `message` says what to set. */
+/** The database may lose committed data; `message` names the setting to change. */
 export class NotDurable extends Schema.TaggedError<NotDurable>("@pontage/sql/NotDurable")("NotDurable", {
   message: Schema.String
 }) {}
 
-/** Opens a pool. Sessions are opened when they are needed. */
+/** Opens a pool; sessions are opened on demand. */
 export const make = (config: PgPool.Config): Effect.Effect<PostgresSessions, SqlError, Scope.Scope> =>
   Effect.map(PgPool.make(config), (pool) => {
     const known = new WeakSet<PgConnection.PgConnection>()
     const session = Effect.tap(pool.get, (connection) =>
       known.has(connection) ? Effect.void : Effect.map(asUnavailable(setUp(connection)), () => known.add(connection))
     )
-    /** A session of which nobody knows how it stands is nobody's any more. */
+    /** A session in an unknown state is closed. */
     const watched = <A, E>(connection: PgConnection.PgConnection, work: Effect.Effect<A, E>) =>
       Effect.tapError(work, (error) =>
         isSqlError(error) && isBroken(error) ? pool.invalidate(connection) : Effect.void
@@ -53,7 +53,7 @@ export const make = (config: PgPool.Config): Effect.Effect<PostgresSessions, Sql
     }
   })
 
-/** The same failure, where payments have been taken already. */
+/** The same failure after payments have been taken. */
 export const asUnavailable = Effect.mapError((error: SqlError | NotDurable) =>
   isSqlError(error) ? error : unavailableBecause(error.message)
 )
@@ -67,7 +67,7 @@ const transaction = <A, E>(
     Effect.gen(function* () {
       yield* connection.query("BEGIN")
       const exit = yield* Effect.exit(restore(work(connection)))
-      // A prepared ROLLBACK that the database has lost could not be said in a transaction that has failed.
+      // A failed transaction could not run a prepared ROLLBACK that the database has lost.
       const end = Exit.isSuccess(exit) ? commit(connection) : connection.query("ROLLBACK", [], false)
       const ended = yield* Effect.exit(end)
       if (Exit.isFailure(ended)) yield* invalidate
@@ -86,7 +86,9 @@ const undone = new SqlError({
   reason: new UnknownError({ cause: { code: "25P02" }, message: "the transaction was undone", operation: "commit" })
 })
 
-/** The transaction has failed before (25P02), or prepared statements are another's (26000, 42P05). */
+/**
+ * The codes of a transaction that failed earlier (25P02) and of prepared statements of another session (26000, 42P05).
+ */
 const isBroken = (error: SqlError): boolean => ["25P02", "26000", "42P05"].includes(DatabaseTrouble.ofFault(error).code)
 
 const Settings = Schema.Struct({
@@ -97,8 +99,9 @@ const Settings = Schema.Struct({
 const decodeSettings = Schema.decodeUnknownEffect(Schema.NonEmptyArray(Settings))
 
 /**
- * A frozen owner must not keep row locks, nor a statement run on whose asker has gone: milliseconds. A commit waits for the
- * disk at least: stronger promises, to standbys, stay as they are set. Each statement sees what was committed before it.
+ * Session settings, in milliseconds: a frozen owner must not keep row locks, and no statement may outlive its client. A
+ * commit waits for the disk at least; stronger guarantees, to standbys, stay as configured. Each statement sees the
+ * data committed before it.
  */
 const setting = `SELECT
   current_setting('fsync') AS fsync,
@@ -110,12 +113,12 @@ const setting = `SELECT
   set_config('idle_in_transaction_session_timeout', '3000', false) AS idle,
   set_config('statement_timeout', '10000', false) AS statement`
 
-/** Whatever runs a statement on a session. */
+/** A function that runs a statement on a session. */
 interface Asked {
   readonly query: (text: string) => Effect.Effect<{ readonly rows: ReadonlyArray<unknown> }, SqlError>
 }
 
-/** Sets a session up. `NotDurable` when the server itself writes so that a crash loses what it has answered. */
+/** Sets a session up. `NotDurable` if the server's own configuration lets a crash lose committed data. */
 export const setUp = Effect.fnUntraced(function* (session: Asked): Effect.fn.Return<void, SqlError | NotDurable> {
   const { rows } = yield* session.query(setting)
   const [found] = yield* Effect.orDie(decodeSettings(rows))

@@ -1,6 +1,6 @@
 /**
- * Hints between processes that share a database, by LISTEN and NOTIFY. They only wake those who would look anyway: when
- * the listening connection was away, everybody is woken once it is back.
+ * Hints between processes that share a database, by LISTEN and NOTIFY. They only wake waiters that would poll anyway;
+ * after a lost connection all waiters are woken.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import type { Signals } from "@pontage/core"
@@ -14,28 +14,31 @@ import type { SqlError } from "effect/sql/SqlError"
 import { unavailable } from "../database/Database.ts"
 import type { Run } from "../database/SqlDialect.ts"
 
-/** Tells other processes of topics, when the transaction at hand is committed. */
+/** Notifies other processes of topics when the current transaction commits. */
 export type Announce = (run: Run, topics: Iterable<string>) => Effect.Effect<void, SqlError>
 
 const channel = "pontage"
 
-/** PostgreSQL takes less than 8000 bytes. */
+/** Maximum size of a message: PostgreSQL accepts less than 8000 bytes. */
 const longest = 7000
 
-/** Between attempts to listen again. */
+/** Interval between attempts to listen again. */
 const pause = Duration.seconds(1)
 
 const Message = Schema.fromJsonString(Schema.Struct({ from: Schema.String, topics: Schema.Array(Schema.String) }))
 const decode = Schema.decodeUnknownResult(Message)
 const encode = Schema.encodeSync(Message)
 
-/** How this process tells the others. It does not hear itself: it has told its own listeners directly. */
+/**
+ * Makes the function that notifies other processes. This process ignores its own messages: its listeners are notified
+ * directly.
+ */
 export const announcing =
   (from: string): Announce =>
   (run, topics) =>
     Effect.forEach(messages(from, topics), (text) => run("SELECT pg_notify(?, ?)", [channel, text]), { discard: true })
 
-/** Hears what other processes tell, until the scope closes. */
+/** Receives messages of other processes until the scope closes. */
 export const listen = (
   config: PgConnection.Config,
   from: string,
@@ -58,7 +61,7 @@ export const listen = (
   return Effect.asVoid(Effect.forkScoped(Effect.forever(again)))
 }
 
-/** A message nobody understands is a hint all the same. */
+/** A message that cannot be decoded wakes all waiters. */
 const hear = (payload: string, from: string, signals: Signals.Signals): void => {
   const message = decode(payload)
   if (message._tag === "Failure") signals.notifyAll()

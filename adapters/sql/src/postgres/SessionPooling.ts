@@ -1,6 +1,6 @@
 /**
- * Whether two sessions on a PostgreSQL database are two: a pooler in transaction mode gives each transaction to whatever
- * session is free, and then prepared statements, settings and LISTEN are now here, now there.
+ * Detects a pooler in transaction mode. It gives each transaction to any free session, so prepared statements, settings
+ * and LISTEN would jump between sessions.
  */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import { FacilitatorUnavailable, Misconfigured } from "@pontage/core"
@@ -10,16 +10,16 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 
-/** A pooler whose sessions are all in use says nothing for minutes. */
+/** Timeout: a pooler whose sessions are all in use does not respond for minutes. */
 const patience = Duration.seconds(5)
 
-/** A pooler may give sessions out in turn: so often the same one has to come. */
+/** Number of looks: a pooler may hand sessions out in turn, so the same one must come this often. */
 const looks = 4
 
 type Session = Pick<PgConnection.PgConnection, "query">
 type Connect = Effect.Effect<Session, SqlError, Scope.Scope>
 
-/** Refuses a pooler in transaction mode. It connects twice, and lets go of both. */
+/** Refuses a pooler in transaction mode. It opens two connections and closes both. */
 export const check = (connect: Connect): Effect.Effect<void, Misconfigured | FacilitatorUnavailable | SqlError> =>
   Effect.flatMap(
     Effect.timeoutOrElse(Effect.scoped(areShared(connect)), { duration: patience, orElse: () => Effect.fail(tooFew) }),
@@ -35,12 +35,12 @@ const tooFew = new FacilitatorUnavailable({
   message: `the payment records cannot be asked: two sessions at once were expected, and there was none within ${Duration.toSeconds(patience)} s: start the database, or give the pooler more (default_pool_size of PgBouncer)`
 })
 
-/** Each look is one at which a session that is shared shows: one after another, side by side, and in turn. */
+/** Each check reveals a shared session: one after another, side by side, and in turn. */
 const areShared = Effect.fnUntraced(function* (connect: Connect): Effect.fn.Return<boolean, SqlError, Scope.Scope> {
   const [a, b] = yield* Effect.all([connect, connect])
   const own = yield* backendOf(a)
   if (own === (yield* backendOf(b))) return true
-  // While the other one holds a session, a shared one is given another; and free again, whichever comes next.
+  // While the other connection holds a session, a shared one is given another; once it is free, whichever comes next.
   yield* b.query("BEGIN", [], false)
   const beside = yield* backendOf(a)
   yield* b.query("ROLLBACK", [], false)

@@ -1,6 +1,6 @@
 /**
- * What callers do to a record: claim it, have it wait for its settlement, end its run. The judgement of a run is the
- * core's (`Run`); here it is made while nobody else can change the record.
+ * The callers' writes to a record: claim it, queue it for settlement, end its execution. The core's `Execution`
+ * decides; here the decision is made under the record's lock.
  */
 import { Amount, type Claim, PaymentChange, PaymentStore, type ExecutionEnd } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import { asks, reads, type RecordFault, type Records } from "./Records.ts"
 
 type Stored = PaymentStore.StoredPayment
 
-/** The end of a run, as it is told: by this caller, or in this process where it is left out. */
+/** The reported end of an execution. `caller` is absent when it comes from this process. */
 interface End {
   readonly paymentId: string
   readonly claimId: string
@@ -48,7 +48,7 @@ export const make = (dialect: Dialect, records: Records) => ({
     lane: string,
     cover: PaymentStore.Cover
   ): Effect.fn.Return<PaymentStore.QueueResult, RecordFault> {
-    // The payer's turn comes before the record's lock, as it does for claims.
+    // The payer's lock is taken before the record's, in the same order as for claims.
     const seen = dialect.lock === undefined ? undefined : yield* records.find(transaction, paymentId)
     if (seen !== undefined) yield* takeTurn(dialect, transaction, seen)
     const known = yield* records.lockOne(transaction, paymentId)
@@ -86,18 +86,18 @@ export const make = (dialect: Dialect, records: Records) => ({
   })
 })
 
-/** A payer's claims go one after another: each sees what the others reserve. */
+/** Serializes a payer's claims: each sees the balance that the others reserve. */
 const takeTurn = (dialect: Dialect, transaction: Transaction, payment: PaymentStore.NewPayment) =>
   dialect.lock === undefined ? Effect.void : Effect.asVoid(transaction.run(dialect.lock, [payerOf(payment).join(" ")]))
 
-/** Whose balance a payment is of. */
+/** The key of the balance that pays: network, asset and payer. */
 export const payerOf = ({ authorization, requirements }: PaymentStore.NewPayment): ReadonlyArray<string> => [
   requirements.network,
   authorization.asset,
   authorization.payer
 ]
 
-/** Whether the record would reserve what is not there. */
+/** The refusal if the record would begin to reserve more than the balance covers. */
 const overdrawn = Effect.fnUntraced(function* (
   transaction: Transaction,
   before: Stored | undefined,
@@ -109,7 +109,7 @@ const overdrawn = Effect.fnUntraced(function* (
   return PaymentStore.isCovered(after, reserved, available) ? undefined : { _tag: "Overdrawn", reserved }
 })
 
-/** What the payer's payments hold of its balance, and what those that have ended since `beside` have held. */
+/** The amount that the payer's open payments reserve, plus those that have ended since `beside` was read. */
 const reservedBy = Effect.fnUntraced(function* (
   { now, run }: Transaction,
   payment: PaymentStore.NewPayment,
@@ -160,10 +160,10 @@ const ofPayer = "network = ? AND asset = ? AND payer = ?"
 const reserving = `SELECT ${Object.keys(Reservation.fields).join(", ")} FROM payment WHERE ${ofPayer} AND active`
 
 const askAmounts = asks("payment", Schema.Struct({ payment_id: Schema.String, amount: Amount.FromText }))
-/** Those whose records are younger than this serial, which are few: it was read a moment ago. */
+/** Ended payments with a serial above this one: few, since it was read a moment ago. */
 const endedAfter = `SELECT payment_id, amount FROM payment WHERE ${ofPayer} AND serial > ? AND NOT active`
 
-/** The question about a payer's open payments (`payerOf`): one row without a payment where there are none. */
+/** The query of a payer's open payments (`payerOf`); one row without a payment if there are none. */
 export const askingOpen = `SELECT last.serial AS newest, p.payment_id, p.amount
   FROM (SELECT coalesce(max(serial), 0) AS serial FROM payment) last
   LEFT JOIN payment p ON p.network = ? AND p.asset = ? AND p.payer = ? AND p.active`
@@ -177,7 +177,7 @@ const readOpen = reads(
   })
 )
 
-/** The open payments that the rows of this question show. */
+/** Decodes the rows of `askingOpen`. */
 export const toOpen = (rows: ReadonlyArray<unknown>) =>
   Effect.map(readOpen(rows), (open): PaymentStore.OpenPayments => {
     const named = open.flatMap(({ amount, payment_id }) =>

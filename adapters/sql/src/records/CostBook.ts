@@ -1,5 +1,5 @@
 /**
- * What transactions have cost whom, by the hour. Costs are text: a busy day's may be more than 64 bits hold, so they are
+ * The cost of transactions by caller and hour. Costs are text, since a busy day's total may exceed 64 bits; they are
  * added here and not by the database.
  */
 import { TransactionCost, type NetworkSpend } from "@pontage/core"
@@ -14,7 +14,7 @@ import { asks, type RecordFault } from "./Records.ts"
 
 /** The books of one database. */
 export interface CostBook {
-  /** Books a transaction of this lane to the callers of its payments. */
+  /** Divides a transaction's cost among the callers of its payments. */
   readonly book: (
     transaction: Transaction,
     lane: string,
@@ -27,9 +27,12 @@ export interface CostBook {
     since: number,
     caller: string | undefined
   ) => Effect.Effect<bigint, RecordFault>
-  /** The books of a network (`PaymentStore.books`). What is open is read first: what lands meanwhile counts twice, never not at all. */
+  /**
+   * The books of a network (`PaymentStore.books`). Open expenses are read first: a transaction included meanwhile
+   * counts twice rather than not at all.
+   */
   readonly books: (transaction: Transaction, network: string, since: number) => Effect.Effect<NetworkSpend, RecordFault>
-  /** Has this transaction be the only one that plans on the network, until it ends. */
+  /** Makes this transaction the only one that plans on the network until it ends. */
   readonly lock: (transaction: Transaction, network: string) => Effect.Effect<void, SqlError>
 }
 
@@ -44,7 +47,7 @@ export const make = (dialect: Dialect): CostBook => {
     book: Effect.fnUntraced(function* ({ now, run }, lane, cost, callers) {
       const network = TransactionCost.networkOf(lane)
       const hour = BigInt(TransactionCost.hourOf(now))
-      // In one order everywhere, so that two lanes that book to the same callers never wait for each other.
+      // The same order everywhere, so two lanes that book to the same callers cannot deadlock.
       for (const [caller, part] of [...TransactionCost.shares(cost, callers)].toSorted(byName)) {
         const row = [network, caller, hour]
         yield* run(begun, row)

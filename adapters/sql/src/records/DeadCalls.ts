@@ -1,7 +1,7 @@
 /**
- * Calls that have died with the process that had them. A call that asks for a settlement is told of its claim only once the
- * money has moved; so where that process is gone and the money had not moved, nobody runs anything, and nobody should wait
- * for the claim's lease. A claim without a wish for settlement was answered before: its handler may be at work.
+ * Calls that ended with their process. A call for a settlement learns of its claim only after the money has moved. If
+ * the process is gone and the money had not moved, nothing executes under the claim, and waiting for its lease would be
+ * pointless. A claim without a settlement was answered earlier: its handler may be running.
  */
 import { PaymentChange, type PaymentStore, Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -11,9 +11,10 @@ import * as LeaseRows from "./LeaseRows.ts"
 import * as Records from "./Records.ts"
 
 /**
- * Gives the claims of dead calls back. For who opens a database that nobody else has open, before the first payment is taken
- * in: `isAlone` says so in the same step. To have been wrong about that costs a living call its turn, and grants no run twice:
- * it claims anew when the money has moved. Records that cannot be written leave the claims to their leases.
+ * Releases the claims of dead calls. It is for a process that opens a database that no other process has open, before
+ * it takes the first payment; `isAlone` checks that in the same step. A wrong answer costs a living call its turn but
+ * never grants a second execution: the call claims again once the money has moved. If the records cannot be written,
+ * the claims end with their leases.
  */
 export const giveBack = (
   { query, dialect, transact }: Pick<Database, "query" | "dialect" | "transact">,
@@ -33,7 +34,7 @@ export const giveBack = (
       }
     })
   )
-  // Most starts find nothing, and then nothing is written.
+  // Most starts find no dead call and write nothing.
   const found = query((transaction) => Effect.map(records.select(transaction, underWay, []), (all) => all.some(isDead)))
   return Effect.ignore(Effect.flatMap(found, (any) => (any ? giving : Effect.void)))
 }
@@ -46,6 +47,6 @@ export const isAloneAs =
 
 const underWay = "WHERE p.active AND p.lane IS NOT NULL"
 
-/** A block that is gone takes back what a call may have been told. */
+/** A payment that was settled once does not count: its call may have been answered, even if the block is gone. */
 const isDead = ({ history, execution: { holder, resource } }: PaymentStore.StoredPayment): boolean =>
   holder !== undefined && resource !== undefined && !history.some(({ status }) => Settlement.isSettled(status))

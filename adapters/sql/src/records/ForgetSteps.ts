@@ -1,6 +1,6 @@
 /**
- * Forgets old records: their rows, those of their histories, contracts and notices, and the transactions that nobody
- * travelled in but them. What is asked of a step is bounded, so that no other write waits long for it.
+ * Deletes old records: their rows, histories, contracts and notices, and the lane transactions that carried no other
+ * payment. The work of one step is bounded, so no other write waits long for it.
  */
 import { TransactionCost, type PaymentStore, RecordAge } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ type Stored = PaymentStore.StoredPayment
 const askPayments = asks("payment", Schema.Struct({ payment: Schema.BigInt }))
 const askNumbers = asks("lane_transaction", Schema.Struct({ number: Schema.BigInt }))
 
-/** So many numbers below those that a step has emptied are looked at too: transactions without payments lie between them. */
+/** Numbers below the emptied ones that are checked too: transactions without payments lie between them. */
 const between = 64n
 
 /** The steps, over the records of one database. */
@@ -79,7 +79,7 @@ const oldCosts = "DELETE FROM spending WHERE hour < ?"
 
 const listOf = (payments: ReadonlyArray<Stored>): Value => JSON.stringify(payments.map(({ serial }) => `${serial}`))
 
-/** The first and the last number of each lane that these payments travelled in. */
+/** The range of lane numbers of these payments, for each lane. */
 const rangesOf = (payments: ReadonlyArray<Stored>) => {
   const ranges = new Map<string, { readonly first: bigint; readonly last: bigint }>()
   for (const { lane, laneNumber: number } of payments) {

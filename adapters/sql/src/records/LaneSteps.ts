@@ -1,6 +1,6 @@
 /**
- * What a lane's worker writes. Each step locks the lane's row and looks at its epoch first, so that a worker whose lease
- * has passed on, asleep or cut off as it may have been, writes nothing.
+ * The writes of a lane's worker. Each step locks the lane's row and checks its epoch first: a worker whose lease has
+ * passed on, for example after a freeze or a network cut, writes nothing.
  */
 import {
   type Allowance,
@@ -23,7 +23,7 @@ type Stored = PaymentStore.StoredPayment
 type Lease = LaneLeases.Lease
 type Step<A> = Effect.Effect<A, Records.RecordFault | LaneLeases.LeaseLost>
 
-/** What the steps of one database work with. */
+/** The dependencies of the steps. */
 export interface Context {
   readonly dialect: Dialect
   readonly records: Records.Records
@@ -98,13 +98,13 @@ export const make = (context: Context) => {
       return undefined
     }),
 
-    enter: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.LaneWrite) {
+    record: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.LaneWrite) {
       yield* lane(transaction.run, lease)
       const open = entry.transaction && (yield* openTransaction(context, transaction, lease, entry.transaction.number))
       const callers = open && (yield* callersToBook(transaction, open, entry.transaction))
-      const changed = yield* advance(context, transaction, lease, entry.changes)
+      const changed = yield* applyChanges(context, transaction, lease, entry.changes)
       if (open !== undefined) yield* context.transactions.change(transaction.run, open, entry.transaction)
-      // Last, since all lanes of a network meet in this row.
+      // The books come last, since all lanes of a network write this row.
       if (callers !== undefined && entry.transaction?.inclusion) {
         yield* context.costs.book(transaction, lease.lane, entry.transaction.inclusion.cost, callers)
       }
@@ -119,7 +119,7 @@ const ofTransaction = "WHERE p.lane = ? AND p.lane_number = ?"
 const LaneRow = Schema.Struct({ next: Schema.NullOr(Schema.BigInt), epoch: Schema.BigInt })
 const askLane = Records.asks("lane", LaneRow)
 
-/** Locks the lease's lane and says its next number: the newest epoch that was seen is the only one that may write. */
+/** Locks the lease's lane and returns its next number. Only the newest epoch may write. */
 const holding = (dialect: Dialect) => {
   const text = `SELECT next, epoch FROM lane WHERE name = ?${dialect.locksRows ? " FOR UPDATE" : ""}`
   return Effect.fnUntraced(function* (run: Transaction["run"], lease: Lease) {
@@ -132,7 +132,7 @@ const holding = (dialect: Dialect) => {
   })
 }
 
-/** The books that do not allow what is to be written. Nobody else writes by them until this transaction ends. */
+/** The books, if they do not allow the write. They stay locked for other planners until this transaction ends. */
 const refusedBy = Effect.fnUntraced(function* (
   { costs }: Context,
   transaction: Transaction,
@@ -150,7 +150,7 @@ const openTransaction = (context: Context, { run }: Transaction, lease: Lease, n
     open === undefined ? Effect.fail(new LaneLeases.LeaseLost({ lane: lease.lane })) : Effect.succeed(open)
   )
 
-/** Takes the plans' payments out of the queue; every one of them has to be in it. */
+/** Takes the payments of the plans from the queue; each of them must be in it. */
 const takeFromQueue = Effect.fnUntraced(function* (
   { records }: Context,
   transaction: Transaction,
@@ -165,7 +165,7 @@ const takeFromQueue = Effect.fnUntraced(function* (
       .filter((one) => PaymentChange.isWaiting(one) && one.lane === lease.lane)
       .map((one) => [one.paymentId, one] as const)
   )
-  const passages = plans.flatMap(({ number, paymentIds, prepared }) =>
+  const transitions = plans.flatMap(({ number, paymentIds, prepared }) =>
     paymentIds.flatMap((id) => {
       const before = waiting.get(id)
       waiting.delete(id)
@@ -174,12 +174,12 @@ const takeFromQueue = Effect.fnUntraced(function* (
         : [{ before, after: PaymentChange.planned(before, number, prepared, transaction.now) }]
     })
   )
-  if (passages.length !== ids.length) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
-  yield* records.takeFromQueue(transaction, passages)
+  if (transitions.length !== ids.length) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
+  yield* records.takeFromQueue(transaction, transitions)
 })
 
-/** Applies what applies, one advance after another. */
-const advance = Effect.fnUntraced(function* (
+/** Applies the changes that apply to their records, in order. */
+const applyChanges = Effect.fnUntraced(function* (
   { records }: Context,
   transaction: Transaction,
   lease: Lease,
@@ -191,23 +191,23 @@ const advance = Effect.fnUntraced(function* (
     advances.map(({ paymentId }) => paymentId)
   )
   const current = new Map(found.map((one) => [one.paymentId, one]))
-  const passages: Array<Records.Transition> = []
+  const transitions: Array<Records.Transition> = []
   const changed = advances.map((change) => {
     const before = current.get(change.paymentId)
     if (before === undefined || !change.from.includes(before.status) || isElsewhere(before, lease)) return undefined
     const after = PaymentChange.changed(before, change, transaction.now)
     current.set(change.paymentId, after)
-    passages.push({ before, after })
+    transitions.push({ before, after })
     return after
   })
-  yield* records.transition(transaction, passages)
+  yield* records.transition(transaction, transitions)
   return changed
 })
 
-/** Whether the payment has moved to a lane that this lease is not for. */
+/** Whether the payment is in another lane by now. */
 const isElsewhere = ({ lane }: Stored, lease: Lease): boolean => lane !== undefined && lane !== lease.lane
 
-/** The callers who pay for a landing; `undefined` when there is none, or one that was booked before. */
+/** The callers that pay for an inclusion; `undefined` without an inclusion, or if it was booked before. */
 const callersToBook = (
   { run }: Transaction,
   { booked, lane, number }: OpenTransaction,

@@ -11,7 +11,7 @@ import type { Transaction } from "../database/Database.ts"
 import type { Columns, Dialect, Run, Value } from "../database/SqlDialect.ts"
 import { asks, type RecordFault, type Records } from "./Records.ts"
 
-/** A lane transaction that is not closed, as far as its lane's worker changes it. */
+/** An open lane transaction, as far as its lane's worker changes it. */
 export interface OpenTransaction {
   readonly lane: string
   readonly number: bigint
@@ -26,7 +26,7 @@ export interface LaneTransactionRows {
     lane: string,
     plans: ReadonlyArray<PaymentStore.PlannedTransaction>
   ) => Effect.Effect<void, SqlError>
-  /** Begins a lane transaction again that is closed, or one that never was; `false` when it is open. */
+  /** Reopens a closed lane transaction, or begins one that never was; `false` if it is open. */
   readonly beginAgain: (
     run: Run,
     lane: string,

@@ -1,6 +1,6 @@
 /**
- * Leases as rows of the table `lane`: who works a lane, until when, and the epoch that fences the store's writes. All times
- * are the database's, so the clocks of the instances do not matter.
+ * Leases as rows of the table `lane`: the owner of a lane, the expiry, and the epoch that fences the store's writes.
+ * All times are the database's, so the instances' clocks do not matter.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -9,19 +9,21 @@ import type { Run, Value } from "../database/SqlDialect.ts"
 import * as SqlDialect from "../database/SqlDialect.ts"
 import { asks, type RecordFault } from "./Records.ts"
 
-/** An instance, and for how long its leases are good without a word from it. */
+/** An instance, and the duration of its leases without a renewal. */
 export interface Tenant {
   readonly owner: string
   readonly ttlMillis: number
 }
 
-/** How the name of an instance begins that has a session for as long as it lives. */
+/** The prefix of the name of an instance that keeps a session open for its whole life. */
 const staying = "stays."
 
-/** What its sessions are called, before its name. */
+/** The prefix of its sessions' application name. */
 const sessionPrefix = "pontage "
 
-/** The name of an instance, and of its sessions. One whose sessions come and go is known by its leases alone. */
+/**
+ * The name of an instance and of its sessions. An instance without a permanent session is known by its leases alone.
+ */
 export const named = (identifier: string, stays: boolean) => {
   const owner = stays ? `${staying}${identifier}` : identifier
   return { owner, applicationName: `${sessionPrefix}${owner}` }
@@ -39,14 +41,14 @@ const names = SqlDialect.postgres.isIn("name", "text")
 const until = "clock_timestamp() + make_interval(secs => CAST(? AS DOUBLE PRECISION) / 1000)"
 
 /**
- * Whether the sessions of an instance are gone: it has died, or is cut off, and then the epoch keeps it from the lane. Only
- * instances with a session that stays say so by their names; of all others the time alone tells.
+ * Whether an instance's sessions are gone: it has died, or it is cut off and the epoch fences it. Only instances with a
+ * permanent session, known by the name, are judged so; the others by time alone.
  */
 const isGone = (owner: string) =>
   `${owner} LIKE '${staying}%' AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
      AND (application_name IS NULL OR application_name = '${sessionPrefix}' || ${owner}))`
 
-/** Sessions of other instances, of any release; the parameter is what ours are called. */
+/** Sessions of other instances, of any release; the parameter is the name of ours. */
 export const others = `SELECT 1 AS other FROM pg_stat_activity WHERE datname = current_database()
   AND (application_name IS NULL OR (application_name LIKE 'pontage%' AND application_name <> ?)) LIMIT 1`
 
@@ -58,7 +60,7 @@ const epochs = (run: Run, text: string, parameters: ReadonlyArray<Value>): Effec
     (rows) => new Map(rows.map(({ epoch, name }) => [name, Number(epoch)] as const))
   )
 
-/** Makes the rows of lanes nobody has known, and forgets instances that are long gone. */
+/** Inserts the rows of new lanes, and deletes instances that are long gone. */
 export const prepare = (run: Run, lanes: ReadonlyArray<string>) =>
   Effect.andThen(
     run(
@@ -69,7 +71,7 @@ export const prepare = (run: Run, lanes: ReadonlyArray<string>) =>
     run("DELETE FROM lane_member WHERE until < clock_timestamp() - interval '1 hour'")
   )
 
-/** Says that this instance would work these lanes, and how many would work each. */
+/** Registers this instance for these lanes, and returns the number of registered instances for each. */
 export const attend = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyArray<string>) => {
   const list = JSON.stringify(lanes)
   const said = run(
@@ -80,7 +82,7 @@ export const attend = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyAr
   return Effect.andThen(said, members(run, lanes))
 }
 
-/** How many instances would work each of these lanes; nothing of those that nobody would. */
+/** The number of instances registered for each lane; lanes without one are absent. */
 export const members = (run: Run, lanes: ReadonlyArray<string>) =>
   Effect.map(
     askMembers(
@@ -93,7 +95,7 @@ export const members = (run: Run, lanes: ReadonlyArray<string>) =>
     (rows): ReadonlyMap<string, number> => new Map(rows.map((row) => [row.lane, Number(row.members)]))
   )
 
-/** Prolongs the leases of these lanes that this instance still has, and says which they are. */
+/** Renews the leases that this instance still holds, and returns them. */
 export const renew = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyArray<string>) =>
   epochs(
     run,
@@ -101,7 +103,7 @@ export const renew = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyArr
     [`${ttlMillis}`, owner, JSON.stringify(lanes)]
   )
 
-/** Takes free lanes, those first that the fewest others would work. Each take raises the lane's epoch. */
+/** Takes free lanes, those with the fewest registered instances first. Each take raises the lane's epoch. */
 export const take = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyArray<string>, limit: number) =>
   epochs(
     run,
@@ -113,7 +115,7 @@ export const take = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyArra
     [owner, `${ttlMillis}`, JSON.stringify(lanes), BigInt(limit)]
   )
 
-/** Takes lanes that have been free for longer than a lease lasts: nobody else has room for them. */
+/** Takes lanes that have been free for longer than a lease lasts: no other instance has room for them. */
 export const adopt = (run: Run, { owner, ttlMillis }: Tenant, lanes: ReadonlyArray<string>) =>
   epochs(
     run,
@@ -132,7 +134,7 @@ export const release = (run: Run, { owner }: Tenant, lanes: ReadonlyArray<string
     JSON.stringify(lanes)
   ])
 
-/** This instance works these lanes no more. */
+/** Removes this instance's registration for these lanes. */
 export const leave = (run: Run, { owner }: Tenant, lanes: ReadonlyArray<string>) =>
   run(`DELETE FROM lane_member WHERE owner = ? AND ${SqlDialect.postgres.isIn("lane", "text")}`, [
     owner,

@@ -1,7 +1,7 @@
 /**
- * The notices that callers are to be told: written with the change they are about, taken by whoever tells them, and taken
- * again when nobody has said that they were told. Each caller has a queue of its own, so that one that is never told keeps
- * no other one waiting. The ends of one payment are told in their order: a notice is put off while an earlier one is open.
+ * The notices for callers. A notice is written with the change it reports, taken by a deliverer, and taken again if no
+ * delivery was confirmed. Each caller has its own queue, so an unreachable one delays no other. The ends of one payment
+ * are delivered in order: a notice waits while an earlier one of its payment is open.
  */
 import type { PaymentStore } from "@pontage/core"
 import { Settlement } from "@pontage/core"
@@ -31,13 +31,13 @@ const askTold = asks("notice", Schema.Struct({ payment: Schema.BigInt }))
 const askUntold = asks("notice", Schema.Struct({ count: Schema.BigInt, oldest: Schema.NullOr(Schema.BigInt) }))
 
 /**
- * A notice that follows an open one is looked at again after this, in milliseconds, unless that one is closed before. So many
- * of them are passed by in one look.
+ * Delay of a notice behind an open one of the same payment, in milliseconds, unless that one is closed before; and the
+ * number of such notices that one look passes over.
  */
 const followMillis = 15_000
 const passedBy = 64
 
-/** After so many in one transaction the other callers wait for the next one. */
+/** Number of notices in one transaction after which the remaining callers wait for the next one. */
 const takenAtOnce = 128
 
 /** The steps, over the records of one database. */
@@ -70,7 +70,7 @@ export const make = (dialect: Dialect, records: Records) => {
   return {
     ...care(dialect),
 
-    /** Those of these callers for whom something is due. */
+    /** The callers with due notices, out of these. */
     waiting: (
       { now, run }: Transaction,
       callers: ReadonlyArray<string>
@@ -114,7 +114,7 @@ export const make = (dialect: Dialect, records: Records) => {
   }
 }
 
-/** Looks after all notices, whosever they are. */
+/** The upkeep of all callers' notices. */
 const care = (dialect: Dialect) => {
   const close = `UPDATE notice SET closed = TRUE WHERE ${dialect.isIn("id", "bigint")}`
   return {
@@ -141,13 +141,13 @@ const care = (dialect: Dialect) => {
 
 const closed = "UPDATE notice SET closed = TRUE WHERE id = ? AND NOT closed RETURNING payment"
 
-/** The next end of the same payment need not wait any longer. */
+/** The next notice of the same payment becomes due at once. */
 const release = "UPDATE notice SET due = ? WHERE payment = ? AND id > ? AND NOT closed AND due > ?"
 
 const old = "SELECT id, caller FROM notice WHERE NOT closed AND at < ? ORDER BY id LIMIT CAST(? AS BIGINT)"
 
 const untold = "SELECT count(*) AS count, min(at) AS oldest FROM notice WHERE NOT closed"
 
-/** Releases before 0.2 write notices without their callers. */
+/** Releases before 0.2 write notices without the caller; this fills it in. */
 const named = `UPDATE notice SET caller = (SELECT p.caller FROM payment p WHERE p.serial = notice.payment)
   WHERE id IN (SELECT id FROM notice WHERE caller IS NULL AND NOT closed LIMIT CAST(? AS BIGINT))`

@@ -1,6 +1,4 @@
-/**
- * A payment's record as a row, and back. What is read is decoded: a row that another program has changed is not believed.
- */
+/** A payment's record as a row, and back. Rows are decoded: a row that another program has changed is refused. */
 import {
   Amount,
   type FacilitatorUnavailable,
@@ -22,7 +20,7 @@ import * as Schema from "effect/Schema"
 import { unreadable } from "../database/Database.ts"
 import type { Columns, Dialect, Value } from "../database/SqlDialect.ts"
 
-/** What is said of a record for good. */
+/** The columns that never change. */
 export const lasting = {
   payment_id: "text",
   network: "text",
@@ -35,7 +33,7 @@ export const lasting = {
   notify: "boolean"
 } as const satisfies Columns
 
-/** What is said at length, in a table of its own: the rows that change stay small. */
+/** The long columns that never change, in a table of their own: the rows that change stay small. */
 export const contract = {
   payment: "bigint",
   requirements: "text",
@@ -43,7 +41,7 @@ export const contract = {
   payload: "text"
 } as const satisfies Columns
 
-/** How the transfer stands. */
+/** The columns of a transfer's state. */
 export const standing = {
   serial: "bigint",
   status: "text",
@@ -53,13 +51,13 @@ export const standing = {
   refusal: "text"
 } as const satisfies Columns
 
-/** The same, where its money has moved, or been proven not to, or the other way round. */
+/** The same, for a change that ends the payment or takes its end back. */
 export const ended = { ...standing, active: "boolean" } as const satisfies Columns
 
-/** The same, where it waits or travels elsewhere, or nowhere any more. */
+/** The same, for a change of its lane or lane transaction. */
 export const placed = { ...ended, lane: "text", lane_number: "bigint", since: "text" } as const satisfies Columns
 
-/** How the transfer stands of one that travels, and has waited in this lane until now. */
+/** The columns of a payment that a lane transaction has taken from the queue. */
 export const planned = {
   ...standing,
   lane_number: "bigint",
@@ -67,10 +65,12 @@ export const planned = {
   position: "bigint"
 } as const satisfies Columns
 
-/** How its run stands, and what its caller is owed. */
+/** The columns of its execution and of the owed answer. */
 export const running = { serial: "bigint", execution: "text", answer_owed: "boolean" } as const satisfies Columns
 
-/** All that changes in a record's life. Updates write the part that has changed: an index costs when its columns are set. */
+/**
+ * All columns that change. An update writes only the changed part: setting a column of an index costs a write to it.
+ */
 export const changing = { ...placed, ...running } as const satisfies Columns
 
 const Int = Schema.Int
@@ -137,7 +137,7 @@ const PaymentRow = Schema.Struct({
   )
 })
 
-/** What decides how much of a payer's balance is held. */
+/** The columns that decide the reserved part of a payer's balance. */
 export const Reservation = Schema.Struct({
   payment_id: Schema.String,
   amount: Amount.FromText,
@@ -149,7 +149,7 @@ export const Reservation = Schema.Struct({
 const decode = Schema.decodeUnknownResult(PaymentRow)
 const decodeContract = Schema.decodeUnknownResult(ContractRow)
 
-/** The query of records, to be followed by a condition on the record, `p`. */
+/** The query of records, followed by a condition on the record `p`. */
 export const selection = (dialect: Dialect): string => {
   const history = dialect.gather(
     ["e.status", "e.at", "e.note", "e.lane_exit"],
@@ -165,12 +165,12 @@ export const selection = (dialect: Dialect): string => {
 type Row = typeof PaymentRow.Type
 type Contract = Pick<PaymentStore.StoredPayment, "requirements" | "authorization" | "payload">
 
-/** So many contracts are remembered: those of payments on their way. */
+/** Maximum number of contracts in memory: those of open payments. */
 const remembered = 2000
 
 /**
- * Makes records of rows. A record is read some six times in its life, and what it says at length stays the same: that is
- * decoded once, as long as its text is the same.
+ * Makes records of rows. A record is read about six times, and its contract never changes: it is decoded once, as long
+ * as its text is the same.
  */
 export const reader = () => {
   const known = BoundedMap.oldestOut<bigint, { readonly row: Row; readonly contract: Contract }>(remembered)
@@ -227,14 +227,14 @@ const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => (
   }))
 })
 
-/** A word of a later program is not understood here: then the payment waits until it is asked for again. */
+/** An exit that a later release wrote is unknown here: the payment then waits until it is asked for again. */
 const isLaneExit = (text: string | null): text is PaymentStore.LaneExit =>
   PaymentStore.laneExits.some((known) => known === text)
 
 const toRefusal = (row: typeof Refusal.Type): PaymentError | ValidationError =>
   row._tag === "PaymentError" ? new PaymentError(row) : new ValidationError(row)
 
-/** The run as the core knows it. */
+/** The execution as the core defines it. */
 export const toExecution = ({
   holder,
   refused = false,
@@ -251,7 +251,7 @@ export const toExecution = ({
   releasedAt: releasedAt ?? undefined
 })
 
-/** What a new record says for good. */
+/** The values of `lasting`. */
 export const toLasting = (payment: PaymentStore.NewPayment): Readonly<Record<keyof typeof lasting, Value>> => {
   const { authorization, requirements } = payment
   return {
@@ -267,7 +267,7 @@ export const toLasting = (payment: PaymentStore.NewPayment): Readonly<Record<key
   }
 }
 
-/** What a new record says at length. */
+/** The values of `contract`. */
 export const toContract = ({
   authorization,
   payload,
@@ -284,7 +284,7 @@ export const toContract = ({
   payload: JSON.stringify(payload)
 })
 
-/** Whether its money has neither moved nor been proven not to. */
+/** Whether the money has neither moved nor been proven not to move. */
 export const isActive = ({ status }: PaymentStore.StoredPayment): boolean =>
   !Settlement.isSettled(status) && !Settlement.isDead(status)
 
@@ -327,7 +327,7 @@ export const toRunning = (payment: PaymentStore.StoredPayment): Values<typeof ru
   answer_owed: payment.answerOwed
 })
 
-/** All that may change in a record. */
+/** The values of `changing`. */
 export const toChanging = (payment: PaymentStore.StoredPayment): Values<typeof changing> => ({
   ...toPlaced(payment),
   ...toRunning(payment)

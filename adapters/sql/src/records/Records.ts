@@ -1,6 +1,6 @@
 /**
- * Reading and writing the payments' records inside a transaction. A record is locked before it is read for a change, its
- * new state is computed by the core's own functions, and what changed is written in one go: the row, the event, the notice.
+ * Reads and writes payment records inside a transaction. A record is locked before it is read for a change, the core's
+ * functions compute its new state, and the change is written at once: the row, the event, the notice.
  */
 import { type FacilitatorUnavailable, PaymentChange, PaymentStore } from "@pontage/core"
 import * as Arr from "effect/Array"
@@ -14,13 +14,13 @@ import * as PaymentRow from "./PaymentRow.ts"
 
 type Stored = PaymentStore.StoredPayment
 
-/** A record's change into another state. The last line of the new one's history is the event. */
+/** A record's change of state. The last entry of the new history is the event. */
 export interface Transition {
   readonly before: Stored | undefined
   readonly after: Stored
 }
 
-/** What a statement about records may fail with. */
+/** The failures of a statement about records. */
 export type RecordFault = SqlError | FacilitatorUnavailable
 
 type Read = (
@@ -31,9 +31,9 @@ type Read = (
 
 /** The records of one database. */
 export interface Records {
-  /** Records as they are now: those for which a condition on `payment p` holds. */
+  /** The records for which a condition on `payment p` holds. */
   readonly select: Read
-  /** The record of this name. */
+  /** The record of this id. */
   readonly find: (transaction: Transaction, paymentId: string) => Effect.Effect<Stored | undefined, RecordFault>
   /** Records that wait in a lane, oldest first. */
   readonly waiting: (
@@ -48,7 +48,7 @@ export interface Records {
     limit: number,
     ofPayer: number
   ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
-  /** The serials alone of records for which a condition on `payment p` holds. */
+  /** The serials of the records for which a condition on `payment p` holds. */
   readonly serials: (
     transaction: Transaction,
     condition: string,
@@ -59,28 +59,31 @@ export interface Records {
     transaction: Transaction,
     serials: ReadonlyArray<bigint>
   ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
-  /** Records that nobody else changes until this transaction ends, in the order of their serials. */
+  /** The same, locked until this transaction ends, in the order of their serials. */
   readonly lock: Read
-  /** Locks the record of this name. */
+  /** Locks the record of this id. */
   readonly lockOne: (transaction: Transaction, paymentId: string) => Effect.Effect<Stored | undefined, RecordFault>
-  /** Locks the records of these names. */
+  /** Locks the records of these ids. */
   readonly lockAll: (
     transaction: Transaction,
     paymentIds: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<Stored>, RecordFault>
   readonly create: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, RecordFault>
-  /** Writes what has changed of a record's run, or of the answer that is owed. */
+  /** Writes a record's changed execution, or whether its answer is owed. */
   readonly keepExecution: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, SqlError>
-  /** Writes records that wait elsewhere, or travel with other bytes, without a new state. */
+  /** Writes records whose lane or transaction changed, but not their state. */
   readonly keep: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
-  /** Writes records that have come into other states, one after another. */
-  readonly transition: (transaction: Transaction, passages: ReadonlyArray<Transition>) => Effect.Effect<void, SqlError>
+  /** Writes records that changed their state, in order. */
+  readonly transition: (
+    transaction: Transaction,
+    transitions: ReadonlyArray<Transition>
+  ) => Effect.Effect<void, SqlError>
   /** Writes records that a lane transaction has taken from the queue, in the order of their positions in it. */
   readonly takeFromQueue: (
     transaction: Transaction,
-    passages: ReadonlyArray<Transition>
+    transitions: ReadonlyArray<Transition>
   ) => Effect.Effect<void, SqlError>
-  /** Removes the rows of records whose other rows are gone. */
+  /** Deletes records whose other rows are deleted already. */
   readonly remove: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
 }
 
@@ -113,10 +116,10 @@ export const make = (dialect: Dialect): Records => {
       for (const { paymentId } of payments) transaction.notify(paymentId)
       return transaction.run.write([updatePlaced(payments.map(PaymentRow.toPlaced))])
     },
-    transition: (transaction, passages) => {
-      const last = new Map(passages.map(({ after }) => [after.serial, after]))
-      const moved = serialsOf(passages.filter(isMove))
-      const ended = serialsOf(passages.filter(isEnd))
+    transition: (transaction, transitions) => {
+      const last = new Map(transitions.map(({ after }) => [after.serial, after]))
+      const moved = serialsOf(transitions.filter(isMove))
+      const ended = serialsOf(transitions.filter(isEnd))
       const rows = Arr.groupBy(last.values(), ({ serial }) =>
         moved.has(serial) ? "placed" : ended.has(serial) ? "ended" : "standing"
       )
@@ -124,13 +127,13 @@ export const make = (dialect: Dialect): Records => {
         updatePlaced((rows["placed"] ?? []).map(PaymentRow.toPlaced)),
         updateEnded((rows["ended"] ?? []).map(PaymentRow.toEnded)),
         updateStanding((rows["standing"] ?? []).map(PaymentRow.toStanding)),
-        ...chronicle(transaction, passages)
+        ...chronicle(transaction, transitions)
       ])
     },
-    takeFromQueue: (transaction, passages) =>
+    takeFromQueue: (transaction, transitions) =>
       transaction.run.write([
-        updatePlanned(passages.map(({ after }, position) => PaymentRow.toPlanned(after, position))),
-        ...chronicle(transaction, passages)
+        updatePlanned(transitions.map(({ after }, position) => PaymentRow.toPlanned(after, position))),
+        ...chronicle(transaction, transitions)
       ]),
     remove: ({ run }, payments) =>
       Effect.asVoid(run(removal, [JSON.stringify(payments.map(({ serial }) => `${serial}`))]))
@@ -150,7 +153,7 @@ const reading = (dialect: Dialect): Reading => {
   const bySerials = `WHERE ${dialect.isIn("p.serial", "bigint")} ORDER BY p.serial`
   const ofSerials: Records["ofSerials"] = (transaction, found) =>
     found.length === 0 ? none : select(transaction, bySerials, [JSON.stringify(found.map(String))])
-  // Two statements: one that waits for a row's lock still sees the histories as they were before it waited.
+  // Two statements: one that waits for a row lock would still see the histories from before it waited.
   const lockRows: Read = (transaction, condition, parameters) =>
     Effect.flatMap(serials(transaction, `${condition} ORDER BY p.serial FOR UPDATE`, parameters), (found) =>
       ofSerials(transaction, found)
@@ -178,13 +181,15 @@ const serials: Records["serials"] = ({ run }, condition, parameters) =>
     rows.map(({ serial }) => serial)
   )
 
-/** The condition on the one of a name. */
+/** The condition that selects one record by its id. */
 export const byId = "WHERE p.payment_id = ?"
 
-/** Whether there is a record of a name: a row, or none. */
+/** Selects a row if the record exists. */
 export const isThere = `SELECT p.serial FROM payment p ${byId}`
 
-/** The condition on those that wait in a lane whose turn it is; of each payer so many, of all so many. */
+/**
+ * The condition that selects waiting payments whose turn it is; the parameters bound the number per payer and in total.
+ */
 const inTurn = `WHERE p.serial IN (
   SELECT fair.serial FROM (
     SELECT own.serial, ROW_NUMBER() OVER (PARTITION BY own.caller ORDER BY own.place, own.serial) AS turn FROM (
@@ -195,8 +200,8 @@ const inTurn = `WHERE p.serial IN (
 ) ORDER BY p.serial`
 
 /**
- * The condition on those that wait in a lane, oldest first: in no transaction, so that the index passes by those that are. For a
- * bare `LIMIT ?` SQLite plans the question anew whenever it is asked, which costs ten times as much as its answer.
+ * The condition that selects waiting payments of a lane, oldest first. They have no lane number, so the index skips the
+ * others. For a bare `LIMIT ?` SQLite plans the statement at each run, which costs ten times as much as its result.
  */
 export const inQueue = `WHERE p.lane = ? AND p.lane_number IS NULL AND p.status = 'accepted' AND p.active
   ORDER BY p.serial LIMIT CAST(? AS BIGINT)`
@@ -204,17 +209,17 @@ export const inQueue = `WHERE p.lane = ? AND p.lane_number IS NULL AND p.status 
 const chronicling = (dialect: Dialect) => {
   const addEvents = dialect.insert("event", eventColumns)
   const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
-  return ({ now, notify, notifyHere }: Transaction, passages: ReadonlyArray<Transition>): ReadonlyArray<Batch> => {
+  return ({ now, notify, notifyHere }: Transaction, transitions: ReadonlyArray<Transition>): ReadonlyArray<Batch> => {
     const at = BigInt(now)
-    for (const { before, after } of passages) {
+    for (const { before, after } of transitions) {
       if (PaymentChange.isActionable(before, after)) notify(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) notify(after.lane)
     }
-    const news = passages.filter(({ before, after }) => PaymentChange.noticeStatus(before, after) !== undefined)
+    const news = transitions.filter(({ before, after }) => PaymentChange.noticeStatus(before, after) !== undefined)
     if (news.length > 0) notifyHere(PaymentStore.noticesTopic)
     return [
       addEvents(
-        passages.map(({ after: { history, serial, status } }) => ({
+        transitions.map(({ after: { history, serial, status } }) => ({
           payment: serial,
           ordinal: BigInt(history.length - 1),
           status,
@@ -238,16 +243,18 @@ const chronicling = (dialect: Dialect) => {
   }
 }
 
-/** Whether it waits or travels elsewhere after it, or nowhere any more. */
+/** Whether its lane or lane number changed. */
 const isMove = ({ after, before }: Transition): boolean =>
   before === undefined || before.lane !== after.lane || before.laneNumber !== after.laneNumber
 
-/** Whether its money has moved with it, or been proven not to; or the other way round. */
+/**
+ * Whether the payment became active or stopped being active: its money moved, was proven not to move, or the reverse.
+ */
 const isEnd = ({ after, before }: Transition): boolean =>
   before !== undefined && PaymentRow.isActive(before) !== PaymentRow.isActive(after)
 
-const serialsOf = (passages: ReadonlyArray<Transition>): ReadonlySet<bigint> =>
-  new Set(passages.map(({ after }) => after.serial))
+const serialsOf = (transitions: ReadonlyArray<Transition>): ReadonlySet<bigint> =>
+  new Set(transitions.map(({ after }) => after.serial))
 
 const none = Effect.succeed<ReadonlyArray<Stored>>([])
 

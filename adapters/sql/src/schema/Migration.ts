@@ -1,7 +1,7 @@
 /**
- * A migration: a step from one schema of the tables to the next, as data. It only adds: tables, columns, indexes. So a
- * program of the release before goes on working beside the new one, and what the tables have to look like follows from the
- * same data as the statements that make them.
+ * A migration: a step from one schema of the tables to the next, as data. It only adds tables, columns and indexes, so
+ * a program of the previous release keeps working beside the new one. The statements and the expected shape of the
+ * tables follow from the same data.
  */
 import type { Dialect } from "../database/SqlDialect.ts"
 
@@ -12,18 +12,18 @@ export type Change = TableChange | ColumnChange | IndexChange
 export interface TableChange {
   readonly _tag: "Table"
   readonly table: string
-  /** What SQL says of each column after its name: first its type. */
+  /** The SQL after each column's name, beginning with its type. */
   readonly columns: Readonly<Record<string, string>>
-  /** The columns of the primary key, when they are several. */
+  /** The columns of a primary key of several columns. */
   readonly key?: ReadonlyArray<string>
-  /** The columns of which no two rows may have the same values. */
+  /** The columns of a unique constraint. */
   readonly unique?: ReadonlyArray<string>
-  /** What SQL says after the columns. */
+  /** The SQL after the columns. */
   readonly options?: string
 }
 
 /**
- * A new column of an older table. It may be empty or has a default: programs of the release before know nothing of it.
+ * A new column of an existing table. It is nullable or has a default: programs of the previous release do not know it.
  */
 export interface ColumnChange {
   readonly _tag: "Column"
@@ -32,22 +32,20 @@ export interface ColumnChange {
   readonly definition: string
 }
 
-/** A new index, for speed alone. */
+/** A new index, for speed only. */
 export interface IndexChange {
   readonly _tag: "Index"
   readonly name: string
-  /** The table, its columns in brackets, and a condition where there is one. */
+  /** The table, its columns in parentheses, and a condition if there is one. */
   readonly on: string
 }
 
-/**
- * One step. Its number is its place in `Migrations.all`, counted from 1, and the number of the schema that it leads to.
- */
+/** One step. Its number is its place in `Migrations.all`, counted from 1, and the number of the resulting schema. */
 export interface Migration {
   readonly name: string
   /**
-   * The oldest schema whose programs may go on working on the tables after this step, and start on them again: those of a
-   * release that is being replaced, or gone back to.
+   * The oldest schema whose programs may keep working on the tables after this step, and start on them again: a release
+   * that is being replaced or returned to.
    */
   readonly serves: number
   readonly changes: (dialect: Dialect["name"]) => ReadonlyArray<Change>

@@ -3,8 +3,8 @@ import { noticeQueues } from "../migrations/NoticeQueues.ts"
 import { probeTable } from "../migrations/ProbeTable.ts"
 import { settlementTables } from "../migrations/SettlementTables.ts"
 /**
- * The way of the tables through all releases: the first migration makes the first schema, each other one leads on from the
- * one before. What is in this list is frozen, since databases have gone through it; `test/Migrations.test.ts` holds that.
+ * The path of the tables through all releases: the first migration makes the first schema, each other continues the one
+ * before. The list is frozen, since databases have gone through it; `test/schema/Migrations.test.ts` checks that.
  */
 import type { Migration } from "./Migration.ts"
 

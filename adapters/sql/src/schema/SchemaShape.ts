@@ -1,7 +1,7 @@
 /**
- * What tables look like, in lines that can be compared and read: those that migrations make, and those that a database has.
- * Compared is what the store's statements depend on: columns with their types, what may be empty, what has a default, keys,
- * and that the indexes are there.
+ * The shape of tables, as lines of text that can be compared and read: of the migrations, and of a database. It covers
+ * what the store's statements depend on: columns with their types, nullability and defaults, keys, and the presence of
+ * indexes.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -14,7 +14,7 @@ import type { Change, Migration } from "./Migration.ts"
 export interface SchemaShape {
   readonly tables: ReadonlySet<string>
   readonly facts: ReadonlySet<string>
-  /** Those of the facts that get in the way of a program that does not know them. */
+  /** The facts that break a program that does not know them. */
   readonly demands: ReadonlySet<string>
 }
 
@@ -29,7 +29,7 @@ export const expected = (migrations: ReadonlyArray<Migration>, dialect: Dialect[
   return { tables, facts, demands: facts }
 }
 
-/** Where in a column's definition its type ends. */
+/** The end of the type in a column's definition. */
 const afterType = /\s+(?:NOT NULL|DEFAULT|PRIMARY KEY|REFERENCES|GENERATED)\b.*$/
 
 const factsOf = (change: Change): ReadonlyArray<string> => {
@@ -63,7 +63,7 @@ const ColumnRow = Schema.Struct({
   table_name: Schema.String,
   name: Schema.String,
   type: Schema.String,
-  /** Whether a crash leaves the table its rows. */
+  /** Whether the table survives a crash. */
   lasting: Flag,
   required: Flag,
   defaulted: Flag
@@ -88,7 +88,7 @@ const keyFact = (table: string, columns: string): string => `key ${table} (${col
 
 const indexFact = (table: string, name: string): string => `index ${name} of ${table}`
 
-/** Asks the database's own catalogue: tables that a statement finds by their bare names. `ask` runs a statement. */
+/** Reads the database's catalogue: the tables that a statement finds by their bare names. `ask` runs a statement. */
 export const found = Effect.fnUntraced(function* (
   dialect: Dialect["name"],
   ask: (text: string) => Effect.Effect<ReadonlyArray<unknown>, SqlError>
@@ -141,8 +141,8 @@ const catalogues: Readonly<Record<Dialect["name"], { readonly columns: string; r
 }
 
 /**
- * What a database's tables have otherwise than expected, in words; nothing when a program that expects these can work on
- * them. More than expected is fine where it asks nothing of who does not know it.
+ * The differences between a database's tables and the expected ones, as text; none if a program that expects these can
+ * work on them. Additional columns are fine if a program need not know them.
  */
 export const differences = (
   { facts, tables }: SchemaShape,
@@ -155,5 +155,5 @@ export const differences = (
   return [...missing, ...extra.map((fact) => `an unknown ${fact}`)]
 }
 
-/** The table of a fact that is a column or a key. */
+/** The table of a column's or key's fact. */
 const tableOf = (fact: string): string => fact.split(/[ .]/, 2)[1] ?? ""

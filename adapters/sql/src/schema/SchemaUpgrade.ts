@@ -1,7 +1,6 @@
 /**
- * Brings a database's tables up to date, and refuses one on which this program could not work. The table
- * `pontage_migration` is the database's own account of the migrations it has gone through; it is believed only where the
- * tables look as it says.
+ * Brings a database's tables up to date, and refuses one that this program cannot work on. The table
+ * `pontage_migration` lists the migrations done; the list is believed only if the tables match it.
  */
 import { type FacilitatorUnavailable, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -26,8 +25,8 @@ const LogRow = Schema.Struct({
 const decodeLog = Schema.decodeUnknownEffect(Schema.Array(LogRow))
 
 /**
- * Does what is left to do of these migrations; by default of all that this release has. Harmless to repeat, and from
- * several instances at once. `Misconfigured` says why the database cannot be used.
+ * Runs the missing migrations, by default of all in this release. Repeating it, or running it from several instances at
+ * once, is harmless. `Misconfigured` names the reason if the database cannot be used.
  */
 export const upgrade = Effect.fnUntraced(function* (
   dialect: Dialect,
@@ -44,10 +43,11 @@ const steps = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Misconfigured | SqlError> {
   const ask = (text: string) => sql.unsafe(text)
   if (dialect.lock !== undefined) {
-    // An index of many rows takes longer than any statement of the store may; so does waiting for who makes it.
+    // Building an index of many rows takes longer than any statement of the store may; so does waiting for another
+    // instance that builds it.
     yield* ask("SET LOCAL statement_timeout = 0")
     yield* sql.unsafe(dialect.text(dialect.lock), [log])
-    // Everybody else would wait behind a change of tables that waits for a backup.
+    // A change of tables that waits for a backup would make all others wait behind it.
     yield* ask("SET LOCAL lock_timeout = '5s'")
   }
   const actual = yield* SchemaShape.found(dialect.name, ask)
@@ -70,7 +70,7 @@ interface Done {
   readonly serves: number
 }
 
-/** The database's own account; made where there is none. Releases 0.1 knew nothing of `serves`. */
+/** The list of migrations done; created if missing. Releases 0.1 did not write `serves`. */
 const logged = Effect.fnUntraced(function* (
   ask: Ask,
   { facts, tables }: SchemaShape.SchemaShape
@@ -95,7 +95,7 @@ const logged = Effect.fnUntraced(function* (
   }))
 })
 
-/** Whether the tables, which a later release may have brought further meanwhile, still serve this one. */
+/** Checks that the tables still serve this release; a later release may have changed them meanwhile. */
 export const isServed = (run: Run): Effect.Effect<void, FacilitatorUnavailable | SqlError> =>
   Effect.flatMap(askServes(run, `SELECT max(serves) AS serves FROM ${log}`, []), ([row]) =>
     row !== undefined && row.serves <= Migrations.all.length
@@ -150,7 +150,7 @@ const strangeStep = (
   return `migration ${expected} was expected in the table ${log}, and found was number ${number} ("${name}"): the database was made by a build that is not a release; end its payments with that build, and then begin with an empty database`
 }
 
-/** So many differences are named. */
+/** Maximum number of differences that a message names. */
 const named = 3
 
 const unlikeTables = (number: number, unlike: ReadonlyArray<string>): string => {

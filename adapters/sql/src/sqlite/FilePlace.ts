@@ -1,18 +1,18 @@
 /**
- * Whether the files that are open are still those that their names lead to. A file that was deleted, moved away or replaced
- * takes every write of who has it open, and all of that is gone with the process.
+ * Checks that open files are still those that their names lead to. A file that was deleted, moved or replaced accepts
+ * every write of a process that has it open, and loses all of it when the process ends.
  */
 import { realpathSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 
-/** What has happened to a database's files, in words; `undefined` while they are in their places. */
+/** The fault of a database's files; `undefined` while they are in their places. */
 export type FilePlace = () => string | undefined
 
-/** Watches a database file that is open, and its write-ahead log once there is one. */
+/** Watches an open database file and its write-ahead log, once there is one. */
 export const watch = (filename: string): FilePlace => {
   const places = [
     place(resolve(filename), "the file of the records"),
-    // The log lies beside the file itself, and not beside a link to it.
+    // The log lies beside the file itself, not beside a link to it.
     place(`${realpathSync(filename)}-wal`, "the log of the records' file")
   ]
   return () => {
@@ -37,7 +37,7 @@ const place = (path: string, what: string): FilePlace => {
   }
 }
 
-/** A folder that may not be looked into any more is as good as none. */
+/** An unreadable folder counts as missing. */
 const identity = (path: string): string | undefined => {
   try {
     const { dev, ino } = statSync(path, { bigint: true })

@@ -1,39 +1,39 @@
 /**
- * Records as the connection of a file would read them at this moment, remembered so that it need not be asked. That can be
- * known, because nobody else writes to the file. Whoever writes or reads a record keeps it here; when the database takes
- * writes back, what was kept since then is forgotten. Forgetting is always right: what is not remembered is read again.
+ * Records in memory, equal to what the file's connection would read now. That holds because no other process writes the
+ * file. Each written or read record is kept here; a rollback forgets what was kept since. Forgetting is always safe: a
+ * missing record is read again.
  */
 import type { PaymentStore } from "@pontage/core"
 
 type Stored = PaymentStore.StoredPayment
 
 /**
- * The records that are remembered. `begin`, `savepoint`, `rollbackTo`, `rollback` and `commit` follow the transaction of
- * the same words.
+ * The records in memory. `begin`, `savepoint`, `rollbackTo`, `rollback` and `commit` follow the transaction's
+ * statements of the same names.
  */
 export interface RecordImage {
   readonly find: (paymentId: string) => Stored | undefined
   readonly findSerial: (serial: bigint) => Stored | undefined
   readonly keep: (payment: Stored) => void
   readonly forget: (paymentId: string) => void
-  /** Whether all that it holds is in the file for good: no transaction is open, nor one whose end is not known yet. */
+  /** Whether all its records are durable: no transaction is open or of unknown end. */
   readonly isDurable: () => boolean
   readonly begin: () => void
-  /** A point that `rollbackTo` goes back to. */
+  /** A point for `rollbackTo`. */
   readonly savepoint: () => number
   readonly rollbackTo: (savepoint: number) => void
   readonly rollback: () => void
   readonly commit: () => void
 }
 
-/** So many records: those of payments that are not final yet, of a few kilobytes each. */
+/** Default capacity in records: the payments that are not final, a few kilobytes each. */
 const remembered = 10_000
 
-/** Makes an empty image. It holds so many records at most: the last ones that were new to it. */
+/** Makes an empty image of this capacity; it keeps the records that were new to it last. */
 export const make = (limit: number = remembered): RecordImage => {
   const byId = new Map<string, Stored>()
   const bySerial = new Map<bigint, Stored>()
-  /** The names of what was kept in the transaction at hand, in order; outside of one, what is kept stays. */
+  /** The ids kept in the current transaction, in order; records kept outside of one stay. */
   let kept: Array<string> | undefined
   const forget = (paymentId: string): void => {
     const known = byId.get(paymentId)

