@@ -1,7 +1,7 @@
 /**
- * Payments of accounts with code, judged as they will be executed: their code checks the signature, and may behave otherwise in a
- * simulation than in a transaction. So the call is simulated as it will be sent, by each signer and at real prices; and the code
- * that it runs has to be known, or, where the operator takes any code, has to accept the signature up to the end of its validity.
+ * Checks of payments of accounts with code. That code validates the signature, and may behave differently in a simulation and
+ * in a transaction. So the call is simulated as it will be sent, by each signer and at real prices; and the code that it runs
+ * has to be known, or, where the operator allows any code, has to accept the signature up to the end of its validity.
  */
 import { type ChainUnavailable, invalid, type PaymentError, type ChainHead, type ValidationError } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -20,23 +20,23 @@ import * as EvmRevert from "../transfer/EvmRevert.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as TokenCode from "../transfer/TokenCode.ts"
 
-/** Which accounts with code may pay: those whose code is known, any, or none. */
+/** The accounts with code that may pay: those whose code is known, any, or none. */
 export type ContractPayers = "known" | "any" | "none"
 
 /**
- * Judges the call of an account with code. Succeeds with what tells its code from other code where it is not known, so that it can be
- * banned with the account.
+ * Judges the call of an account with code. Succeeds with the hash of the code where it is unknown, so that the code can be
+ * banned together with the account.
  */
 export type Judge = (
   call: TransferCall,
   held: SignedAuthorization
 ) => Effect.Effect<string | undefined, PaymentError | ValidationError | ChainUnavailable>
 
-/** What a judge needs. */
+/** Settings of a judge. */
 export interface Options {
   readonly policy: ContractPayers
   readonly known: EvmKnownCode.EvmKnownCode
-  /** Those who may send the transaction; at least one. */
+  /** The possible senders of the transaction; at least one. */
   readonly signers: ReadonlyArray<EvmAddress.Address>
   readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
 }
@@ -64,7 +64,7 @@ const notServed = invalid(
   "the payer's account has code, and payments of such accounts are not settled here; pay from a plain account"
 )
 
-/** As each of the signers would send it now. A signer that cannot pay for it is no verdict. */
+/** Simulates the call as each signer would send it now. A signer that cannot pay for it proves nothing about the payment. */
 const simulated = Effect.fnUntraced(function* (
   { judge, rpc }: EvmHead.EvmHead,
   { signers }: Options,
@@ -89,12 +89,12 @@ const accepted = Effect.fnUntraced(function* (network: string, outcome: CallOutc
   }
 })
 
-/** Blocks after which code that accepts up to some block is taken to have refused. */
+/** Blocks ahead of the last simulation: code that accepts only up to an earlier block is refused. */
 const manyBlocks = 1_000n
-/** Nothing is sent so late after it was verified: seconds. Nodes take no time of any size. */
+/** Seconds ahead of the last simulation at most: nothing is sent later after its verification, and nodes limit the time. */
 const longWait = 3_600n
 
-/** In the next block, and at the end of the validity at the highest price: a signature that is good now has to be good then. */
+/** Simulates in the next block, and at the end of the validity at the highest price: a signature valid now has to be valid then. */
 const untilItsEnd = Effect.fnUntraced(function* (
   { judge, rpc }: EvmHead.EvmHead,
   { signers: [from] }: Options,
@@ -105,30 +105,30 @@ const untilItsEnd = Effect.fnUntraced(function* (
   const now = BigInt(Math.floor((yield* Clock.currentTimeMillis) / 1000))
   const soon = BigInt(head.time) >= now ? BigInt(head.time) + 1n : now
   const highest = fees && { maximum: fees.maximum, priority: fees.maximum }
-  for (const { fees, ...pretended } of [
+  for (const { fees, ...simulatedBlock } of [
     { number: head.number + 1n, time: soon, fees: undefined },
     { number: head.number + manyBlocks, time: least(validBefore - 1n, soon + longWait), fees: highest }
   ]) {
     const call = { ...(from && { from }), to, data, gas, ...(fees && { fees }) }
     const outcome = yield* judge(
-      (block) => rpc.call(call, block, pretended),
+      (block) => rpc.call(call, block, simulatedBlock),
       ({ _tag }) => _tag === "Reverted"
     )
     if (outcome._tag === "Returned") continue
     return yield* invalid(
       "unsupported_authorization",
       "payer_code_sways",
-      "the payer's code accepts the signature now, and not in each block and at each price up to the end of its validity"
+      "the payer's code accepts the signature now, but not in every block and at every price up to the end of its validity"
     )
   }
 })
 
 const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 
-/** What a payment may touch at most beside the token's own code: a proxy, what it runs, a handler, and owners. */
+/** The most accounts that a payment may touch beside the token's own code: a proxy, its implementation, a handler, and owners. */
 const mostTouched = 24
 
-/** Every account with code that the call runs or looks at, but for the token's own, is known. */
+/** Succeeds if every account with code that the call runs or reads, except the token's own, is known. */
 const isKnown = Effect.fnUntraced(function* (
   head: EvmHead.EvmHead,
   { known, signers: [from] }: Options,
@@ -148,10 +148,10 @@ const isKnown = Effect.fnUntraced(function* (
   })
 })
 
-/** How often what runs instead of an account's code is followed: a delegation to a minimal proxy. */
+/** The most delegations followed from an account: for example a delegation to a minimal proxy. */
 const deepest = 2
 
-/** That an account has no code speaks for it: a node that is behind is not believed. */
+/** A missing code speaks for the account, so it is confirmed: the node may lag. */
 const isKnownAt = (
   head: EvmHead.EvmHead,
   known: EvmKnownCode.EvmKnownCode,
@@ -178,6 +178,6 @@ const unknown = (payer: string, account?: string, code: EvmHex.Hex = "0x") =>
     "unsupported_authorization",
     "payer_code_unknown",
     account === undefined
-      ? `what the code of the payer ${payer} runs cannot be told; pay from a plain account`
+      ? `the code that the payer ${payer} runs cannot be determined; pay from a plain account`
       : `the payer ${payer} runs code at ${account} (hash ${EvmKnownCode.hashOf(code)}) that is not known here; pay from a plain account`
   )

@@ -1,6 +1,6 @@
 /**
- * Proof, asked from the chain before anything is sold or settled on it: that the node serves the network it is configured
- * for, and that each token is what our table says, down to the EIP-712 domain its signatures are made under.
+ * Checks against the chain before anything is sold or settled on it: the node serves the configured network, and each token
+ * matches our table, its EIP-712 domain included.
  */
 import { type Asset, type ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -16,16 +16,16 @@ const decimalsSelector = "0x313ce567"
 const domainSeparatorSelector = "0x3644e515"
 const readGas = 100_000n
 
-/** Proves that the node serves this network. */
+/** Checks that the node serves this network. */
 export const network = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, expected: string) {
   const served = EvmNetwork.fromChainId(yield* rpc.chainId)
   if (served !== expected) {
-    const message = `the RPC that is configured for ${expected} serves ${served}; give the URL of a node of ${expected}`
+    const message = `the RPC configured for ${expected} serves ${served}; give the URL of a node of ${expected}`
     return yield* new Misconfigured({ message })
   }
 })
 
-/** Proves a token: there is code, its decimals and its EIP-712 domain separator are those of the table. */
+/** Checks a token: it has code, and its decimals and EIP-712 domain separator are those of the table. */
 export const asset = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   token: Asset
@@ -33,7 +33,7 @@ export const asset = Effect.fnUntraced(function* (
   const domain = EvmAsset.domain(token)
   const decimals = yield* read(rpc, domain.verifyingContract, decimalsSelector)
   if (decimals === undefined || BigInt(decimals) !== BigInt(token.decimals)) {
-    return yield* wrong(token, `does not answer decimals() with ${token.decimals}: is there a token at this address?`)
+    return yield* wrong(token, `does not return ${token.decimals} from decimals(): is there a token at this address?`)
   }
   const separator = yield* read(rpc, domain.verifyingContract, domainSeparatorSelector)
   if (separator !== EvmHex.fromBytes(Eip3009.domainSeparator(domain))) {
@@ -45,7 +45,7 @@ export const asset = Effect.fnUntraced(function* (
   }
 })
 
-/** The one word a getter answers; `undefined` when it answers something else or reverts. */
+/** The 32-byte word that a getter returns; `undefined` for other data and for a revert. */
 const read = (rpc: EvmRpc.Shape, to: EvmAddress.Address, data: EvmHex.Hex) =>
   Effect.map(rpc.call({ to, data, gas: readGas }), (outcome) =>
     outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data) ? outcome.data : undefined

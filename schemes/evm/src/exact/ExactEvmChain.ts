@@ -1,6 +1,6 @@
 /**
- * What the parts of the settling half share: a node that was shown to serve the network, the signers, the tokens, and the
- * ways a payment is judged.
+ * The context that the modules of the scheme facilitator share: a node that serves the network, the signers, the tokens, and
+ * the checks of payments.
  */
 import {
   type Asset,
@@ -35,63 +35,64 @@ import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 
-/** How payments travel together. */
+/** Settings of batches. */
 export interface Batches {
-  /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is proven at start. */
+  /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is checked at start. */
   readonly settler: string
-  /** How many payments go into one transaction at most: 2 to 100, default 50. */
+  /** The most payments of one transaction: 2 to 100, default 50. */
   readonly maximum?: number
   /**
-   * What one transaction may cost at most, in wei; default 1 ether, since nodes commonly take no dearer one (`rpc.txfeecap` of
-   * geth). It is counted with the gas that its payments may use at most, about 160 000 each.
+   * The maximum cost of one transaction, in wei; default 1 ether, since nodes commonly reject a dearer one (`rpc.txfeecap` of
+   * geth). It counts the most gas that the payments may use, about 160 000 each.
    */
   readonly maximumCost?: bigint
-  /** How long a payment waits for company at most, in milliseconds; default 50. */
+  /** The longest wait of a payment for others of its batch, in milliseconds; default 50. */
   readonly windowMillis?: number
 }
 
-/** Who settles, and where. */
+/** Options of `exactEvm.facilitator`. */
 export interface Options {
-  /** The account that sends transactions and pays their gas, or several to share the load. A viem local account fits. */
+  /** The account that sends transactions and pays their gas, or several that share the load. A viem local account fits. */
   readonly signer: EvmTransactionSigner | ReadonlyArray<EvmTransactionSigner>
   readonly rpcUrl: string
-  /** `eip155:<chain id>`; left out, it is the one the RPC serves. */
+  /** `eip155:<chain id>`; default the network that the RPC serves. */
   readonly network?: string
-  /** Tokens to settle beyond the known ones; no other token is ever settled. */
+  /** Tokens to settle beside the known ones; no other token is ever settled. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
-  /** The most that is paid for a unit of gas, in wei; default 500 gwei. Above it nothing is settled until it falls. */
+  /** The maximum price of a unit of gas, in wei; default 500 gwei. While the chain costs more, nothing is settled. */
   readonly maxFeePerGas?: bigint
   /**
-   * How many blocks behind the head a block is not reorganised any more; default 64. The node has to know the state that
-   * many blocks back.
+   * Blocks behind the head from which a block counts as final; default 64. The node has to know the state that many blocks
+   * back.
    */
   readonly finalityDepth?: number
   /** Several payments in one transaction; default one by one. */
   readonly batches?: Batches
-  /** How long a verification waits for others to share its question, in milliseconds; default 2, 0 for not at all. */
+  /** Milliseconds for which a verification waits for others that share its request; default 2, 0 for none. */
   readonly verifyWindowMillis?: number
   /**
-   * Which accounts with code may pay (ERC-1271, EIP-7702); default `known`: those that run nothing but code that is known to judge
-   * a signature by the chain's state. `any` takes whatever a simulation takes, and `none` refuses them; there a signature that is
-   * not the payer's own costs no question to the RPC. What hostile code can cost is bounded by `lossBudget` in any case.
+   * The accounts with code that may pay (ERC-1271, EIP-7702); default `known`: those that run only code known to validate a
+   * signature by the chain's state. `any` accepts every payment whose simulation succeeds. `none` refuses accounts with code;
+   * then a signature that is not the payer's own costs no request to the RPC. `lossBudget` bounds the cost of hostile code in
+   * any case.
    */
   readonly contractPayers?: ContractPayers.ContractPayers
-  /** Code that is known beside our own table: addresses of implementations (20 bytes), or Keccak-256 hashes of code (32 bytes). */
+  /** Known code beside our own table: addresses of implementations (20 bytes), or Keccak-256 hashes of code (32 bytes). */
   readonly knownImplementations?: ReadonlyArray<string>
   /**
-   * The most that failed payments may cost in 24 hours, in wei; default 0.1 ether, and about as much in other coins
-   * (`EvmSpendLimits`). Above it only payers are served that have settled a payment here in the last 24 hours.
+   * The limit of losses by failed payments in 24 hours, in wei; default 0.1 ether, and about as much in other coins
+   * (`EvmSpendLimits`). Above it only payers that have settled a payment here in the last 24 hours are served.
    */
   readonly lossBudget?: bigint
   /** The part of `lossBudget` that the payers of one caller may use, in wei; default its share by `callers`, else a quarter. */
   readonly lossBudgetPerCaller?: bigint
   /** The names of the callers who share `lossBudget`: half of it is held for them in equal parts (`CallerShares`). */
   readonly callers?: ReadonlyArray<string>
-  /** How long a payer is banned whose payment failed on the chain by its own doing, in milliseconds; default one hour. */
+  /** Milliseconds of a payer's ban after its payment failed on the chain by its own fault; default one hour. */
   readonly banMillis?: number
-  /** Milliseconds until a question to the RPC counts as unanswered; default 10 000. */
+  /** Timeout of a request to the RPC, in milliseconds; default 10 000. */
   readonly rpcTimeoutMillis?: number
-  /** Called with the method of each question to the RPC: for counting. */
+  /** Called with the method of each request to the RPC, for counting. */
   readonly onRequest?: (method: string) => void
 }
 
@@ -127,27 +128,27 @@ const check = OptionCheck.options<Options>({
   onRequest: OptionCheck.optional(OptionCheck.callable())
 })
 
-/** What the parts of the half share. */
+/** The shared context of one scheme facilitator. */
 export interface ExactEvmChain {
   readonly rpc: EvmRpc.Shape
   readonly head: EvmHead.EvmHead
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly chainId: number
   readonly assets: AssetTable.AssetTable
-  /** By their addresses with checksum. */
+  /** Keyed by their addresses with checksum. */
   readonly signers: ReadonlyMap<string, EvmTransactionSigner>
   readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
   readonly simulate: TransferSimulation.Simulate
-  /** Why a transfer that has failed does. */
+  /** Explains why a transfer has failed. */
   readonly explain: EvmMissingTransfers.Explain
-  /** What speaks against payments and is not told yet. */
+  /** Failures of payments that are not confirmed yet. */
   readonly failures: EvmUnconfirmedFailures.EvmUnconfirmedFailures
   readonly lastObservations: EvmObservation.Context["lastObservations"]
-  readonly judges: EvmTransferCall.Context
+  readonly callContext: EvmTransferCall.Context
   readonly judgeCode: ContractPayers.Judge
   readonly losses: EvmLosses.EvmLosses
   readonly batches: (Required<Batches> & { readonly settler: EvmAddress.Address }) | undefined
-  /** Proves a token against the chain before it is first used. */
+  /** Checks a token against the chain before it is first used. */
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
 }
 
@@ -155,12 +156,12 @@ const defaultMaximum = 50
 const defaultMaximumCost = 10n ** 18n
 const defaultWindowMillis = 50
 const defaultVerifyWindowMillis = 2
-/** How many verifications share a question: node operators limit the gas of one. */
+/** The most verifications that share a request: node operators limit the gas of one. */
 const verifyMaximum = 25
 
 /**
- * Connects. It succeeds once the RPC has shown that it serves the network, that the signers are plain accounts (one with
- * code (EIP-7702) has no lane of its own in a node's pool), and that the batch settler is ours.
+ * Connects. It checks that the RPC serves the network, that the signers are plain accounts (in a node's
+ * pool an account with code (EIP-7702) has no lane of its own), and that the batch settler has our contract's code.
  */
 export const connect = Effect.fnUntraced(function* (
   options: Options
@@ -195,7 +196,7 @@ export const connect = Effect.fnUntraced(function* (
     explain: TransferSimulation.explaining(rpc, addressOf(first)),
     failures: EvmUnconfirmedFailures.make(),
     lastObservations: EvmObservation.makeLastObservations(),
-    judges: {
+    callContext: {
       crypto: yield* EvmCrypto,
       codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)
     },
@@ -239,7 +240,7 @@ const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Rea
   const signers = new Map<string, EvmTransactionSigner>()
   for (const signer of given) {
     const address = EvmAddress.fromText(signer.address)
-    if (address === undefined) return yield* wrong(`the signer's address "${signer.address}" is no address`)
+    if (address === undefined) return yield* wrong(`the signer's address "${signer.address}" is not an address`)
     if ((yield* rpc.getCode(address)) !== "0x") {
       const what = `the signer ${signer.address} has code on ${rpc.network}; use a plain account that delegates to nothing`
       return yield* wrong(what)
@@ -255,7 +256,7 @@ const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches)
   yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
   if (maximumCost <= 0n) return yield* wrong(`batches.maximumCost ${maximumCost} is not above zero`)
   const settler = EvmAddress.fromText(given.settler)
-  if (settler === undefined) return yield* wrong(`batches.settler: "${given.settler}" is no address`)
+  if (settler === undefined) return yield* wrong(`batches.settler: "${given.settler}" is not an address`)
   yield* BatchSettling.prove(rpc, settler)
   return { settler, maximum, maximumCost, windowMillis }
 })
@@ -271,7 +272,7 @@ const provingOnce = (rpc: EvmRpc.Shape) => {
         )
 }
 
-/** A token that is not what the operator's table says is the operator's fault, and no verdict about the payment. */
+/** A token that differs from the operator's table is the operator's fault and says nothing about the payment. */
 const notSettleable = (network: string, { message }: Misconfigured) =>
   Effect.andThen(Effect.logError(message), Effect.fail(new ChainUnavailable({ network, message })))
 

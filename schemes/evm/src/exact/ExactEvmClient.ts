@@ -1,6 +1,6 @@
 /**
- * The payer's half of `exact` on EVM: it signs the authorization that the core has decided on. It needs no chain and no
- * chain library.
+ * The scheme client of `exact` on EVM: it signs the authorization that the core has decided on. It needs no chain and no chain
+ * library.
  */
 import { AsciiJson, Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
@@ -17,13 +17,13 @@ import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
 
-/** Who pays, and where. */
+/** Options of `exactEvm.client`. */
 export interface Options {
   /** A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data. */
   readonly signer: EvmSigner
   /** `eip155:<chain id>`. */
   readonly network: string
-  /** Tokens to pay in beyond the known ones. */
+  /** Tokens to pay in beside the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
 }
 
@@ -33,7 +33,7 @@ const check = OptionCheck.options<Options>({
   assets: OptionCheck.optional(EvmAsset.check)
 })
 
-/** The payer's half. Throws `Misconfigured` when the network, the signer's address or an asset is not one. */
+/** Makes the scheme client. Throws `Misconfigured` for an invalid network, signer's address or asset. */
 export const client = (options: Options): SchemeClient => {
   const { assets, network, signer } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
@@ -43,7 +43,7 @@ export const client = (options: Options): SchemeClient => {
     throw new Misconfigured({ message: `exactEvm.client: network "${network}" is not of the form eip155:<chain id>` })
   }
   if (payer === undefined) {
-    throw new Misconfigured({ message: `exactEvm.client: the signer's address "${signer.address}" is no address` })
+    throw new Misconfigured({ message: `exactEvm.client: the signer's address "${signer.address}" is not an address` })
   }
   return {
     scheme: ExactEvm.scheme,
@@ -55,8 +55,8 @@ export const client = (options: Options): SchemeClient => {
 }
 
 /**
- * The domain is never the server's word. But what is signed under ours would be called false by a server that names
- * another, and could be settled all the same; so would be an authorization where another kind is wanted.
+ * The domain never comes from the server. But a server that names another domain would reject a signature under ours, which
+ * could be settled all the same; so could an authorization where the server wants another kind.
  */
 const objection: NonNullable<SchemeClient["objection"]> = ({ extra = {} }, asset) => {
   const kind = extra["assetTransferMethod"] ?? authorizations
@@ -68,10 +68,10 @@ const objection: NonNullable<SchemeClient["objection"]> = ({ extra = {} }, asset
   return `the offer says that the ${wrong} of its EIP-712 domain is ${quoted(extra[wrong])}, and this client knows it as ${quoted(asset.extra[wrong])}; if the offer is right, give the token to exactEvm.client as one of its assets`
 }
 
-/** A stranger's words: short, and without characters that a terminal would obey. */
+/** Quotes a stranger's text: short, and without characters that a terminal would interpret. */
 const quoted = (value: unknown): string => AsciiJson.encode(value).slice(0, 100)
 
-/** The word that some offers have for what this scheme signs; most leave it out. */
+/** The name of this scheme's authorizations in some offers; most leave it out. */
 const authorizations = "eip3009"
 
 const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Address, request: SigningRequest) {
@@ -79,7 +79,7 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
   const to = EvmAddress.fromText(requirements.payTo)
   if (to === undefined || to === EvmAddress.zero) {
     return yield* new SigningFailed({
-      message: `the offer's recipient "${requirements.payTo}" is no address to pay to`
+      message: `the offer's recipient "${requirements.payTo}" is not an address that can be paid`
     })
   }
   const entropy = yield* Entropy
@@ -98,7 +98,7 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
   })
   if (!isSignature(signature)) {
     return yield* new SigningFailed({
-      message: `the wallet of ${signer.address} answered something that is no signature`
+      message: `the wallet of ${signer.address} returned something that is not a signature`
     })
   }
   return {
@@ -108,11 +108,11 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
   }
 })
 
-/** Only the payer's account knows what its signatures look like; but none is empty, and none longer than is read. */
+/** Only the payer's account defines the form of its signatures; but none is empty, and none is longer than the accepted maximum. */
 const isSignature = (text: string): boolean =>
   EvmHex.isHex(text) && text !== "0x" && text.length <= 2 + 2 * EvmSignature.maximumBytes
 
-/** Numbers travel as decimal strings, addresses with their checksum. */
+/** On the wire numbers are decimal strings, and addresses have their checksum. */
 const onWire = (authorization: Eip3009.TransferWithAuthorization) => ({
   from: EvmAddress.checksum(authorization.from),
   to: EvmAddress.checksum(authorization.to),

@@ -1,6 +1,6 @@
 /**
- * The settling half of `exact` on EVM: reads and verifies authorizations, signs the transactions that submit them, and
- * believes only the token's own events.
+ * The scheme facilitator of `exact` on EVM: it reads and verifies authorizations, signs the transactions that submit them, and
+ * takes only the token's own events as proof.
  */
 import {
   type Asset,
@@ -35,12 +35,12 @@ import * as ExactEvmPreparation from "./ExactEvmPreparation.ts"
 import * as ExactEvmVerification from "./ExactEvmVerification.ts"
 
 /**
- * The settling half. It comes to life once the RPC has shown that it serves the network, that the signers are plain
- * accounts, and that the batch settler, if one is given, is ours.
+ * Makes the scheme facilitator. It checks first that the RPC serves the network, that the signers are plain accounts, and that
+ * the batch settler, if one is given, has our contract's code.
  */
-export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), half)
+export const facilitator = (options: Options): FacilitatorScheme => Effect.map(connect(options), schemeFacilitator)
 
-const half = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
+const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
   const { network, rpc, signers, chainHead } = chain
   const callOf = makeCallOf(chain)
   return {
@@ -60,7 +60,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
     prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       replaced === undefined
         ? ExactEvmPreparation.prepare(chain, callOf, payments, slot, chainHead, maximumCost)
-        : ExactEvmPreparation.prepareAgain(chain, payments, slot, chainHead, replaced),
+        : ExactEvmPreparation.prepareReplacement(chain, payments, slot, chainHead, replaced),
     release: (payments) => ExactEvmPreparation.release(chain, payments),
     noop: (slot, chainHead) => ExactEvmPreparation.noop(chain, slot, chainHead),
     submit: (prepared) => submit(rpc, prepared),
@@ -75,7 +75,7 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
           attempts
         ),
         (observation) =>
-          Effect.as(bookEnds(chain, observedPayments, observation), {
+          Effect.as(recordOutcomes(chain, observedPayments, observation), {
             inclusion: observation.inclusion,
             observations: observation.observations
           })
@@ -93,8 +93,8 @@ const half = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
 }
 
 /**
- * The account's count of transactions, of the network that is meant: the same key may be used on others, and a node that serves
- * one of them by now counts those.
+ * The account's count of transactions on the configured network: the same key may be used on others, and a node that now serves
+ * one of them counts those.
  */
 const nextSlot = Effect.fnUntraced(function* (
   { network, rpc, chainHead }: ExactEvmChain,
@@ -103,7 +103,7 @@ const nextSlot = Effect.fnUntraced(function* (
 ) {
   const served = EvmNetwork.fromChainId(yield* rpc.chainId)
   if (served !== network) {
-    const message = `the node that is configured for ${network} serves ${served} by now`
+    const message = `the node configured for ${network} now serves ${served}`
     return yield* new ChainUnavailable({ network, message })
   }
   const block = counting === "final" ? (yield* chainHead).final : counting === "included" ? "latest" : "pending"
@@ -116,8 +116,8 @@ const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmCh
   windowMillis
 })
 
-/** Tells the losses what became of each payment, and what speaks against it before that is told. */
-const bookEnds = (
+/** Records the outcome of each payment with the losses, and a failure even before it is reported. */
+const recordOutcomes = (
   { losses }: ExactEvmChain,
   observedPayments: ReadonlyArray<ObservedPayment<SignedAuthorization>>,
   { against, lost, observations }: EvmObservation.CostedObservation
@@ -132,30 +132,30 @@ const bookEnds = (
     { discard: true }
   )
 
-/** Why our transaction for it has not moved the money, where there was one. */
+/** The reason why our transaction for the payment has not moved the money, where there was one. */
 const reasonOf = ({ failures }: ExactEvmChain, { payment }: ObservedPayment<SignedAuthorization>) => {
   const known = failures.find(expectedOf(payment))
   return known === undefined ? {} : { reason: known.failure.error }
 }
 
-/** A payment's signature is judged once, as long as the payment is held. */
+/** The call is cached with the payment, so that its signature is checked once. */
 const makeCallOf =
-  ({ judges }: ExactEvmChain): ExactEvmPreparation.CallOf =>
-  ({ payload: { authorization, found, signature, token } }) => {
-    if (found.call !== undefined) return Effect.succeed(found.call)
+  ({ callContext }: ExactEvmChain): ExactEvmPreparation.CallOf =>
+  ({ payload: { authorization, cache, signature, token } }) => {
+    if (cache.call !== undefined) return Effect.succeed(cache.call)
     return AssetTable.isRetired(token)
       ? Effect.fail(notConfigured(token))
       : Effect.map(
-          EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),
-          (call) => (found.call = call)
+          EvmTransferCall.make(callContext, EvmAsset.domain(token), authorization, signature),
+          (call) => (cache.call = call)
         )
   }
 
-/** What it was signed under is not known, so that its signature cannot be judged: that is no verdict about it. */
+/** Its EIP-712 domain is unknown, so its signature cannot be checked: that says nothing about the payment. */
 const notConfigured = ({ address, network }: Asset) =>
   new ChainUnavailable({
     network,
-    message: `the token ${address} is not configured any more; its payments are only watched`
+    message: `the token ${address} is no longer configured; its payments are only watched`
   })
 
 const expectedOf = ({ payload: { authorization, token } }: Payment<SignedAuthorization>) => ({
@@ -184,10 +184,13 @@ const balance = Effect.fnUntraced(function* (
     (answer) => answer._tag === "Returned" && EvmHex.isBytes32(answer.data) && BigInt(answer.data) < authorization.value
   )
   if (outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data)) return BigInt(outcome.data)
-  return yield* new ChainUnavailable({ network: rpc.network, message: `${token.symbol} does not tell its balances` })
+  return yield* new ChainUnavailable({
+    network: rpc.network,
+    message: `${token.symbol} returned no valid amount from balanceOf`
+  })
 })
 
-/** A node that does not know the place yet has fallen behind, or another has: that proves nothing. */
+/** Whether a block is part of the chain. A node that lacks a block of that number lags and proves nothing. */
 const isCanonical = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, { hash, number }: Block) {
   const found = yield* rpc.getBlock(number)
   return found === undefined ? yield* EvmRpc.unknownBlock(rpc, number) : found.hash === hash

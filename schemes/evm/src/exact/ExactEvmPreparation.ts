@@ -1,5 +1,5 @@
 /**
- * Signs the facilitator's own transactions: one that settles a payment, one that settles many, one that does nothing.
+ * Signs the facilitator's own transactions: for one payment, for a batch, and noops.
  */
 import {
   type ChainUnavailable,
@@ -30,9 +30,9 @@ export type CallOf = (
 ) => Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 
 /**
- * Signs the transaction for the first payments of a list. Payments of plain accounts travel together where there is a
- * batch settler, as long as the transaction costs no more than it may; a payment that has no company, and one of a contract
- * account, is a plain transfer. What is left out of the transaction is not counted as on its way.
+ * Signs the transaction for the first payments of a list. Payments of plain accounts are batched where there is a batch
+ * settler, up to the maximum cost of the transaction; a lone payment, and one of a contract account, is a plain transfer. A
+ * payment that is left out of the transaction is not counted as pending.
  */
 export const prepare = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
@@ -47,26 +47,26 @@ export const prepare = Effect.fnUntraced(function* (
   const place = yield* placeOf(chain, slot)
   const alone = yield* Effect.catchTag(callOf(first), ["PaymentError", "ValidationError"], unverified)
   yield* Effect.catchTag(chain.losses.reserve(first, riskOf(alone), chainHead), "ValidationError", notRisked)
-  const wanted = affordable(yield* companyOf(chain, callOf, alone, others), chainHead, maximumCost)
-  const company = wanted.slice(0, yield* risked(chain, wanted, others, chainHead))
+  const wanted = affordable(yield* batchOf(chain, callOf, alone, others), chainHead, maximumCost)
+  const batch = wanted.slice(0, yield* reserved(chain, wanted, others, chainHead))
   const call =
-    chain.batches === undefined || company.length < 2
+    chain.batches === undefined || batch.length < 2
       ? alone
       : BatchSettling.toCall(
           chain.batches.settler,
-          company.map(({ plain }) => plain)
+          batch.map(({ plain }) => plain)
         )
   const prepared = yield* Effect.onError(signIn(chain, place, call, chainHead), () =>
-    release(chain, payments.slice(0, Math.max(company.length, 1)))
+    release(chain, payments.slice(0, Math.max(batch.length, 1)))
   )
-  return { prepared, count: Math.max(company.length, 1) }
+  return { prepared, count: Math.max(batch.length, 1) }
 })
 
 /**
- * Signs the call of a transaction once more, at the chain head's fees, to take its place: all of its payments, whichever of them
- * would be taken today, by the settler that was configured then.
+ * Signs the call of a transaction once more, at the chain head's fees, to replace it: with all of its payments, even those that
+ * would be refused today, and by the settler that was configured then.
  */
-export const prepareAgain = Effect.fnUntraced(function* (
+export const prepareReplacement = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   payments: ReadonlyArray<Payment<SignedAuthorization>>,
   slot: Slot | undefined,
@@ -76,7 +76,7 @@ export const prepareAgain = Effect.fnUntraced(function* (
   const place = yield* placeOf(chain, slot)
   const call = Eip1559.callIn(replaced.bytes)
   if (call === undefined) {
-    const message = `the bytes of ${replaced.transaction} are no transaction of EIP-1559; it cannot be signed again`
+    const message = `the bytes of ${replaced.transaction} are not an EIP-1559 transaction; it cannot be signed again`
     return yield* new Misconfigured({ message })
   }
   const share = call.gas / BigInt(Math.max(payments.length, 1))
@@ -84,7 +84,7 @@ export const prepareAgain = Effect.fnUntraced(function* (
   return { prepared: yield* signIn(chain, place, call, chainHead), count: payments.length }
 })
 
-/** Nothing will be sent for these payments: they are not counted as on their way any more. */
+/** Nothing will be sent for these payments: they no longer count as pending. */
 export const release = (
   { losses }: ExactEvmChain,
   payments: ReadonlyArray<Payment<SignedAuthorization>>
@@ -113,65 +113,65 @@ const placeOf = (chain: ExactEvmChain, slot: Slot | undefined): Effect.Effect<Pl
 }
 
 const signIn = (chain: ExactEvmChain, { signer, slot }: Place, { data, gas, to }: Eip1559.Call, chainHead: ChainHead) =>
-  sign(signer, chain.chainId, { to, data, gas }, slot, chainHead, chain.judges.crypto)
+  sign(signer, chain.chainId, { to, data, gas }, slot, chainHead, chain.callContext.crypto)
 
-/** A payment in company. */
-interface Companion {
+/** A payment of a batch. */
+interface BatchedTransfer {
   readonly call: TransferCall
   readonly plain: PlainTransfer
 }
 
-/** The first payment and those right behind it that can travel with it. */
-const companyOf = Effect.fnUntraced(function* (
+/** The first payment, and those right behind it that can be batched with it. */
+const batchOf = Effect.fnUntraced(function* (
   { batches }: ExactEvmChain,
   callOf: CallOf,
   first: TransferCall,
   others: ReadonlyArray<Payment<SignedAuthorization>>
 ) {
   if (batches === undefined || first.plain === undefined) return []
-  const company: Array<Companion> = [{ call: first, plain: first.plain }]
+  const batch: Array<BatchedTransfer> = [{ call: first, plain: first.plain }]
   for (const payment of others.slice(0, batches.maximum - 1)) {
     const call = yield* Effect.result(callOf(payment))
     if (Result.isFailure(call) || call.success.plain === undefined) break
-    company.push({ call: call.success, plain: call.success.plain })
+    batch.push({ call: call.success, plain: call.success.plain })
   }
-  return company
+  return batch
 })
 
-/** How many of a company may be risked; these are counted. The first one is counted already. */
-const risked = Effect.fnUntraced(function* (
+/** Reserves losses for the payments of a batch; returns the number that the budget allows. The first one is reserved already. */
+const reserved = Effect.fnUntraced(function* (
   { losses }: ExactEvmChain,
-  company: ReadonlyArray<Companion>,
+  batch: ReadonlyArray<BatchedTransfer>,
   others: ReadonlyArray<Payment<SignedAuthorization>>,
   chainHead: ChainHead
 ) {
-  for (const [index, { call }] of company.slice(1).entries()) {
+  for (const [index, { call }] of batch.slice(1).entries()) {
     const payment = others[index]
     if (payment === undefined) return index + 1
     if (Result.isFailure(yield* Effect.result(losses.reserve(payment, riskOf(call), chainHead)))) return index + 1
   }
-  return company.length
+  return batch.length
 })
 
-/** As many as one transaction pays for. */
+/** The first payments of a batch, up to the maximum cost of a transaction. */
 const affordable = (
-  company: ReadonlyArray<Companion>,
+  batch: ReadonlyArray<BatchedTransfer>,
   { fees }: ChainHead,
   maximumCost: bigint | undefined
-): ReadonlyArray<Companion> => {
-  if (maximumCost === undefined || fees === undefined) return company
-  const transfers = company.map(({ plain }) => plain)
-  let count = company.length
+): ReadonlyArray<BatchedTransfer> => {
+  if (maximumCost === undefined || fees === undefined) return batch
+  const transfers = batch.map(({ plain }) => plain)
+  let count = batch.length
   while (count > 1 && BatchSettling.gasOf(transfers.slice(0, count)) * fees.maximum > maximumCost) count--
-  return company.slice(0, count)
+  return batch.slice(0, count)
 }
 
-/** The most gas that may be lost with a payment, alone or in company. */
+/** The most gas that may be lost with a payment, alone or in a batch. */
 const riskOf = ({ gas, plain }: TransferCall): bigint =>
   plain === undefined ? gas : BatchSettling.gasOf([plain, plain]) / 2n
 
-/** Its payer was banned after it was verified: nothing has happened to it, and it may be tried again later. */
+/** The payer was banned after the verification: nothing has happened to the payment, and it may be tried again later. */
 const notRisked = ({ message }: ValidationError) => Effect.fail(new FacilitatorUnavailable({ message }))
 
 const unverified = (error: { readonly message: string }) =>
-  Effect.fail(new Misconfigured({ message: `a payment was to be settled that does not verify: ${error.message}` }))
+  Effect.fail(new Misconfigured({ message: `the payment to settle does not verify: ${error.message}` }))

@@ -1,7 +1,7 @@
 /**
- * The three configurations of `exact` on EVM, as users write them: `exactEvm.client({ signer, network })`,
- * `exactEvm.server({ rpcUrl })`, `exactEvm.facilitator({ signer, rpcUrl })`; and the signer where its key is
- * at hand, the payer's or the facilitator's: `exactEvm.localSigner(privateKey)`.
+ * The namespace `exactEvm`: the three roles of `exact` on EVM, `exactEvm.client({ signer, network })`,
+ * `exactEvm.server({ rpcUrl })` and `exactEvm.facilitator({ signer, rpcUrl })`; and the signer for a key in memory, the payer's
+ * or the facilitator's, `exactEvm.localSigner(privateKey)`.
  */
 export { client } from "./ExactEvmClient.ts"
 export { facilitator } from "./ExactEvmFacilitator.ts"

@@ -1,5 +1,5 @@
 /**
- * The seller's half of `exact` on EVM: the assets of a network, and their proof at start.
+ * The scheme server of `exact` on EVM: the assets of a network, and their check at start.
  */
 import { Misconfigured, type SchemeServer } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -18,17 +18,17 @@ import type * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 import * as ExactEvmUse from "./ExactEvmUse.ts"
 
-/** Where the chain can be asked. It is asked at start, and for no request that a facilitator has an answer to. */
+/** Options of `exactEvm.server`. The RPC is used at start, and for requests to which the facilitator has no answer. */
 export interface Options {
   readonly rpcUrl: string
-  /** `eip155:<chain id>`; left out, it is the EVM network that the routes name. */
+  /** `eip155:<chain id>`; default the EVM network that the routes name. */
   readonly network?: string
-  /** Tokens to be paid in beyond the known ones. */
+  /** Tokens to be paid in beside the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
   /**
-   * Which accounts with code may pay, as the facilitator has it; default those it takes. Their signatures only the chain can
-   * judge. With `none` the shop refuses every signature that is not the payer's own by itself, for a millisecond of its own
-   * processor each, and its facilitator never hears of it.
+   * The accounts with code that may pay, as configured in the facilitator; default those that it accepts. Only the chain can
+   * validate their signatures. With `none` the shop itself refuses every signature that is not the payer's own, at the cost of
+   * a millisecond of its processor, and without a request to its facilitator.
    */
   readonly contractPayers?: ContractPayers.ContractPayers
 }
@@ -40,7 +40,7 @@ const check = OptionCheck.options<Options>({
   contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none"))
 })
 
-/** The seller's half. Throws `Misconfigured` when the network or an asset is not one. */
+/** Makes the scheme server. Throws `Misconfigured` for an invalid network or asset. */
 export const server = (options: Options): SchemeServer => {
   const { assets, contractPayers, network, rpcUrl } = Result.getOrThrow(
     OptionCheck.read(check, options, "exactEvm.server")
@@ -81,15 +81,15 @@ export const server = (options: Options): SchemeServer => {
   }
 }
 
-/** Only a plain account's signature is taken, so nothing has to be asked. */
+/** Accepts only a plain account's signature, so it needs no request. */
 const provePlain = Effect.fnUntraced(function* ({
   authorization,
   signature,
   token
 }: ExactEvmReading.SignedAuthorization) {
-  const judges = { crypto: yield* EvmCrypto.EvmCrypto, codeOf: EvmAccountCode.never }
+  const context = { crypto: yield* EvmCrypto.EvmCrypto, codeOf: EvmAccountCode.never }
   yield* Effect.catchTag(
-    EvmTransferCall.make(judges, EvmAsset.domain(token), authorization, signature),
+    EvmTransferCall.make(context, EvmAsset.domain(token), authorization, signature),
     "ChainUnavailable",
     Effect.die
   )

@@ -1,6 +1,7 @@
 /**
- * What used an authorization, asked by a seller whose facilitator cannot tell: the token's own events of the last blocks,
- * back to when the payment was taken. That a nonce is used proves nothing, because its payer can cancel it, or burn it on another transfer.
+ * The transaction that used an authorization, for a seller whose facilitator cannot name it: found by the token's own events,
+ * back to the time at which the payment was taken. A used nonce alone proves nothing, because its payer can cancel it, or burn
+ * it by another transfer.
  */
 import type { ChainUnavailable, Use } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -13,11 +14,11 @@ import * as EvmAsset from "../transfer/EvmAsset.ts"
 
 const unseen: Use = { _tag: "Unseen" }
 
-/** How often at most it is looked a thousand blocks further back: over two hours where there are four blocks a second. */
-const looks = 32
+/** The most searches, each of a thousand blocks further back: over two hours at four blocks a second. */
+const searches = 32
 
 /**
- * Looks for the use, the newest blocks first, back to `since` (Unix seconds). A node that has fallen behind does not see it.
+ * Looks for the use, the newest blocks first, back to `since` (Unix seconds). A lagging node may not show it.
  */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
@@ -26,7 +27,7 @@ export const find = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Use, ChainUnavailable> {
   const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
   let newest = yield* rpc.blockNumber
-  for (let look = 0; look < looks; look++) {
+  for (let search = 0; search < searches; search++) {
     const [end] = yield* EvmAuthorizationSearch.before(rpc, [{ expected, since: newest }])
     if (end !== undefined) return yield* useBy(rpc, expected, end)
     newest -= EvmAuthorizationSearch.blocksBefore

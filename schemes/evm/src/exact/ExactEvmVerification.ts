@@ -1,7 +1,7 @@
 /**
  * Verification of a payment on an EVM chain: one simulated transfer with a gas cap, whose success proves balance, nonce,
- * time, blocks and pauses at once. An account with code is asked by the token itself (ERC-1271), so its signature is never
- * judged here, and what its code may do is judged on its own.
+ * validity, blocklists and pauses at once. The token itself calls an account with code (ERC-1271), so this module does not
+ * check such a signature; the account's code is checked separately.
  */
 import type { ChainUnavailable, FacilitatorUnavailable, Payment, PaymentError, ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 import type { CallOf } from "./ExactEvmPreparation.ts"
 
-/** Verifies. Succeeds only when the token would move the money now, and the payment may be risked. */
+/** Verifies a payment. Succeeds only when the token would move the money now, and the loss budget allows the payment. */
 export const verify = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   callOf: CallOf,
@@ -31,7 +31,7 @@ export const verify = Effect.fnUntraced(function* (
     }
   }
   const alone = EvmTransferCall.ofCode(call)
-  payload.found.codeHash = yield* chain.judgeCode(alone, payload)
-  payload.found.call = alone
-  if (payload.found.codeHash !== undefined) yield* chain.losses.allow(payment)
+  payload.cache.codeHash = yield* chain.judgeCode(alone, payload)
+  payload.cache.call = alone
+  if (payload.cache.codeHash !== undefined) yield* chain.losses.allow(payment)
 })

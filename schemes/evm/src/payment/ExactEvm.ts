@@ -1,6 +1,6 @@
 /**
  * The scheme `exact` on EVM chains: its definition and its payload. The payer signs an EIP-3009 transfer authorization for
- * exactly the amount; anyone may then submit it, and nobody can change it.
+ * exactly the amount; then anyone may submit it, and no one can change it.
  */
 import { type Scheme, invalid, type ValidationError } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
@@ -13,7 +13,7 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
-/** The definition that the three halves share. */
+/** The definition that the scheme's client, server and facilitator share. */
 export const scheme: Scheme = {
   name: "exact",
   family: "eip155",
@@ -38,15 +38,15 @@ export type Payload = typeof Payload.Type
 
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 
-/** Reads a payload; fails with `malformed`. */
+/** Decodes a payload; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
   Effect.mapError(decode(json), (error) =>
-    invalid("malformed", "payload_fields", `the payload is no EIP-3009 authorization: ${error.message}`)
+    invalid("malformed", "payload_fields", `the payload is not an EIP-3009 authorization: ${error.message}`)
   )
 
 /**
- * The nonce of an authorization: 24 bytes and then 8 zero bytes, which suits tokens with random nonces and those that read
- * a nonce as a 192-bit key and a 64-bit sequence.
+ * The nonce of an authorization: 24 bytes and then 8 zero bytes. It suits tokens with random nonces and tokens that read a
+ * nonce as a 192-bit key and a 64-bit sequence.
  */
 export const nonceFrom = (bytes: Uint8Array): EvmHex.Hex => `${EvmHex.fromBytes(bytes.subarray(0, 24))}0000000000000000`
 

@@ -1,5 +1,5 @@
 /**
- * Reads payments of `exact` on EVM: what was signed, in the words all schemes share, from the signed bytes alone.
+ * Reads payments of `exact` on EVM: from the signed bytes alone, into the form that all schemes share.
  */
 import { type Asset, invalid, type Payment, type PaymentRequirements, refuse } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -8,27 +8,27 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
-/** A payment as the settling half holds it: what was signed, and its token. */
+/** A payment's payload in the facilitator: the signed authorization, its token, and findings about it. */
 export interface SignedAuthorization extends ExactEvm.Payload {
   readonly token: Asset
-  readonly found: Found
+  readonly cache: PaymentCache
 }
 
 /**
- * What was found out about a payment as long as it is held. It is a part of what is held: by a `WeakMap` it would outlive
- * that until the whole heap is collected.
+ * Results about a payment, kept as long as the payload. They are a part of it: in a `WeakMap` they would stay until the whole
+ * heap is collected.
  */
-export interface Found {
-  /** The call that would move the money, once its signature was judged. */
+export interface PaymentCache {
+  /** The call that moves the money, once its signature was checked. */
   call?: TransferCall
-  /** What tells the code of the payer's account from other code, where it has some that is not known. */
+  /** The hash of the payer's code, where that code is unknown. */
   codeHash?: string | undefined
 }
 
-/** The token of an offer, by its text. */
+/** The token of an offer, by its address; `undefined` for one that is not configured. */
 export type TokenOf = (network: string, text: string) => Asset | undefined
 
-/** Reads a payment. No token is read that the offer's is not one of; the binding, if there is one, is proven. */
+/** Reads a payment. The offer's token has to be configured; the binding, if there is one, is verified. */
 export const read = Effect.fnUntraced(function* (
   network: string,
   tokenOf: TokenOf,
@@ -43,7 +43,7 @@ export const read = Effect.fnUntraced(function* (
     return yield* invalid("asset_mismatch", "asset_not_settled", message)
   }
   if (binding !== undefined && authorization.nonce !== (yield* ExactEvm.boundNonce(binding))) {
-    const message = "the authorization's nonce is not the one that its challenge and salt give"
+    const message = "the authorization's nonce does not match its challenge and salt"
     return yield* invalid("binding_mismatch", "nonce_not_bound", message)
   }
   if (authorization.to === EvmAddress.zero) {
@@ -51,7 +51,7 @@ export const read = Effect.fnUntraced(function* (
   }
   const payment: Payment<SignedAuthorization> = {
     requirements,
-    payload: { ...payload, token, found: {} },
+    payload: { ...payload, token, cache: {} },
     authorization: {
       payer: EvmAddress.checksum(authorization.from),
       payTo: EvmAddress.checksum(authorization.to),
@@ -66,6 +66,6 @@ export const read = Effect.fnUntraced(function* (
   return payment
 })
 
-/** Times beyond what a number holds exactly are as good as for ever. */
+/** A time beyond the safe integers becomes the largest safe integer: it never comes. */
 const seconds = (time: bigint): number =>
   time > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(time)

@@ -1,7 +1,7 @@
 /**
- * The contract `BatchSettler` as the facilitator uses it: the call that settles many transfers, the proof that what is at
- * an address is our contract, and its deployment. Its address is the same on every chain, because a well-known deployer
- * (0x4e59b44847b379578588920cA78FbF26c0B4956C, CREATE2) makes it of the same bytes.
+ * The contract `BatchSettler` for the facilitator: the call that settles many transfers, the check that an address has our
+ * contract's code, and its deployment. Its address is the same on every chain, because a well-known deployer
+ * (0x4e59b44847b379578588920cA78FbF26c0B4956C, CREATE2) makes it from the same bytes.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { ChainUnavailable, Misconfigured } from "@pontage/core"
@@ -21,16 +21,16 @@ import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.
 /** settle(bytes) */
 const selector = "0xd0322fbf"
 
-/** For the transaction and what the contract does once. */
+/** Gas for the transaction and the contract's fixed work. */
 const gasBase = 30_000n
-/** What the contract reserves for an entry, 156 000, and the price of its 158 bytes at most, 2 528. */
+/** Gas that the contract reserves for an entry, 156 000, and at most costs for its 158 bytes, 2 528. */
 const gasPerEntry = 158_528n
-/** For each change of the token: its price in bytes, and the first call to it. */
+/** Gas for each change of the token: its bytes, and the first call to it. */
 const gasPerRun = 3_500n
 
 /**
- * The most gas that transfers can use together in one transaction: it covers every entry's cap, so that none can take
- * another's.
+ * The most gas that transfers can use together in one transaction: it covers every entry's cap, so that no entry can use up
+ * the gas of another.
  */
 export const gasOf = (transfers: ReadonlyArray<PackedTransfers.PlainTransfer>): bigint =>
   gasBase + BigInt(transfers.length) * gasPerEntry + BigInt(PackedTransfers.runCount(transfers)) * gasPerRun
@@ -45,7 +45,7 @@ export const toCall = (
   gas: gasOf(transfers)
 })
 
-/** Proves that the contract at an address is the batch settler, by its code. */
+/** Checks by its code that the contract at an address is the batch settler. */
 export const prove = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   settler: EvmAddress.Address
@@ -65,15 +65,15 @@ const computeAddress = (): EvmAddress.Address => {
   return EvmAddress.fromTail(EvmHex.fromBytes(keccak_256(EvmHex.toBytes(preimage))))
 }
 
-/** Where {@link deploy} puts the contract, on every chain; with its checksum. */
+/** The address of the contract that {@link deploy} makes, the same on every chain; with its checksum. */
 export const address: string = /* @__PURE__ */ EvmAddress.checksum(/* @__PURE__ */ computeAddress())
 
-/** Who deploys, and where. */
+/** Options of {@link deploy}. */
 export interface Options {
-  /** Pays for the deployment: about 200 000 gas. It has no rights over the contract; nobody has. */
+  /** Pays for the deployment: about 200 000 gas. It gets no rights over the contract, which has no owner. */
   readonly signer: EvmTransactionSigner
   readonly rpcUrl: string
-  /** The most that is paid for a unit of gas, in wei; default 500 gwei. */
+  /** The maximum price of a unit of gas, in wei; default 500 gwei. */
   readonly maxFeePerGas?: bigint
 }
 
@@ -85,12 +85,12 @@ const check = OptionCheck.options<Options>({
 
 const deploymentGas = 400_000n
 const receiptPause = "500 millis"
-const receiptPatience = "2 minutes"
+const receiptTimeout = "2 minutes"
 
 /**
- * Deploys the batch settler at {@link address}, unless it is there, and answers the address. Fails with `Misconfigured`
- * where the chain lacks the well-known deployer, or costs more than it may, and with `ChainUnavailable` when no receipt is
- * to be had within two minutes; asking again is harmless.
+ * Deploys the batch settler at {@link address}, unless it is there, and returns the address. Fails with `Misconfigured` where
+ * the chain lacks the well-known deployer or gas costs more than `maxFeePerGas`, and with `ChainUnavailable` when no node
+ * shows a receipt within two minutes; a repeated call is harmless.
  */
 export const deploy = Effect.fnUntraced(function* (
   options: Options
@@ -107,7 +107,7 @@ export const deploy = Effect.fnUntraced(function* (
   const { bytes, transaction } = yield* signed(rpc, chainId, options)
   const sent = yield* rpc.sendRawTransaction(EvmHex.fromTrusted(bytes))
   if (sent._tag !== "Accepted" && sent._tag !== "AlreadyKnown") {
-    return yield* new Misconfigured({ message: `the deployment was not taken on ${rpc.network}: ${sent.message}` })
+    return yield* new Misconfigured({ message: `the node of ${rpc.network} rejected the deployment: ${sent.message}` })
   }
   yield* included(rpc, EvmHex.fromTrusted(transaction))
   yield* prove(rpc, settler)
@@ -131,12 +131,12 @@ const included = (rpc: EvmRpc.Shape, hash: EvmHex.Hex) =>
     Effect.tap((receipt) => (receipt === undefined ? Effect.sleep(receiptPause) : Effect.void)),
     Effect.repeat({ while: (receipt) => receipt === undefined }),
     Effect.timeoutOrElse({
-      duration: receiptPatience,
+      duration: receiptTimeout,
       orElse: () =>
         Effect.fail(
           new ChainUnavailable({
             network: rpc.network,
-            message: `the deployment ${hash} is in no block of ${rpc.network} yet`
+            message: `the deployment ${hash} is not included in a block of ${rpc.network} yet`
           })
         )
     })

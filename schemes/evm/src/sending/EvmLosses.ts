@@ -1,6 +1,6 @@
 /**
- * The losses by failed payments on an EVM chain, in wei: the gas of a transaction is lost when the token refuses the transfer that
- * a simulation had shown to succeed. They are held to a loss budget.
+ * The losses by failed payments on an EVM chain, in wei: the gas of a transaction is lost when the token reverts a transfer
+ * whose simulation had succeeded. A loss budget limits them.
  */
 import {
   type FacilitatorUnavailable,
@@ -16,42 +16,42 @@ import * as Effect from "effect/Effect"
 
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 
-/** The losses. */
+/** Counts the losses. */
 export interface EvmLosses {
-  /** Whether a payment may be signed for as far as is known now; counts nothing. */
+  /** Fails where a transaction may not be signed for the payment now; counts nothing. */
   readonly allow: (
     payment: Payment<SignedAuthorization>
   ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
-  /** Counts a payment that is to be signed for, with the most gas that it may burn at the chain head's price; fails where it may not be. */
+  /** Counts a payment before its transaction is signed, with the most gas that it may burn, at the chain head's price; fails where it may not be signed. */
   readonly reserve: (
     payment: Payment<SignedAuthorization>,
     gas: bigint,
     chainHead: ChainHead
   ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
-  /** Counts a payment whose transaction is signed anew, with so much gas; it was signed for before, and is not judged again. */
+  /** Counts a payment whose transaction is replaced, with its share of the gas; it was allowed before, and is not judged again. */
   readonly hold: (payment: Payment<SignedAuthorization>, gas: bigint, chainHead: ChainHead) => Effect.Effect<void>
-  /** A payment that was counted will not be sent. */
+  /** Releases a counted payment that will not be sent. */
   readonly release: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
-  /** A payment has settled. */
+  /** Records a payment that has settled. */
   readonly settle: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
-  /** Our transaction for it is in a block and has not moved the money: why, and what that has cost for nothing, in wei. */
+  /** Records a payment whose included transaction has not moved the money: the reason, and the loss in wei. */
   readonly lose: (
     payment: Payment<SignedAuthorization>,
     error: PaymentError | ValidationError,
     lost: bigint
   ) => Effect.Effect<void>
-  /** Nothing speaks against a payment any more: the block that did is not part of the chain. */
+  /** Takes a recorded failure back: its block is no longer part of the chain. */
   readonly absolve: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
 }
 
-/** A payment counts as in flight for so long after its validity, and no longer than that after it was signed for; milliseconds. */
+/** Milliseconds for which a payment counts as pending, after its validity and at most after its signing. */
 const graceMillis = 60_000
 const longestMillis = 1_800_000
 
-/** Begins with nothing lost. */
+/** Makes a count that begins at zero. */
 export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Misconfigured> =>
   Effect.map(LossBudget.make(limits), (budget) => {
-    /** The price of a unit of gas when a payment was last signed for; wei. */
+    /** The price of a unit of gas at the last signing, in wei. */
     let price = 0n
     const counting = Effect.fnUntraced(function* (
       payment: Payment<SignedAuthorization>,
@@ -84,26 +84,27 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
     }
   })
 
-/** The gas by which a payment is judged before its call is made. */
+/** The gas that `allow` assumes before the payment's call is made. */
 const usualGas = 150_000n
 
 const partyOf = ({
   authorization: { payer },
   caller = "",
-  payload: { found }
+  payload: { cache }
 }: Payment<SignedAuthorization>): LossBudget.LossParty => ({
   payer,
   caller,
-  codeHash: found.codeHash
+  codeHash: cache.codeHash
 })
 
-/** The names of the nonce that the chain uses up. */
+/** The nonce that the chain uses up, by its token and payer. */
 const idOf = ({ authorization: { asset, nonce, payer } }: Payment<SignedAuthorization>): string =>
   `${asset} ${payer} ${nonce}`
 
 /**
- * How much a failure says against its payer. One that has used up the nonce paid for that itself, and may have been in a hurry. A late
- * transaction, a paused token, a token that shows no transfer and a batch that failed as a whole are not the payer's doing.
+ * The gravity of a failure for its payer. A payer who has used up the nonce paid for that transaction, and may have been in a
+ * hurry: slight. A late transaction, a paused token, a token that logs no transfer and a batch that reverted as a whole are not
+ * the payer's fault.
  */
 const gravityOf = (error: PaymentError | ValidationError): LossBudget.Loss["gravity"] | undefined => {
   if (error._tag === "ValidationError" && error.reason === "already_used") return "slight"

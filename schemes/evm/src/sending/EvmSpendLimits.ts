@@ -1,23 +1,23 @@
 /**
- * The most that a facilitator spends on a network in 24 hours where its operator says nothing, in wei. A network's coin may be worth a
- * thousand dollars or a cent, so the limits go by the coin; they hold back an attack, or a chain that has become dear, and not an
- * ordinary day.
+ * The default limits of a facilitator's spend on a network in 24 hours, in wei. A network's coin may be worth a thousand dollars
+ * or a cent, so each coin has its own limits; they stop an attack, or the spend on a chain that has become dear, and leave room
+ * for an ordinary day.
  */
 
 /** The limits of one network. */
-interface Spending {
+interface SpendLimits {
   /** All gas. */
   readonly gas: bigint
   /** The gas of payments that failed. */
   readonly losses: bigint
 }
 
-const coins = (gas: bigint): Spending => ({ gas: gas * 10n ** 18n, losses: gas * 10n ** 17n })
+const coins = (gas: bigint): SpendLimits => ({ gas: gas * 10n ** 18n, losses: gas * 10n ** 17n })
 
-/** Of a network whose coin is ether, or not known: 1 and 0.1. */
+/** The limits of a network whose coin is ether or unknown: 1 and 0.1. */
 const ether = coins(1n)
 
-const byNetwork: Readonly<Record<string, Spending>> = {
+const byNetwork: Readonly<Record<string, SpendLimits>> = {
   // POL, BNB, AVAX, xDAI, CELO, S, BERA, MNT, HYPE
   "eip155:137": coins(3_000n),
   "eip155:80002": coins(3_000n),
@@ -30,13 +30,13 @@ const byNetwork: Readonly<Record<string, Spending>> = {
   "eip155:80094": coins(500n),
   "eip155:5000": coins(3_000n),
   "eip155:999": coins(100n),
-  // Local chains: their coin is made of nothing.
+  // Local chains: their coin has no value.
   "eip155:31337": coins(1_000n),
   "eip155:1337": coins(1_000n)
 }
 
-/** The most that settling may cost on a network in 24 hours, in wei. */
+/** The limit of all settling on a network in 24 hours, in wei. */
 export const gasCeiling = (network: string): bigint => (byNetwork[network] ?? ether).gas
 
-/** The most that failed payments may cost on a network in 24 hours, in wei: a tenth of the gas ceiling. */
+/** The limit of failed payments on a network in 24 hours, in wei: a tenth of the gas ceiling. */
 export const lossBudget = (network: string): bigint => (byNetwork[network] ?? ether).losses
