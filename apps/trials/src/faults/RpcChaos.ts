@@ -80,7 +80,7 @@ interface State extends Omit<Options, "schedule"> {
 const decodeSigned = Schema.decodeUnknownSync(Schema.TemplateLiteral(["0x02", Schema.String]))
 const decodeHead = Schema.decodeUnknownSync(Quantity)
 
-type NodeAnswer = JsonRpcRelay.RelayedAnswer
+type NodeAnswer = JsonRpcRelay.RelayedResponse
 type RpcQuestion = JsonRpcRelay.RelayedRequest
 
 const broken: JsonRpcRelay.Reply = { _tag: "Broken" }

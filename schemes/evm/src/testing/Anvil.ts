@@ -2,8 +2,8 @@
  * A local EVM node as a scoped resource: anvil, from the npm package `@foundry-rs/anvil`, on a port of its own. Use it
  * where a test needs a bare chain; {@link EvmTestChain} adds a token and funded accounts.
  *
- * The binary is run directly out of the platform package, so nothing depends on install scripts. The node dies with the
- * scope and, whatever happens, with the process.
+ * The binary runs directly from the platform package, so nothing depends on install scripts. The node stops with the scope,
+ * and in any case with the process.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
@@ -13,33 +13,33 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** The node could not be started; `message` says why and what to do. */
+/** The node could not be started; `message` has the reason and the remedy. */
 export class AnvilFailed extends Schema.TaggedError<AnvilFailed>("@pontage/evm/testing/AnvilFailed")("AnvilFailed", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
-/** The chain id of a local chain when no other is asked for. */
+/** The default chain id. */
 export const defaultChainId = 31_337
 
-/** How the chain is made. */
+/** Options of the chain. */
 export interface Options {
   /** The chain id; default 31337. */
   readonly chainId?: number
-  /** Mines a block every so many seconds, instead of one for each transaction. */
+  /** Seconds between blocks; without it the node mines a block for each transaction. */
   readonly blockTime?: number
-  /** Mines only when told to. */
+  /** Mines only on request. */
   readonly noMining?: boolean
   /** Slots in an epoch: `safe` is one epoch behind the head and `finalized` two; default 32. */
   readonly slotsInAnEpoch?: number
   /** Seconds since 1970 of the first block; default the machine's time. */
   readonly timestamp?: number
   /**
-   * A block costs as much as the first, however much the chain has seen: only the last ten states are kept, and their
-   * roots are zeros. A usual chain computes each root from all that it holds, a millisecond for 1,000 payments.
+   * Keeps the cost of a block constant as the chain grows: only the last ten states are kept, and their roots are zeros. A
+   * usual chain computes each root from its whole state, a millisecond for 1,000 payments.
    */
   readonly ageless?: boolean
-  /** The TCP port; default one that is free. */
+  /** The TCP port; default a free one. */
   readonly port?: number
 }
 
@@ -87,10 +87,10 @@ const binary = Effect.try({
     })
 })
 
-/** A question about the last block must find its state, also when the next block comes at that moment. */
+/** A read at the last block must find its state, even if the next block comes at that moment. */
 const statesOfTheAgeless = 10
 
-/** On top of another chain, its `base`, a node computes no roots of states; nothing that it reads of it goes to the disk. */
+/** On top of another chain, its `base`, a node computes no state roots; it writes nothing of the base to the disk. */
 const toArguments = (options: Options, base?: string): ReadonlyArray<string> => {
   const given = {
     host: "127.0.0.1",
@@ -108,7 +108,7 @@ const toArguments = (options: Options, base?: string): ReadonlyArray<string> => 
   return [...named, ...mining, ...(base === undefined ? [] : ["--no-rate-limit", "--no-storage-caching"])]
 }
 
-/** Resolves with the address the node printed; a node that ends or stays silent is a failure with its last words. */
+/** Resolves with the address that the node printed; a node that ends or stays silent is a failure with its last output. */
 const listening = (child: ChildProcess): Effect.Effect<string, AnvilFailed> =>
   Effect.callback((resume) => {
     let output = ""
@@ -144,7 +144,7 @@ const kill = (child: ChildProcess): Effect.Effect<void> =>
 /**
  * Starts a node and stops it when the scope closes.
  *
- * @throws AnvilFailed when there is no binary for this machine, or it does not come up.
+ * @throws AnvilFailed without a binary for this machine, or when the node does not start.
  */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const { ageless, blockTime: _, chainId = defaultChainId, port: __, ...genesis } = options
@@ -153,7 +153,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   return Anvil.of({ rpcUrl, chainId })
 })
 
-/** Runs the program as long as the scope; its address. */
+/** Runs the program as long as the scope; returns its address. */
 const start = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
   const path = yield* binary
   const child = yield* Effect.acquireRelease(

@@ -1,6 +1,6 @@
 /**
- * What a test may do to a local chain that nobody may do to a real one: mine by hand, drop, reorganise, rewrite balances.
- * Every effect dies when the node refuses: in a test that is a mistake of the test.
+ * Control of a local chain that a real one does not offer: mining by hand, drops, reorganisations, balances. Every effect dies
+ * on the node's error, which is a mistake of the test.
  */
 import * as Effect from "effect/Effect"
 import type { Address, Hash, Hex } from "viem"
@@ -13,11 +13,11 @@ export interface AnvilControl {
   readonly mine: (blocks?: number) => Effect.Effect<void>
   /** Switches "a block for each transaction" on or off; off also stops interval mining. */
   readonly setAutomine: (enabled: boolean) => Effect.Effect<void>
-  /** Mines a block every so many seconds. */
+  /** Sets the seconds between blocks. */
   readonly setIntervalMining: (seconds: number) => Effect.Effect<void>
   /** Removes a pending transaction, and with it all later ones of its sender. */
   readonly drop: (hash: Hash) => Effect.Effect<void>
-  /** Keeps the chain's state; the answer brings it back once. */
+  /** Keeps the chain's state; the returned id restores it once. */
   readonly snapshot: Effect.Effect<Hex>
   /** Goes back to a snapshot. */
   readonly revert: (snapshot: Hex) => Effect.Effect<void>

@@ -1,12 +1,11 @@
 /**
- * Keeps a local chain going. A node that makes a block for each transaction now and then loses its way, and stands still
- * where a real chain would go on:
+ * Keeps a local chain going. A node that makes a block for each transaction sometimes stops where a real chain would go on:
  *
- * - it forgets a transaction in its pool, when a copy of it arrives just as it is mined, until the next one comes. So where
- *   a transaction waits for a second although the node should mine at once, this mines;
- * - it takes a transaction that arrives just as the one before it is mined for one that still has to wait for that, and
- *   with it all later ones of the account, for ever. So where an account's next transaction is kept from being pending for
- *   a second, all that it has in the pool are taken out and sent again.
+ * - when a copy of a transaction arrives just as it is mined, the node forgets a transaction in its pool until the next one
+ *   arrives. So where a transaction waits for a second although the node should mine at once, the heartbeat mines;
+ * - when a transaction arrives just as the one before it is mined, the node keeps it waiting for that one, and with it all
+ *   later ones of the account, for ever. So where an account's next transaction is not pending for a second, the heartbeat
+ *   removes all of the account's transactions from the pool and sends them again.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -21,11 +20,11 @@ const decodeBytes = Schema.decodeUnknownSync(Schema.Array(Schema.String))
 const Quantity = Schema.String.check(Schema.isPattern(/^0x[0-9a-f]+$/))
 const decodeQuantity = Schema.decodeUnknownSync(Quantity)
 const decodeStatus = Schema.decodeUnknownSync(Schema.Struct({ pending: Quantity, queued: Quantity }))
-/** By the account, and then by the transaction's number in decimal. */
+/** Keyed by the account, and then by the transaction's nonce in decimal. */
 const Queued = Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Struct({ hash: Schema.String })))
 const decodeContent = Schema.decodeUnknownSync(Schema.Struct({ queued: Queued }))
 
-/** Beats as long as the scope, in real time, also where the test's clock stands still. */
+/** Beats as long as the scope, in real time, even where the test's clock stands still. */
 export const start = (node: Node) => {
   let waited = false
   let suspected: ReadonlyArray<Jam> = []
@@ -54,12 +53,12 @@ export const start = (node: Node) => {
   )
 }
 
-/** An account whose next transaction is there and does not count as pending. */
+/** An account whose next transaction is in the pool and does not count as pending. */
 interface Jam {
   readonly account: string
   /** That transaction's hash. */
   readonly next: string
-  /** The hashes of all that wait, in their order. */
+  /** The hashes of all its waiting transactions, in their order. */
   readonly waiting: ReadonlyArray<string>
 }
 
@@ -76,7 +75,7 @@ const jamsOf = Effect.fnUntraced(function* ({ request }: Node) {
   return jams
 })
 
-/** Nothing is taken out whose bytes are not in hand, and one that is refused on its way back keeps no other from it. */
+/** Removes only transactions whose bytes are at hand; a refusal of one does not keep the others from being sent again. */
 const clear = Effect.fnUntraced(function* ({ request }: Node, { account, waiting }: Jam) {
   const bytesOf = (hash: string) => request("eth_getRawTransactionByHash", [hash])
   const signed = decodeBytes(yield* Effect.forEach(waiting, bytesOf, { concurrency: "unbounded" }))

@@ -1,7 +1,7 @@
 /**
- * The people of a test chain: the same keys in every run, derived from the phrase every local EVM node uses. The first ten
- * accounts hold the chain's coin from the start; payers are beyond them, so they own tokens and nothing to pay gas with.
- * Never use these keys on a chain that matters: everybody has them.
+ * The accounts of a test chain: the same keys in every run, derived from the phrase of every local EVM node. The first ten
+ * accounts hold the chain's coin from the start; payers come after them, so they own tokens and nothing to pay gas with.
+ * Never use these keys on a chain that matters: they are public.
  */
 import { pbkdf2Sync } from "node:crypto"
 
@@ -11,16 +11,16 @@ import { HDKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/account
 /** The well-known phrase. */
 export const mnemonic = "test test test test test test test test test test test junk"
 
-/** A signer that fits viem, with its key for programs that are configured with one. */
+/** A signer that fits viem, with its key for programs configured with a key. */
 export type TestAccount = PrivateKeyAccount & { readonly privateKey: Hex }
 
-/** Who takes part. */
+/** The accounts. */
 export interface TestAccounts {
   /** Owns the token and may mint; has coin. */
   readonly deployer: TestAccount
   /** Facilitators' signers; have coin. */
   readonly signers: readonly [TestAccount, TestAccount, TestAccount, TestAccount]
-  /** Somebody who has coin and no part in a payment. */
+  /** Has coin and no part in a payment. */
   readonly stranger: TestAccount
   /** Sells; has nothing. */
   readonly payee: TestAccount
@@ -37,7 +37,7 @@ const derive = (parent: HDKey, index: number): TestAccount => {
   return { ...privateKeyToAccount(hex), privateKey: hex }
 }
 
-/** Derives the accounts; pure, the same for everybody. `payers` of them buy. */
+/** Derives the accounts; pure, the same in every run. `payers` is the number of payers. */
 export const make = (payers: number): TestAccounts => {
   const seed = pbkdf2Sync(mnemonic, "mnemonic", 2048, 64, "sha512")
   const parent = HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'/0")

@@ -1,9 +1,9 @@
 /**
  * A local chain ready for payments, as a scoped layer: a node of its own, a dollar token at the same address in every run,
- * payers who own tokens and no coin, signers who own coin. Give each test file its own; they do not see each other.
+ * payers who own tokens and no coin, signers who own coin. Give each test file a chain of its own; they are independent.
  *
- * Every effect dies when the chain refuses: in a test that is a mistake of the test. What is expected to fail goes through
- * the code under test, or through `client`.
+ * Every effect dies on the chain's error, which is a mistake of the test. For an expected failure use the code under test, or
+ * `client`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -38,11 +38,11 @@ import * as AnvilHeartbeat from "./AnvilHeartbeat.ts"
 import { DollarToken } from "./artifacts/DollarToken.ts"
 import * as EvmTestAccounts from "./EvmTestAccounts.ts"
 
-/** How the chain is made. */
+/** Options of the chain. */
 export interface Options extends Anvil.Options {
-  /** How many payers there are; default 10. */
+  /** The number of payers; default 10. */
   readonly payers?: number
-  /** What each payer owns, in atomic units; default 1,000 dollars. */
+  /** Each payer's balance, in atomic units; default 1,000 dollars. */
   readonly payerBalance?: bigint
 }
 
@@ -55,24 +55,24 @@ export interface TestToken {
   readonly decimals: number
 }
 
-/** A contract that can be deployed: one of the committed artifacts, or a stranger's. */
+/** A deployable contract: a committed artifact, or another one. */
 export interface Artifact {
   readonly abi: Abi
   readonly bytecode: Hex
 }
 
-/** A call to a contract, sent by an account the node holds the key of: the deployer, a signer or the stranger. */
+/** A call to a contract, sent by an account whose key the node holds: the deployer, a signer or the stranger. */
 export interface TestTransaction {
   /** Default the deployer. */
   readonly from?: Address
   readonly to?: Address
   readonly data?: Hex
   readonly value?: bigint
-  /** Default enough for anything here: 5 million. */
+  /** Default 5 million, enough for every call of the tests. */
   readonly gas?: bigint
 }
 
-/** A `Transfer` a token has logged. */
+/** A `Transfer` event of a token. */
 export interface TestTransfer {
   readonly token: Address
   readonly from: Address
@@ -118,13 +118,13 @@ export interface Shape extends AnvilControl.AnvilControl {
   readonly delegate: (account: EvmTestAccounts.TestAccount, to: Address) => Effect.Effect<void>
   /** Sends without waiting for a block. */
   readonly submit: (transaction: TestTransaction) => Effect.Effect<Hash>
-  /** Sends and waits for the receipt; a reverted transaction is a receipt too. */
+  /** Sends and waits for the receipt; a reverted transaction has a receipt too. */
   readonly send: (transaction: TestTransaction) => Effect.Effect<TransactionReceipt>
   /** Waits for the receipt of a transaction; dies after 30 seconds of real time. */
   readonly receipt: (hash: Hash) => Effect.Effect<TransactionReceipt>
-  /** What an account owns of a token, in atomic units. */
+  /** An account's balance of a token, in atomic units. */
   readonly balanceOf: (account: Address, token?: Address) => Effect.Effect<bigint>
-  /** The transfers a token has logged, oldest first; by default all of the chain's own token. */
+  /** The transfers that a token has logged, oldest first; by default all of the chain's own token. */
   readonly transfers: (filter?: {
     readonly token?: Address
     readonly fromBlock?: bigint
@@ -138,7 +138,7 @@ const tokenDomain = { name: "Test Dollar", version: "1", symbol: "TUSD", decimal
 const receiptAttempts = 3000
 const receiptPauseMillis = 10
 
-/** Polls on its own: the head may be ahead of the receipt, and a client that waits for the next block then waits forever. */
+/** Polls for a receipt. The head may be ahead of the receipt: a client that waits for the next block would wait forever. */
 const pollReceipt = async (client: ChainClient, hash: Hash): Promise<TransactionReceipt> => {
   for (let attempt = 0; attempt < receiptAttempts; attempt++) {
     // oxlint-disable-next-line no-await-in-loop -- a look is taken when the one before it has shown nothing
@@ -189,10 +189,10 @@ const readTransfers = async (client: ChainClient, token: Address, fromBlock: big
   }))
 }
 
-/** So many fit into a block of 30 million gas. */
+/** The number that fits into a block of 30 million gas. */
 const mintsPerBlock = 200
 
-/** Deploys the token and mints, in as few blocks as there can be, whatever the chain's way of mining will be. */
+/** Deploys the token and mints, in as few blocks as possible, independent of the chain's way of mining. */
 const prepare = async (client: ChainClient, accounts: EvmTestAccounts.TestAccounts, options: Options) => {
   const submit = submitTo(client, accounts)
   const { name, symbol, version } = tokenDomain
@@ -204,7 +204,7 @@ const prepare = async (client: ChainClient, accounts: EvmTestAccounts.TestAccoun
   for (let first = 0; first < accounts.payers.length; first += mintsPerBlock) {
     const minted: Array<Hash> = []
     for (const { address } of accounts.payers.slice(first, first + mintsPerBlock)) {
-      // The node gives two that arrive together the same place among the account's transactions.
+      // The node gives two transactions that arrive together the same nonce.
       // oxlint-disable-next-line no-await-in-loop -- so they arrive one by one
       minted.push(await submit({ to: contractAddress, data: mintData(address, balance), gas: 100_000n }))
     }
@@ -219,7 +219,7 @@ const prepare = async (client: ChainClient, accounts: EvmTestAccounts.TestAccoun
 }
 
 /**
- * Starts a node and makes it ready; everything goes away with the scope.
+ * Starts a node and makes it ready; the node stops with the scope.
  *
  * @throws AnvilFailed when the node cannot be started.
  */

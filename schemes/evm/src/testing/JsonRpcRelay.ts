@@ -1,5 +1,5 @@
 /**
- * A JSON-RPC server between a program and a node: it passes requests on, except where a test answers in the node's place.
+ * A JSON-RPC server between a program and a node: it passes requests on, except where a test responds in the node's place.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 
@@ -14,20 +14,20 @@ export interface RelayedRequest {
   readonly params: ReadonlyArray<unknown>
 }
 
-const NodeAnswer = Schema.Struct({
+const NodeResponse = Schema.Struct({
   result: Schema.optionalKey(Schema.Unknown),
   error: Schema.optionalKey(Schema.Unknown)
 })
 
-/** A node's answer to one request: its result or its refusal. */
-export type RelayedAnswer = typeof NodeAnswer.Type
+/** A node's response to one request: its result or its error. */
+export type RelayedResponse = typeof NodeResponse.Type
 
 /**
- * The answers to the requests of one HTTP message, in their order; or how the exchange ends without them. A rejected promise
+ * The responses to the requests of one HTTP message, in their order; or how the exchange ends without them. A rejected promise
  * breaks the connection, too.
  */
 export type Reply =
-  | { readonly _tag: "Answers"; readonly answers: ReadonlyArray<RelayedAnswer> }
+  | { readonly _tag: "Responses"; readonly responses: ReadonlyArray<RelayedResponse> }
   | {
       readonly _tag: "Http"
       readonly status: number
@@ -36,11 +36,11 @@ export type Reply =
     }
   | { readonly _tag: "Broken" }
 
-/** Answers all requests of one HTTP message. */
+/** Responds to all requests of one HTTP message. */
 export type Attend = (requests: ReadonlyArray<RelayedRequest>) => Promise<Reply>
 
 /** Sends a request to a node. */
-export type Pass = (request: Omit<RelayedRequest, "id">) => Promise<RelayedAnswer>
+export type Pass = (request: Omit<RelayedRequest, "id">) => Promise<RelayedResponse>
 
 const Request = Schema.Struct({
   id: Schema.Unknown,
@@ -48,7 +48,7 @@ const Request = Schema.Struct({
   params: Schema.optionalKey(Schema.Array(Schema.Unknown))
 })
 const decodeBody = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Union([Request, Schema.Array(Request)])))
-const decodeAnswer = Schema.decodeUnknownSync(NodeAnswer)
+const decodeResponse = Schema.decodeUnknownSync(NodeResponse)
 
 /** Passes requests on to the node at this URL. */
 export const passTo =
@@ -56,25 +56,25 @@ export const passTo =
   async ({ method, params }) => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
     const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
-    return decodeAnswer(await response.json())
+    return decodeResponse(await response.json())
   }
 
-/** Answers each request by itself. */
+/** Responds to each request by itself. */
 export const each =
-  (answer: (request: RelayedRequest) => Promise<RelayedAnswer>): Attend =>
-  async (requests) => ({ _tag: "Answers", answers: await Promise.all(requests.map(answer)) })
+  (respond: (request: RelayedRequest) => Promise<RelayedResponse>): Attend =>
+  async (requests) => ({ _tag: "Responses", responses: await Promise.all(requests.map(respond)) })
 
-/** A running relay. */
+/** A running relay. Its URL takes the node's place. */
 export interface JsonRpcRelay {
   readonly url: string
-  /** Breaks every connection that is open. */
+  /** Breaks every open connection. */
   readonly disconnect: () => void
 }
 
-/** Starts a relay; it goes away with the scope. */
+/** Starts a relay; it stops with the scope. */
 export const make = (attend: Attend): Effect.Effect<JsonRpcRelay, never, Scope> => {
   const server = createServer((request, response) => {
-    // The program has gone, the node has, or somebody sent nonsense: all of it is a broken connection.
+    // The program or the node has gone, or the request is invalid: each breaks the connection.
     void relay(attend, request, response).catch(() => response.destroy())
   })
   return Effect.map(
@@ -105,10 +105,10 @@ const relay = async (attend: Attend, request: IncomingMessage, response: ServerR
   const reply = await attend(requests)
   if (reply._tag === "Broken") return void response.destroy()
   if (reply._tag === "Http") return void response.writeHead(reply.status, reply.headers).end(reply.body)
-  const answers = reply.answers.map((answer, index) => messageOf(requests[index]?.id, answer))
-  const text = JSON.stringify(Array.isArray(body) ? answers : answers[0])
+  const responses = reply.responses.map((one, index) => messageOf(requests[index]?.id, one))
+  const text = JSON.stringify(Array.isArray(body) ? responses : responses[0])
   response.writeHead(200, { "content-type": "application/json" }).end(text)
 }
 
-const messageOf = (id: unknown, { error, result }: RelayedAnswer) =>
+const messageOf = (id: unknown, { error, result }: RelayedResponse) =>
   error === undefined ? { jsonrpc: "2.0", id, result: result ?? null } : { jsonrpc: "2.0", id, error }

@@ -63,7 +63,7 @@ describe("the signers of exactEvm.facilitator", () => {
         assert.match(yield* start(fourth), /^Misconfigured: .*has code/)
         assert.match(yield* start([accounts.signers[0], fourth]), /^Misconfigured: .*has code/)
         assert.match(yield* start([]), /^Misconfigured: .*at least one signer/)
-        assert.match(yield* start({ ...fourth, address: "0x12" }), /^Misconfigured: .*no address/)
+        assert.match(yield* start({ ...fourth, address: "0x12" }), /^Misconfigured: .*not an address/)
         assert.strictEqual(yield* start(accounts.signers[0]), "started")
       })
     )

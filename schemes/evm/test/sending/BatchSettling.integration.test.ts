@@ -78,7 +78,7 @@ describe("the batch settler", () => {
         assert.match(yield* start({ batches: { settler: token.address } }), /^Misconfigured: .*not that of the batch/)
         const nobody = "0x1111111111111111111111111111111111111111"
         assert.match(yield* start({ batches: { settler: nobody } }), /^Misconfigured: .*missing/)
-        assert.match(yield* start({ batches: { settler: "0x12" } }), /^Misconfigured: .*no address/)
+        assert.match(yield* start({ batches: { settler: "0x12" } }), /^Misconfigured: .*not an address/)
         for (const maximum of [0, 1, 101, 2.5, Number.NaN]) {
           assert.match(yield* start({ batches: { settler, maximum } }), /^Misconfigured: .*batches.maximum/)
         }

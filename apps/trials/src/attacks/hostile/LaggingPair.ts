@@ -45,7 +45,7 @@ const behind = async (
   ask: JsonRpcRelay.Pass,
   question: JsonRpcRelay.RelayedRequest,
   lagBlocks: bigint
-): Promise<JsonRpcRelay.RelayedAnswer> => {
+): Promise<JsonRpcRelay.RelayedResponse> => {
   const newest = decodeHead((await ask({ method: "eth_blockNumber", params: [] })).result)
   const head = newest > lagBlocks ? newest - lagBlocks : 0n
   const named = await namesBlock(ask, question, head)
