@@ -54,7 +54,7 @@ const make = (chain: ExactTronChain): SchemeFacilitator<SignedTransfer> => {
     prepare: ([payment], _, { head }) => prepare(chain, verifications, payment, head.number),
     release: (payments) =>
       Effect.forEach(payments, ({ payload }) => commitments.release(payload.id), { discard: true }),
-    noop: () => Effect.fail(new Misconfigured({ message: `${network} has no slots to fill` })),
+    noop: () => Effect.fail(new Misconfigured({ message: `${network} has no lanes, so a noop cannot be prepared` })),
     submit: ({ bytes, transaction }) =>
       sponsor === undefined ? TronSubmission.submit(rpc, transaction, bytes) : sponsor.submit(transaction, bytes),
     observe: (observed, attempts) =>
@@ -69,7 +69,7 @@ const make = (chain: ExactTronChain): SchemeFacilitator<SignedTransfer> => {
       Effect.tap(TronObservation.conclude(chain, soughtOf(observed)), ({ _tag }) =>
         _tag === "Pending" ? Effect.void : commitments.release(observed.payment.payload.id)
       ),
-    // Without a sponsor there is no signer; the request is sent all the same, to notice a silent node.
+    // Only a sponsor is a signer; without one the head is requested all the same, to notice a silent node.
     signers: sponsor === undefined ? Effect.as(rpc.head, []) : Effect.map(sponsor.balance, (one) => [one])
   }
 }
@@ -124,7 +124,7 @@ const prepare = Effect.fnUntraced(function* (
   payment: Payment<SignedTransfer> | undefined,
   head: bigint
 ): Effect.fn.Return<Preparation, ChainUnavailable | FacilitatorUnavailable | Misconfigured> {
-  if (payment === undefined) return yield* new Misconfigured({ message: "there is no payment to prepare" })
+  if (payment === undefined) return yield* new Misconfigured({ message: "expected a payment to prepare, got none" })
   const cost = sponsor === undefined ? 0n : yield* sponsor.cost
   const verified = verifications.get(payment.payload)
   if (verified !== undefined) {

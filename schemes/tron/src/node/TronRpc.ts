@@ -82,7 +82,7 @@ const CallResponse = Schema.Struct({
   )
 })
 
-/** The outcome of a simulated call: it returned, it failed in the contract, or there is no contract. */
+/** The outcome of a simulated call: it returned, it failed in the contract, or the contract does not exist. */
 export type CallOutcome =
   | { readonly _tag: "Returned"; readonly data: string; readonly energy: bigint; readonly logs: ReadonlyArray<Log> }
   | { readonly _tag: "Failed"; readonly message: string }

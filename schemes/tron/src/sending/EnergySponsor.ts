@@ -47,7 +47,7 @@ export interface EnergySponsor {
   readonly covers: (loan: SponsorBudget.LoanRequest, totals: Resources) => Effect.Effect<boolean, ChainUnavailable>
   /** Remembers the caller of a payment, by the payment's id. */
   readonly setCaller: (id: string, caller: string) => void
-  /** Lifts the ban of a settled payment's payer: its loan had counted as misused by a block that was dropped. */
+  /** Lifts the ban of a settled payment's payer, if its loan counted as misused in a block that was dropped. */
   readonly clearLoss: (id: string) => Effect.Effect<void>
   /** Most that a loan costs the sponsor, in sun: the bandwidth of two transactions. */
   readonly cost: Effect.Effect<bigint, ChainUnavailable>

@@ -58,7 +58,7 @@ export const decode = (buffer: Uint8Array, kinds: FieldKinds): Result.Result<Fie
     last = number
     const value = readVarint(buffer, tag.next)
     if (typeof value === "string") return Result.fail(value)
-    if (value.value === 0n) return Result.fail(`the field ${number} is written out though it is empty`)
+    if (value.value === 0n) return Result.fail(`the field ${number} is written though it is zero or empty`)
     at = value.next
     if (expected === "integer") {
       integers.set(number, value.value)
