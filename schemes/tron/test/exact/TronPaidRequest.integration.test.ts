@@ -8,9 +8,9 @@ import { paymentMiddleware } from "@pontage/koa"
 import * as Effect from "effect/Effect"
 import Koa from "koa"
 
-import { exactTron, TronSigner } from "../src/index.ts"
-import { TronTestChain } from "../src/testing/index.ts"
-import { tronWebOf } from "./TronTransfers.ts"
+import { exactTron, TronSigner } from "../../src/index.ts"
+import { TronTestChain } from "../../src/testing/index.ts"
+import { tronWebOf } from "../TronTransfers.ts"
 
 /** Opens a Koa shop on a free port, whose pages have this price. */
 const shop = Effect.fnUntraced(function* (price: string) {
