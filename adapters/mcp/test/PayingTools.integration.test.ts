@@ -149,7 +149,7 @@ describe("the payer's rules", () => {
     assert.include(await rejection(strict.tools.callTool(rome)), { rule: "host_not_allowed" })
   })
 
-  it("pay nobody over an open connection", async () => {
+  it("pay nobody over an unencrypted connection", async () => {
     const { ran, tools } = await weather({
       between: (client) =>
         Object.create(client, { transport: { value: { ...client.transport, _url: new URL("http://shop.example") } } })

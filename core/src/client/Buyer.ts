@@ -1,6 +1,6 @@
 /**
- * The payer's side for host adapters, as `Seller` is the seller's: a paying client made from plain options, spoken to by
- * promises.
+ * The payer's side for host adapters, as `Seller` is the seller's: a paying client made from plain options, with a
+ * promise API.
  */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -19,32 +19,32 @@ import * as PaymentJournal from "./PaymentJournal.ts"
 import type { PaymentLimits } from "./PaymentLimits.ts"
 import type { PaymentAllowances, Quote } from "./PaymentPolicy.ts"
 
-/** What a buyer is made of, in plain values. Only `schemes` is required. */
+/** Options of a buyer, in plain values. Only `schemes` is required. */
 export interface BuyerOptions {
-  /** What signs: `exactEvm.client({ signer, network })` and the like, one per network. */
+  /** Signing schemes: `exactEvm.client({ signer, network })` and the like, one per network. */
   readonly schemes: ReadonlyArray<SchemeClient>
-  /** How much may be paid; `{ perRequest: "$0.10" }` where nothing is said. */
+  /** Spending limits; default `{ perRequest: "$0.10" }`. */
   readonly limits?: PaymentLimits
-  /** Who and what may be paid; everyone, in every known asset, where nothing is said. */
+  /** Allowed hosts, networks, assets and payees; default: all, in every known asset. */
   readonly allow?: PaymentAllowances
-  /** Told of each payment once, with its receipt, before the answer is handed over; it cannot fail the call. */
+  /** Called once for each payment, with its receipt, before the response is returned; it cannot fail the call. */
   readonly onPayment?: (receipt: Settlement) => void | Promise<void>
   /**
-   * Told of what went wrong beside a payment and did not stop it: what `onPayment` threw, or a `JournalUnavailable` when an
-   * outcome could not be noted. Where nothing is said it is a warning of the process (Node) or goes to `reportError`, as
-   * the errors of event listeners do (browsers, workers); neither ends the program.
+   * Called with each failure beside a payment that did not stop it: an error that `onPayment` threw, or a
+   * `JournalUnavailable` if an outcome could not be written. Default: a warning of the process (Node) or `reportError`,
+   * as for errors of event listeners (browsers, workers); neither ends the program.
    */
   readonly onTrouble?: (error: unknown) => void
-  /** Asked before anything is signed; only `true` is a yes. An error it throws is what the call rejects with. */
+  /** Called before anything is signed; only `true` is a yes. The call rejects with an error that it throws. */
   readonly confirm?: (quote: Quote) => boolean | Promise<boolean>
-  /** Picks among the options that the limits allow; the first one where nothing is said. */
+  /** Picks among the options that the limits allow; default: the first one. */
   readonly choose?: (quotes: ReadonlyArray<Quote>) => Quote | undefined
   /**
-   * Asks somebody whose word you trust what became of a payment: `facilitatorLookup(url)`. For `status`, and to have the
-   * amounts of payments that came to nothing back within the limits.
+   * Asks a trusted facilitator for the state of a payment: `facilitatorLookup(url)`. Used by `status`, and to return
+   * the amounts of failed payments to the limits.
    */
   readonly lookup?: (paymentId: string) => Promise<PaymentRecord | undefined>
-  /** Where payments are remembered; in memory where nothing is said. */
+  /** Journal of the payments; default: in memory. */
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
 }
 
@@ -85,8 +85,8 @@ export interface Buyer {
 }
 
 /**
- * A buyer who understands these dialects, with the services of the context (`Clock`, `Entropy`, `Hash`). Fails where an
- * option is a mistake.
+ * A buyer with these dialects, with the services of the context (`Clock`, `Entropy`, `Hash`). Fails if an option is a
+ * mistake.
  */
 export const make = Effect.fnUntraced(function* (
   options: BuyerOptions,
@@ -130,7 +130,7 @@ const lookUp = (lookup: NonNullable<BuyerOptions["lookup"]>, paymentId: string) 
         : new FacilitatorUnavailable({ message: `lookup of payment ${paymentId} failed`, cause })
   })
 
-/** What a platform offers to those who have nobody to throw an error at. */
+/** The platform's ways to report an error that has no caller. */
 interface Platform {
   readonly process?: { readonly emitWarning?: (warning: Error | string) => void }
   readonly reportError?: (error: unknown) => void
@@ -142,7 +142,7 @@ const warn = (error: unknown): void => {
   else reportError?.(error)
 }
 
-/** From a caller without types anything may come; only `true` is a yes. */
+/** Whether an answer is exactly `true`; an untyped caller may return any value. */
 const isYes = async (answer: unknown): Promise<boolean> => (await answer) === true
 
 /** Runs for a promise: it rejects with the error itself, or with the reason of the caller's signal. */

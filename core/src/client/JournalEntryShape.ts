@@ -1,6 +1,4 @@
-/**
- * A purchase as a browser's journal reads it back, where a schema would cost more than the rest of the journal.
- */
+/** Reads a purchase from a browser's journal without a schema, which would cost more than the rest of the journal. */
 import * as Shape from "../protocol/Shape.ts"
 import { settlement } from "../wire/pontage/ProtocolPayer.ts"
 import { type JournalEntry, journalStates } from "./JournalEntry.ts"

@@ -1,30 +1,30 @@
 /**
- * The journal's arithmetic: which purchases are known, what they add up to, and which authorization a repeated request
- * sends again. Kept in memory and changed in one step at a time; where the lines are stored is `PaymentJournal`'s matter.
+ * The journal's arithmetic: the known purchases, their totals, and the authorization that a repeated request sends
+ * again. Kept in memory and changed in one step at a time; `PaymentJournal` stores the lines.
  */
 import { after, type JournalEntry } from "./JournalEntry.ts"
 import type { SpentSoFar } from "./PaymentPolicy.ts"
 import * as Spending from "./Spending.ts"
 
 /**
- * The window of the per-day totals, and how long an entry is kept: 24 hours, in milliseconds. By then whatever was signed
- * has been invalid for a day.
+ * The window of the per-day totals, and the time for which an entry is kept: 24 hours, in milliseconds. By then every
+ * authorization has been invalid for a day.
  */
 export const retention = 24 * 60 * 60 * 1000
 
 /**
- * How long after its end an authorization is still taken for alive, in milliseconds: clocks disagree, and a block's time
- * may lag behind them.
+ * Milliseconds after its end for which an authorization still counts as valid: clocks disagree, and a block's time may
+ * lag behind them.
  */
 export const deathMargin = 60_000
 
-/** Whether what was signed can no longer be settled by anybody. */
+/** Whether the authorization can no longer be settled by any party. */
 export const isExpired = ({ validBefore }: Pick<JournalEntry, "validBefore">, now: number): boolean =>
   now >= validBefore * 1000 + deathMargin
 
 /**
  * Whether a repetition of the logical request sends this authorization again instead of signing another. An unknown
- * outcome is asked for until it is known; a refused one until it is dead; an owed answer while it is owed.
+ * outcome is requested until it is known; a refused one until it has expired; an owed response while it is owed.
  */
 export const isResumable = (entry: JournalEntry, now: number): boolean => {
   switch (entry.state) {
@@ -41,21 +41,21 @@ export const isResumable = (entry: JournalEntry, now: number): boolean => {
   }
 }
 
-/** Whether a payment that was refused after it had moved the money pays for other requests of its route too. */
+/** Whether a payment that was refused after the money had moved pays for other requests of its route too. */
 export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: number): boolean =>
   state === "owed" && reuse !== undefined && reuse.runs > 0 && now < owedUntil
 
 /** The ledger. */
 export interface JournalLedger {
-  /** Takes in a later line of an entry, and answers with the entry as it now stands: a line may come too late to hold. */
+  /** Takes in a later line of an entry, and returns the current entry: a line may come too late to count. */
   readonly put: (entry: JournalEntry) => JournalEntry
-  /** Forgets what is older than `retention`, and reservations of those who ended without a word. */
+  /** Forgets entries older than `retention`, and expired reservations of processes that have ended. */
   readonly prune: (now: number) => void
   readonly find: (id: string) => JournalEntry | undefined
   readonly spent: SpentSoFar
-  /** The oldest entry of a logical request that is to be sent again and that nobody holds. */
+  /** The oldest entry of a logical request that is to be sent again and is not held. */
   readonly resumable: (request: string, now: number, isHeld: (id: string) => boolean) => JournalEntry | undefined
-  /** The oldest entry that pays for other requests too, that fits this one, and that nobody holds. */
+  /** The oldest entry that pays for other requests too, fits this one, and is not held. */
   readonly reusable: (
     fits: (entry: JournalEntry) => boolean,
     now: number,
@@ -81,7 +81,7 @@ export const make = (): JournalLedger => {
       }
     }
   }
-  /** What is sent again is looked for before every purchase, so what has ended is not among it. */
+  /** Every purchase looks here for an entry to send again, so entries that are over are removed. */
   const index = (entry: JournalEntry) => {
     if (entry.state === "settled" || entry.state === "released") return unindex(entry)
     byRequest.set(entry.request, (byRequest.get(entry.request) ?? new Set()).add(entry.id))
@@ -98,7 +98,7 @@ export const make = (): JournalLedger => {
     refused.forget(entry.id)
     unindex(entry)
   }
-  /** Nothing was signed for a reservation that has outlived what it was to sign, so it can cost nothing any more. */
+  /** Forgets expired reservations: nothing was signed for them, so they can cost nothing any more. */
   const forgetReservations = (now: number) => {
     for (const id of reserved) {
       const entry = entries.get(id)
@@ -118,15 +118,15 @@ export const make = (): JournalLedger => {
       if (entry.state === "reserved") reserved.add(entry.id)
       else reserved.delete(entry.id)
       refused.note(entry)
-      // A payment that was refused goes on to another request.
+      // A payment that was refused moves to another request.
       if (known !== undefined && known.request !== entry.request) unindex(known)
       index(entry)
       return entry
     },
     prune: (now) => {
       forgetReservations(now)
-      // Entries are in the order of their reservation, so the first young one ends the walk; one of a clock that was ahead
-      // is no reason to keep those behind it.
+      // Entries are in the order of their reservation, so the first young one ends the loop; an entry from a clock that was
+      // ahead must not keep those behind it.
       for (const entry of entries.values()) {
         if (entry.at > now) continue
         if (entry.at > now - retention) return
@@ -150,7 +150,7 @@ export const make = (): JournalLedger => {
   }
 }
 
-/** The entries that pay for other requests of their route too; those whose time is over are left out as they are met. */
+/** The entries that pay for other requests of their route too; expired ones are removed when they are met. */
 const refusals = (entries: ReadonlyMap<string, JournalEntry>) => {
   const ids = new Set<string>()
   const find: JournalLedger["reusable"] = (fits, now, isHeld) => {
@@ -169,7 +169,7 @@ const refusals = (entries: ReadonlyMap<string, JournalEntry>) => {
   }
 }
 
-/** Most states of an entry follow from another by a copy, which leaves the totals as they are. */
+/** Whether two states count the same: most follow from another by a copy, which leaves the totals unchanged. */
 const countsAlike = (known: JournalEntry | undefined, next: JournalEntry): boolean =>
   known?.spendings === next.spendings &&
   known.host === next.host &&

@@ -1,6 +1,6 @@
 /**
- * What the answer to a paid request means for the payment: answered, refused, or not known yet. Only the server's own
- * clear word is a refusal; silence, a broken connection and every "come back later" leave the outcome unknown.
+ * The meaning of the response to a paid request for the payment: answered, refused, or unknown. Only the server's own
+ * clear refusal counts as one; silence, a broken connection and every "come back later" leave the outcome unknown.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -17,43 +17,43 @@ import type { JournalEntry } from "./JournalEntry.ts"
 import { PaymentRefused } from "./PaymentRefused.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 
-/** The transport had no answer: no connection, a reset, a timeout, a redirect where none is followed. */
+/** The transport returned no response: no connection, a reset, a timeout, a redirect that is not followed. */
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly cause: unknown }> {}
 
-/** What a server's no is reported as. */
+/** The error that reports a server's refusal. */
 export type RefusalError = PaymentError | ValidationError | PaymentRefused
 
-/** The three meanings. */
+/** One of the three meanings. */
 export type PaidAnswer = Answered | Refused | Unknown
 
-/** An answer that is no refusal; its body is unread. */
+/** A response that does not refuse the payment; its body is unread. */
 export interface Answered {
   readonly _tag: "Answered"
   readonly response: Response
-  /** There when the server says that the money has moved, and the receipt is of this payment. */
+  /** Present if the server says that the money has moved, and the receipt is for this payment. */
   readonly receipt: Settlement | undefined
-  /** What the payment is still good for if the status is 400 to 499, as the same receipt says. */
+  /** The payment's remaining use if the status is 400 to 499, from the same receipt. */
   readonly ifRefused: IfRefused | undefined
 }
 
-/** The server's clear no. */
+/** The server's clear refusal. */
 export interface Refused {
   readonly _tag: "Refused"
   readonly error: RefusalError
 }
 
-/** No one knows yet. */
+/** The outcome is unknown. */
 export interface Unknown {
   readonly _tag: "Unknown"
   /** The state of the payment, if the server named one. */
   readonly status: PaymentState | undefined
-  /** In seconds. */
+  /** Seconds until a repeat makes sense, if the server named them. */
   readonly retryAfter: number | undefined
-  /** What came, for messages. */
+  /** A summary of the response, for messages. */
   readonly said: string
 }
 
-/** The meaning of having no answer. */
+/** The meaning of a missing response. */
 export const fromNoAnswer = ({ cause }: NoAnswer): Unknown => ({
   _tag: "Unknown",
   status: undefined,
@@ -61,7 +61,7 @@ export const fromNoAnswer = ({ cause }: NoAnswer): Unknown => ({
   said: `no answer: ${cause instanceof Error ? cause.message : String(cause)}`
 })
 
-/** The meaning of an answer, to whoever understands these dialects. It reads the body only of a refusal. */
+/** The meaning of a response in these dialects. It reads the body only of a refusal. */
 export const fromResponse = Effect.fnUntraced(function* (
   understood: ReadonlyArray<PayerDialect>,
   entry: JournalEntry,
@@ -69,7 +69,7 @@ export const fromResponse = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PaidAnswer> {
   const dialects = PayerDialects.ofPayment(understood, entry.headers ?? {})
   const receipt = receiptOn(dialects, entry, response)
-  // With a receipt it is what was paid for, also where the handler has handed on somebody else's refusal.
+  // A response with a receipt is the paid one, even if the handler passed on another server's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
     const ifRefused = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))?.ifRefused
@@ -80,7 +80,7 @@ export const fromResponse = Effect.fnUntraced(function* (
     : fromUnreadable(entry, response, refusal.failure)
 })
 
-/** The receipt, in the payer's own names for the payer and the payment: who paid what is no word of the server's. */
+/** The receipt, with the payer's own names for payer and payment: the server does not decide who paid what. */
 const receiptOn = (
   dialects: ReadonlyArray<PayerDialect>,
   entry: JournalEntry,
@@ -127,6 +127,6 @@ const unknownOf = (response: Response, error: string, status: PaymentState | und
   said: `${response.status} ${AsciiJson.quoted(error)}`
 })
 
-/** A `Retry-After` in seconds; the form with a date is left to the sender's own schedule. */
+/** A `Retry-After` in seconds; for the date form the sender's own schedule is used. */
 const secondsOf = (text: string | null): number | undefined =>
   text !== null && /^\d{1,9}$/.test(text) ? Number.parseInt(text, 10) : undefined

@@ -1,5 +1,5 @@
 /**
- * A request as the paying client sees it: what it is called, what sends it, and whether its refusal may be paid.
+ * A request as the paying client sees it: its name, the function that sends it, and whether its refusal may be paid.
  */
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
@@ -10,12 +10,12 @@ import type { HeaderFields } from "../wire/pontage/Dialect.ts"
 import type { NoAnswer } from "./PaidAnswer.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 
-/** One request that can be sent more than once. */
+/** A request that can be sent more than once. */
 export interface PayableRequest {
   readonly method: string
-  /** Absolute, as the caller asked for it. */
+  /** Absolute URL, as the caller gave it. */
   readonly url: string
-  /** What the body says, for telling requests apart: the same content, the same bytes. Empty where there is no body. */
+  /** The body's content, to tell requests apart: the same content gives the same bytes. Empty without a body. */
   readonly body: Effect.Effect<Uint8Array>
   /** Sends the request to `url` with these headers added. It must not follow redirects. */
   readonly send: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoAnswer>
@@ -41,22 +41,22 @@ const withoutFragment = (url: string): URL => {
 }
 
 /**
- * Where the paid request goes: the URL that the refusal came from, if it is of the origin that was asked. A refusal that
- * came through a redirect to another origin is not paid, nor one of a request with a body that was redirected, because it
- * cannot be seen whether the body was still asked for.
+ * The URL of the paid request: the URL that the refusal came from, if it has the origin of the request. A refusal after
+ * a redirect to another origin is not paid, nor one of a redirected request with a body, because it is unknown whether
+ * the body was still wanted.
  */
 export const targetOf = (
   { method, url }: Pick<PayableRequest, "method" | "url">,
   refusal: Pick<Response, "url" | "redirected">
 ): Result.Result<URL, PaymentDeclined> => {
-  const asked = withoutFragment(url)
-  const target = refusal.url === "" ? asked : withoutFragment(refusal.url)
-  if (target.origin !== asked.origin) {
-    const message = `${asked.origin} redirected to ${target.origin}, which asks for a payment; no payment is made across origins: ask ${target.origin} directly if you mean it`
+  const requested = withoutFragment(url)
+  const target = refusal.url === "" ? requested : withoutFragment(refusal.url)
+  if (target.origin !== requested.origin) {
+    const message = `${requested.origin} redirected to ${target.origin}, which asks for a payment; no payment is made across origins: ask ${target.origin} directly if you trust it`
     return Result.fail(decline("cross_origin", message))
   }
   if (refusal.redirected && !/^(GET|HEAD)$/i.test(method)) {
-    const message = `${method} ${asked.href} was redirected to ${target.href}, which asks for a payment; a redirected ${method} is not paid: send it to that URL directly`
+    const message = `${method} ${requested.href} was redirected to ${target.href}, which asks for a payment; a redirected ${method} is not paid: send it to that URL directly`
     return Result.fail(decline("method_redirected", message))
   }
   return Result.succeed(target)

@@ -1,7 +1,7 @@
 /**
- * The paying client: the refusal of an unpaid request in, the paid answer out. It knows no framework and no chain; what
- * sends a request comes with the request, what signs is a scheme's client half. Its rules come before every signature and
- * its journal before every paid request.
+ * The paying client: it takes the refusal of an unpaid request and returns the paid response. It knows no framework and
+ * no chain; the request brings its sender, a scheme client signs. Its rules are checked before every signature, and its
+ * journal is written before every paid request.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -32,36 +32,35 @@ import * as Purchase from "./Purchase.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 
 /**
- * Options of a client. None is required: its schemes come from the context (`ClientSchemeRegistry`), and so does its
- * journal.
+ * Options of a client. None is required: its schemes (`ClientSchemeRegistry`) and its journal come from the context.
  */
 export interface Options {
   readonly limits?: PaymentLimits.PaymentLimits
   readonly allow?: PaymentPolicy.PaymentAllowances
-  /** Picks among the quotes that the rules allow; the first one where nothing is said. `undefined` pays none. */
+  /** Picks among the quotes that the rules allow; default: the first one. `undefined` pays none. */
   readonly choose?: (quotes: ReadonlyArray<PaymentPolicy.Quote>) => PaymentPolicy.Quote | undefined
-  /** Says yes or no before anything is signed. */
+  /** Confirms or declines a quote before anything is signed. */
   readonly confirm?: (quote: PaymentPolicy.Quote) => Effect.Effect<boolean>
-  /** Told of each payment once, when the server says that the money has moved. */
+  /** Called once for each payment, when the server says that the money has moved. */
   readonly onPayment?: (receipt: Settlement) => Effect.Effect<void>
   /**
-   * Told of what went wrong beside a payment and did not stop it: what `onPayment` died of, or a `JournalUnavailable` when
-   * an outcome could not be noted. `make` tells nobody where nothing is said; `layer` logs it.
+   * Called with each failure beside a payment that did not stop it: a defect of `onPayment`, or a `JournalUnavailable`
+   * if an outcome could not be written. By default `make` ignores them; `layer` logs them.
    */
   readonly onTrouble?: (error: unknown) => Effect.Effect<void>
   /**
-   * What a facilitator that the payer trusts knows of a payment. It is believed when it says that a payment is dead: that
-   * gives its amount back to the limits.
+   * Asks a facilitator that the payer trusts for a payment's record. If it says that a payment is dead, the amount
+   * returns to the limits.
    */
   readonly lookup?: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
   /**
-   * The wire formats that are understood, in the order of preference: a refusal is read by the first that recognises it.
-   * All that this package knows where nothing is said, ours first.
+   * The accepted wire formats, in the order of preference: a refusal is read by the first that recognises it. Default:
+   * all of this package, Pontage's own first.
    */
   readonly dialects?: ReadonlyArray<PayerDialect>
 }
 
-/** The keys that every payer's options have, with what some of them must be. */
+/** The keys that all payers' options share, with their checks. */
 export const keys = {
   limits: OptionCheck.optional(PaymentLimits.check),
   allow: OptionCheck.optional(PaymentPolicy.check),
@@ -81,27 +80,27 @@ const check = OptionCheck.options<Options>({
   lookup: OptionCheck.optional(OptionCheck.callable())
 })
 
-/** A refusal that asks for a payment, read. */
+/** A refusal that demands a payment, read. */
 export interface Demand {
-  /** Where it came from: the URL, and whether it was redirected there. */
+  /** Its source: the URL, and whether a redirect led there. */
   readonly origin: Pick<Response, "url" | "redirected">
   readonly refusal: ReadRefusal
 }
 
-/** What a refusal offers: the quotes that would be paid, best first, and why the others would not be. */
+/** The offers of a refusal: the quotes that would be paid, best first, and the reasons against the others. */
 export interface Quotation {
   readonly payable: ReadonlyArray<PaymentPolicy.Quote>
   readonly declined: ReadonlyArray<PaymentDeclined>
 }
 
-/** What is known of a payment: the journal's entry, and the facilitator's record where there is one to ask. */
+/** The known state of a payment: the journal's entry, and the facilitator's record if there is a `lookup`. */
 export interface PaymentStatus {
   readonly paymentId: string
   readonly entry: JournalEntry | undefined
   readonly record: PaymentRecord | undefined
 }
 
-/** Everything that paying can fail with. */
+/** The failures of a payment. */
 export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | ProtocolError
 
 /** The service. */
@@ -109,13 +108,13 @@ export class PaymentClient extends Context.Service<
   PaymentClient,
   {
     /**
-     * Reads what the answer to an unpaid request demands; `undefined` where it is no payment request, and then it is
-     * untouched and its body unread. Fails with `malformed` for a payment request that cannot be understood.
+     * Reads the demand in the response to an unpaid request; `undefined` if it is not a payment request, and then its
+     * body stays unread. Fails with `malformed` for a payment request that cannot be understood.
      */
     readonly demandOf: (response: Response) => Effect.Effect<Demand | undefined, ValidationError>
-    /** Pays for a request that was refused and gives the answer to the paid one, whatever its status. */
+    /** Pays for a refused request and returns the paid response, with any status. */
     readonly pay: (request: PayableRequest.PayableRequest, demand: Demand) => Effect.Effect<Response, PayFailure>
-    /** What a refused request would cost; nothing is signed or reserved. */
+    /** The cost of a refused request; nothing is signed or reserved. */
     readonly quote: (
       request: Pick<PayableRequest.PayableRequest, "method" | "url">,
       demand: Demand
@@ -124,7 +123,7 @@ export class PaymentClient extends Context.Service<
   }
 >()("@pontage/core/PaymentClient") {}
 
-/** A client for the schemes of the context, over the journal in the context. Fails where an option is a mistake. */
+/** A client for the schemes and the journal of the context. Fails if an option is a mistake. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = yield* PaymentJournal
@@ -165,7 +164,7 @@ export const layer = (
     )
   )
 
-/** What a purchase is decided with. */
+/** Services that decide a purchase. */
 interface ClientContext extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {
   readonly journal: PaymentJournal["Service"]
   readonly policy: PaymentPolicy.PaymentPolicy
@@ -221,7 +220,7 @@ const status = Effect.fnUntraced(function* (context: ClientContext, paymentId: s
   return { paymentId, entry: yield* context.journal.find(paymentId), record }
 })
 
-/** Where a payment may go that a refusal from there asks for. */
+/** The URL that a payment for this refusal may be sent to. */
 const admitted = (
   { policy }: ClientContext,
   request: Pick<PayableRequest.PayableRequest, "method" | "url">,
@@ -230,8 +229,8 @@ const admitted = (
   Result.flatMap(PayableRequest.targetOf(request, origin), (target) => Result.map(policy.admit(target), () => target))
 
 /**
- * The answer to an authorization that an earlier call of the same request left in doubt, or unserved. Several may be left
- * by calls that ran side by side; one is sent at a time.
+ * The response to an authorization that an earlier call of the same request left in doubt, or unserved. Parallel calls
+ * may have left several; one is sent at a time.
  */
 const resumeEarlier = Effect.fnUntraced(function* (
   context: ClientContext,
@@ -246,7 +245,7 @@ const resumeEarlier = Effect.fnUntraced(function* (
       Effect.gen(function* () {
         const entry = yield* restore(journal.adopt(name))
         if (entry === undefined) return none
-        // What is dead and yet comes back could not be written down as dead: leave it, or this would never end.
+        // A dead entry that comes back could not be written as dead: leave it, or this loop would never end.
         if (tried.has(entry.id)) return yield* Effect.as(journal.letGo(entry.id), none)
         tried.add(entry.id)
         return yield* Effect.onExit(restore(resumed(context, purchases, request, entry)), () => journal.letGo(entry.id))
@@ -259,7 +258,7 @@ const resumeEarlier = Effect.fnUntraced(function* (
 
 const none: unique symbol = Symbol("none")
 
-/** The answer to an entry that is held; `undefined` where it turns out to be over, so that what it bought is bought anew. */
+/** The response to a held entry; `undefined` if the entry is over, so that the resource is bought anew. */
 const resumed = Effect.fnUntraced(function* (
   context: ClientContext,
   purchases: Purchase.PurchaseContext,
@@ -272,7 +271,7 @@ const resumed = Effect.fnUntraced(function* (
     : Purchase.reuse(purchases, request, entry, entry)
 })
 
-/** A request, and what it is offered for. */
+/** A request and its offers. */
 interface Offered {
   readonly name: string
   readonly target: URL
@@ -280,8 +279,8 @@ interface Offered {
 }
 
 /**
- * The answer to a payment that was made for another request of the same route and is still good, because the application
- * has refused that one; `undefined` where there is none, or the server will have it no more.
+ * The response to a payment that was made for another request of the same route and is still good, because the
+ * application refused that one; `undefined` if there is none, or the server no longer accepts it.
  */
 const reuseRefused = Effect.fnUntraced(function* (
   { schemeClients, journal }: ClientContext,
@@ -302,7 +301,7 @@ const reuseRefused = Effect.fnUntraced(function* (
   )
 })
 
-/** Whether what was paid would pay for this offer: the same route, payee and asset, at no higher price. */
+/** Whether an earlier payment would pay for this offer: the same route, payee and asset, at no higher price. */
 const covers = (
   schemeClients: ReadonlyArray<SchemeClient>,
   entry: JournalEntry,
@@ -319,7 +318,7 @@ const covers = (
   )
 }
 
-/** Whether an authorization of unknown outcome, past its validity, is known to the payer's facilitator as dead. */
+/** Whether the payer's facilitator reports an expired authorization of unknown outcome as dead. */
 const isAcquitted = Effect.fnUntraced(function* (context: ClientContext, entry: JournalEntry) {
   if (entry.state !== "pending" || entry.paymentId === undefined) return false
   const record = yield* context.lookup(entry.paymentId).pipe(Effect.catch(() => Effect.succeed(undefined)))
@@ -327,8 +326,8 @@ const isAcquitted = Effect.fnUntraced(function* (context: ClientContext, entry: 
 })
 
 /**
- * Gives an entry's amount back to the limits where it is proven that it costs nothing: the facilitator says that the
- * payment is dead, and what was signed cannot be settled by anybody else any more.
+ * Returns an entry's amount to the limits if it is proven to cost nothing: the facilitator says that the payment is
+ * dead, and no other party can settle the authorization any more.
  */
 const acquit = Effect.fnUntraced(function* (
   { journal }: ClientContext,
@@ -346,7 +345,7 @@ interface Judged {
   readonly declined: ReadonlyArray<PaymentDeclined>
 }
 
-/** The options that would be paid now, in the offer's order, and why the others would not. */
+/** The options that would be paid now, in the offer's order, and the reasons against the others. */
 const judged = Effect.fnUntraced(function* (
   { schemeClients, journal, policy }: ClientContext,
   method: string,
@@ -394,7 +393,7 @@ const chosen = (
     : Result.succeed(found)
 }
 
-/** One rule that said no to what could have been signed is the reason; otherwise there was nothing to sign. */
+/** The reason for declining all options: a rule that declined a payable one; otherwise there was nothing to sign. */
 const noneAcceptable = (host: string, declined: ReadonlyArray<PaymentDeclined>): PaymentDeclined => {
   const reason = declined.find(({ rule }) => rule !== "no_acceptable_option") ?? declined[0]
   if (reason === undefined) return decline("no_acceptable_option", `${host} asks for a payment and offers no option`)

@@ -1,10 +1,8 @@
-/**
- * The payer's own no: a payment that was asked for and not made, because the payer's rules do not allow it.
- */
+/** The payer's own refusal: a demanded payment that was not made, because the payer's rules do not allow it. */
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
-/** Which rule said no, machine-readable. */
+/** The rule that declined, machine-readable. */
 export const DeclineRule = /* @__PURE__ */ Schema.Literals([
   "over_request_limit",
   "over_day_limit",
@@ -27,8 +25,8 @@ export const DeclineRule = /* @__PURE__ */ Schema.Literals([
 export type DeclineRule = typeof DeclineRule.Type
 
 /**
- * Nothing was signed and nothing was paid. `rule` is for programs; `message` tells a person what was asked, what is
- * allowed and what to change.
+ * Nothing was signed and nothing was paid. `rule` is for programs; `message` tells a person the demand, the limit and
+ * the fix.
  */
 export class PaymentDeclined extends Data.TaggedError("PaymentDeclined")<{
   readonly rule: DeclineRule

@@ -1,8 +1,8 @@
 /**
- * The payer's journal: one logical request has one authorization. Spending is checked and reserved in one step; what was
- * signed is written down before it is sent; and while its outcome is unknown a repetition of the request sends the same
- * authorization again. What was sent counts as spent until it is proven to cost nothing: a server that settles in secret
- * and denies it gains nothing by it.
+ * The payer's journal: one logical request has one authorization. Spending is checked and reserved in one step; an
+ * authorization is written before it is sent; and while its outcome is unknown a repetition of the request sends the
+ * same authorization again. A sent authorization counts as spent until it is proven to cost nothing: a server that
+ * settles in secret and denies it gains nothing.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -16,60 +16,56 @@ import * as JournalLedger from "./JournalLedger.ts"
 import type { PaymentDeclined } from "./PaymentDeclined.ts"
 import type { SpentSoFar } from "./PaymentPolicy.ts"
 
-/**
- * The journal could not be read or written, so nothing was signed or sent. `message` names the place and the mend.
- */
+/** The journal could not be read or written, so nothing was signed or sent. `message` names the place and the fix. */
 export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** How a log that keeps the last line of each entry puts two lines of one together. */
+/** Merges two lines of one entry, for logs that keep only the last line. */
 export const merged = after
 
-/**
- * How long a journal keeps an entry, in milliseconds from its reservation; older lines of a log may be forgotten.
- */
+/** Milliseconds from its reservation for which a journal keeps an entry; older lines of a log may be forgotten. */
 export const retention = JournalLedger.retention
 
 /**
- * Marks on the entries that are being sent at this moment, for a log that several tabs share. A mark ends with the tab that
- * has it. It keeps two tabs from waiting for the answer to one payment; should it fail, the states of the entries still do
- * not let one tab's refusal hide what another was served.
+ * Marks on the entries that are being sent now, for a log that several tabs share. A mark ends with the tab that has
+ * it. It keeps two tabs from waiting for the response to one payment; if it fails, the entries' states still keep one
+ * tab's refusal from hiding what another was served.
  */
 export interface InFlightMarks {
-  /** Whether the mark is ours now; false while another tab is sending the entry. May wait until that is known. */
+  /** Whether this tab has the mark now; false while another tab is sending the entry. May wait until that is known. */
   readonly take: (id: string) => Effect.Effect<boolean, JournalUnavailable>
   readonly letGo: (id: string) => Effect.Effect<void>
 }
 
 /**
- * Where a journal's lines are kept: an append-only list of entries in which the last line of an id holds, as far as it may
- * follow the one before (`mayFollow`).
+ * The store of a journal's lines: an append-only list of entries in which the last line of an id counts, as far as it
+ * may follow the one before (`mayFollow`).
  */
 export interface JournalLog {
-  /** Absent where the log is of one process alone. */
+  /** Absent if only one process uses the log. */
   readonly marks?: InFlightMarks
   /**
-   * One step, alone: `step` is given all lines that were appended since the last step (by this process too, and by others
-   * where the log is shared) and answers with its result and its own lines. They are durable when the effect succeeds; a
+   * One exclusive step: `step` receives all lines that were appended since the last step (by this process too, and by
+   * others if the log is shared) and returns its result and its own lines. They are durable when the effect succeeds; a
    * step of which nothing became durable has not happened.
    */
   readonly transact: <A>(
-    step: (news: ReadonlyArray<JournalEntry>) => readonly [result: A, lines: ReadonlyArray<JournalEntry>]
+    step: (appended: ReadonlyArray<JournalEntry>) => readonly [result: A, lines: ReadonlyArray<JournalEntry>]
   ) => Effect.Effect<A, JournalUnavailable>
 }
 
 /**
- * The service. An entry that `adopt` or `reserve` hands out is held by that call alone until `letGo`; a concurrent
+ * The service. An entry that `adopt` or `reserve` returns is held by that call alone until `letGo`; a concurrent
  * identical request is another purchase.
  */
 export class PaymentJournal extends Context.Service<
   PaymentJournal,
   {
-    /** The authorization that a repetition of this logical request sends again, if there is one; held from now on. */
+    /** The authorization that a repetition of this logical request sends again, if any; held from now on. */
     readonly adopt: (request: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
-    /** A payment for a request that was refused, and that is good for the one it has to fit, if there is one; held from now on. */
+    /** A payment for a refused request that is good for a request which it must fit, if any; held from now on. */
     readonly adoptRefused: (
       fits: (entry: JournalEntry) => boolean
     ) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
@@ -79,13 +75,13 @@ export class PaymentJournal extends Context.Service<
       exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined
     ) => Effect.Effect<void, PaymentDeclined | JournalUnavailable>
     /**
-     * Writes the entry down, durable when this succeeds, and answers with it as it now stands: what another tab has written
-     * of it may be more certain, and stays.
+     * Writes the entry, durable when this succeeds, and returns the current entry: a more certain line of another tab
+     * is kept.
      */
     readonly write: (entry: JournalEntry) => Effect.Effect<JournalEntry, JournalUnavailable>
     readonly letGo: (id: string) => Effect.Effect<void>
     readonly find: (paymentId: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
-    /** The totals as they are now; for quotes, which reserve nothing. */
+    /** The current totals; for quotes, which reserve nothing. */
     readonly spent: Effect.Effect<SpentSoFar, JournalUnavailable>
   }
 >()("@pontage/core/PaymentJournal") {}
@@ -96,8 +92,8 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
   const { hold, isHeld, letGo, marks } = holding(log.marks ?? noMarks)
   const step = <A>(change: (now: number) => readonly [A, ReadonlyArray<JournalEntry>]) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      log.transact((news) => {
-        news.forEach(ledger.put)
+      log.transact((appended) => {
+        appended.forEach(ledger.put)
         ledger.prune(now)
         return change(now)
       })
@@ -115,7 +111,7 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
           if (id === undefined) return undefined
           passed.add(id)
           if (!(yield* hold(id, restore(marks.take(id))))) continue
-          // It may have ended while its mark was asked for, and then there is nothing left to send.
+          // It may have ended while its mark was requested, and then there is nothing left to send.
           const standing = yield* Effect.onError(
             read((now) => {
               const entry = ledger.find(id)
@@ -165,7 +161,7 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
 const holding = (marks: InFlightMarks) => {
   const held = new Set<string>()
   const letGo = (id: string) => Effect.suspend(() => (held.delete(id) ? marks.letGo(id) : Effect.void))
-  /** Holds an entry: in this tab at once, so that no other call takes it while the other tabs are asked. */
+  /** Holds an entry: in this tab at once, so that no other call takes it while the mark is requested. */
   const hold = (id: string, asking = marks.take(id)) =>
     Effect.suspend(() => {
       if (held.has(id)) return Effect.succeed(false)
@@ -184,8 +180,8 @@ const holding = (marks: InFlightMarks) => {
 const noMarks: InFlightMarks = { take: () => Effect.succeed(true), letGo: () => Effect.void }
 
 /**
- * A log that lives as long as this process. What it forgets with the process is what may still be in flight: keep a
- * journal on a disk where that matters.
+ * A log that lives as long as this process. With the process it forgets payments that may still be pending: use a
+ * journal on a disk if that matters.
  */
 export const memoryLog = (): JournalLog => {
   let appended: ReadonlyArray<JournalEntry> = []

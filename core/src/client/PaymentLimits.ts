@@ -1,6 +1,4 @@
-/**
- * How much a payer allows itself to pay: dollars for dollar stablecoins, and the smallest unit for single assets.
- */
+/** A payer's own spending limits: dollars for dollar stablecoins, and the smallest unit for single assets. */
 import * as Result from "effect/Result"
 
 import * as Amount from "../protocol/Amount.ts"
@@ -12,29 +10,28 @@ import type { Scheme } from "../scheme/Scheme.ts"
 import * as Spending from "./Spending.ts"
 
 /**
- * A limit on one asset, in its smallest unit, as decimal text. An asset is named by its address: where several networks of a
- * family have it, what is paid on all of them adds up.
+ * A limit on one asset, in its smallest unit, as decimal text. An asset is named by its address: payments on all
+ * networks of a family that have this address add up.
  */
 export interface AssetLimit {
   readonly perRequest: string
-  /** In any 24 hours. */
+  /** Maximum in any 24 hours. */
   readonly perDay?: string
-  /** In any 24 hours, for each host. */
+  /** Maximum in any 24 hours, for each host. */
   readonly perHost?: string
 }
 
 /**
- * The limits as a payer writes them. Dollar texts (`"$0.05"`) bound dollar stablecoins, all of them together, whatever the
- * network; an asset that is no dollar is paid
- * only within a limit of its own in `assets`, by its address. A plain text there is the limit for one request. A dollar
- * stablecoin that has an asset limit too must keep both.
+ * The limits as a payer writes them. Dollar texts (`"$0.05"`) limit dollar stablecoins, all of them together, on all
+ * networks; any other asset is paid only within its own limit in `assets`, by its address. A plain text there is the
+ * limit for one request. A dollar stablecoin that has an asset limit too must keep both.
  */
 export interface PaymentLimits {
-  /** The most for one request; `"$0.10"` where nothing is said. */
+  /** Maximum for one request; default `"$0.10"`. */
   readonly perRequest?: string
-  /** The most in any 24 hours. */
+  /** Maximum in any 24 hours. */
   readonly perDay?: string
-  /** The most in any 24 hours for each host. */
+  /** Maximum in any 24 hours for each host. */
   readonly perHost?: string
   readonly assets?: Readonly<Record<string, string | AssetLimit>>
 }
@@ -55,22 +52,22 @@ export const check: OptionCheck.Check<PaymentLimits> = OptionCheck.options<Payme
   assets: OptionCheck.optional(OptionCheck.record(ownLimit))
 })
 
-/** One limit, read: its amounts are of the unit it counts in, dollars or an asset's smallest unit. */
+/** One limit, read: its amounts are in its own unit, dollars or an asset's smallest unit. */
 export interface UnitLimit {
   readonly counts: "dollars" | "asset"
   readonly perRequest: Spending.Spending
   readonly perDay: Spending.Spending | undefined
   readonly perHost: Spending.Spending | undefined
-  /** The option that would have to change, for messages. */
+  /** The option to change, for messages. */
   readonly option: string
 }
 
-/** The most for one request where nothing is said. */
+/** Default maximum for one request. */
 export const defaultPerRequest = "$0.10"
 
 /**
- * Reads the limits into a function that finds those of an asset; none means that it must not be paid in. A text that is
- * no price or no amount fails with `Misconfigured`.
+ * Reads the limits into a function that finds those of an asset; an empty list means that it must not be paid in. A
+ * malformed price or amount fails with `Misconfigured`.
  */
 export const read = (
   limits: PaymentLimits

@@ -1,7 +1,6 @@
 /**
- * What a payer allows itself to pay: limits, and lists of hosts, networks, assets and payees. It is asked before anything
- * is signed; an asset it does not know, a connection that is open to others and an amount above the limits are declined
- * without being told to.
+ * A payer's own rules: limits, and lists of hosts, networks, assets and payees. They are checked before anything is
+ * signed; by default an unknown asset, an unencrypted connection and an amount above the limits are declined.
  */
 import * as Result from "effect/Result"
 
@@ -18,8 +17,9 @@ import * as PaymentLimits from "./PaymentLimits.ts"
 import * as Spending from "./Spending.ts"
 
 /**
- * Who and what may be paid. A list that is absent allows all. A host is a URL's `host` (its name, and its port where that
- * is not the default one), an asset or a payee an address in any form of its family, a network any of its names.
+ * Allowed hosts, networks, assets and payees. An absent list allows all. A host is a URL's `host` (its name, and its
+ * port unless it is the default one), an asset or a payee an address in any form of its family, a network any of its
+ * names.
  */
 export interface PaymentAllowances {
   readonly hosts?: ReadonlyArray<string>
@@ -38,29 +38,29 @@ export const check: OptionCheck.Check<PaymentAllowances> = OptionCheck.options<P
   payees: texts
 })
 
-/** One option of an offer that this payer can sign and its rules allow: what it would cost. */
+/** One option of an offer that this payer can sign and its rules allow, with its cost. */
 export interface Quote {
   readonly method: string
-  /** Where the paid request would go. */
+  /** URL of the paid request. */
   readonly url: string
   readonly requirements: PaymentRequirements
   /** The asset as this payer knows it. */
   readonly asset: Asset
-  /** In the smallest unit of the asset. */
+  /** Amount in the smallest unit of the asset. */
   readonly amount: bigint
-  /** For people: `$0.05`, or the amount in the smallest unit of an asset that is no dollar. */
+  /** Price for people: `$0.05`, or the amount in the smallest unit of an asset without a dollar price. */
   readonly price: string
 }
 
-/** What was spent in the last 24 hours of a unit (see `Spending`), everywhere or at one host. */
+/** The amount of a unit (see `Spending`) spent in the last 24 hours, everywhere or at one host. */
 export type SpentSoFar = (unit: string, host?: string) => Spending.Spending
 
-/** A quote that the rules allow, with what is needed to act on it. */
+/** An allowed quote, with the means to act on it. */
 export interface Allowed {
   readonly quote: Quote
-  /** What signs it. */
+  /** The scheme that signs it. */
   readonly schemeClient: SchemeClient
-  /** Why the quote does not fit the totals; `undefined` when it does. */
+  /** The reason why the quote exceeds the totals; `undefined` if it does not. */
   readonly exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined
 }
 
@@ -68,7 +68,7 @@ export interface Allowed {
 export interface PaymentPolicy {
   /** Whether a request to this URL may be paid at all. */
   readonly admit: (url: URL) => Result.Result<void, PaymentDeclined>
-  /** One offered option: its quote, or why it is not paid. The totals are not looked at yet. */
+  /** One offered option: its quote, or the reason why it is not paid. The totals are not checked yet. */
   readonly judge: (
     request: { readonly method: string; readonly url: URL },
     requirements: PaymentRequirements,
@@ -77,7 +77,7 @@ export interface PaymentPolicy {
 }
 
 /**
- * What a quote adds to the totals: its amount in the asset's own unit and then, for a dollar stablecoin, in dollars.
+ * The amounts that a quote adds to the totals: in the asset's own unit and then, for a dollar stablecoin, in dollars.
  */
 export const spendingsOf = ({
   amount,
@@ -88,8 +88,8 @@ export const spendingsOf = ({
 }
 
 /**
- * Reads the rules for a payer of these schemes. What is no price, amount, address, network or host fails with
- * `Misconfigured`: a rule that could never match would be a rule that is silently not there.
+ * Reads the rules for a payer of these schemes. A malformed price, amount, address, network or host fails with
+ * `Misconfigured`: a rule that could never match would be silently missing.
  */
 export const make = (
   limits: PaymentLimits.PaymentLimits,
@@ -155,11 +155,11 @@ const refusal = (rule: DeclineRule, message: string) => Result.fail(decline(rule
 
 const admit = (url: URL, hosts: ReadonlyArray<string> | undefined): Result.Result<void, PaymentDeclined> => {
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
-    const message = `${url.origin} asks for a payment over an open connection; only https is paid (and http to this machine): use an https URL`
+    const message = `${url.origin} demands a payment over an unencrypted connection; only https is paid (and http to this machine): use an https URL`
     return refusal("insecure_url", message)
   }
   if (hosts !== undefined && !hosts.some((host) => host.toLowerCase() === url.host)) {
-    const message = `${url.host} asks for a payment and is not in allow.hosts (${hosts.join(", ")}); add it to allow paying it`
+    const message = `${url.host} demands a payment and is not in allow.hosts (${hosts.join(", ")}); add it to allow paying it`
     return refusal("host_not_allowed", message)
   }
   return Result.succeed(undefined)
@@ -167,7 +167,10 @@ const admit = (url: URL, hosts: ReadonlyArray<string> | undefined): Result.Resul
 
 const challengeGrammar = /^[A-Za-z0-9_-]{16,128}$/
 
-/** The option's asset in this payer's own words: nothing is taken from the offer that the half does not know itself. */
+/**
+ * The option's asset as this payer knows it: nothing is taken from the offer that the scheme client does not know
+ * itself.
+ */
 const recognise = (
   requirements: PaymentRequirements,
   schemeClient: SchemeClient
@@ -180,12 +183,12 @@ const recognise = (
   if (schemeClient.scheme.address(payTo) === undefined) {
     return refusal(
       "no_acceptable_option",
-      `the payee ${AsciiJson.quoted(payTo)} is no address of ${schemeClient.scheme.family}`
+      `the payee ${AsciiJson.quoted(payTo)} is not an address of ${schemeClient.scheme.family}`
     )
   }
   const asset = schemeClient.asset(requirements)
   if (asset === undefined) {
-    const named = requirements.asset === undefined ? "(none is named)" : AsciiJson.quoted(requirements.asset)
+    const named = requirements.asset === undefined ? "(none)" : AsciiJson.quoted(requirements.asset)
     const message = `the asset ${named} on ${network} is not known to this client; give it to the scheme's client to pay in it`
     return refusal("asset_unknown", message)
   }
@@ -195,7 +198,7 @@ const recognise = (
     : refusal("terms_unsupported", `${asset.symbol} on ${network}: ${objection}`)
 }
 
-/** The asset, where it, its network and the payee may be paid. */
+/** The asset, if it, its network and the payee are allowed. */
 const permit = (
   { payTo }: PaymentRequirements,
   asset: Asset,
@@ -220,7 +223,7 @@ const affordable = (
 ): Result.Result<void, PaymentDeclined> => {
   if (limits.length === 0) {
     const { address, symbol } = quote.asset
-    const message = `${asks(quote)}, and ${symbol} is no dollar, so no dollar limit covers it; give limits.assets["${address}"] to allow it`
+    const message = `${asks(quote)}, and ${symbol} is not a dollar stablecoin, so no dollar limit covers it; give limits.assets["${address}"] to allow it`
     return refusal("asset_without_limit", message)
   }
   for (const { counts, option, perRequest } of limits) {

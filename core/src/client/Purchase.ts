@@ -1,5 +1,5 @@
 /**
- * One purchase, from the reservation to the answer: reserve, sign, write down, send, and send the same authorization again
+ * One purchase, from the reservation to the response: reserve, sign, write, send, and send the same authorization again
  * until its outcome is known or its validity has ended. Nothing is signed twice here.
  */
 import * as Cause from "effect/Cause"
@@ -21,52 +21,53 @@ import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentJournal } from "./PaymentJournal.ts"
 import { spendingsOf, type Allowed } from "./PaymentPolicy.ts"
 
-/** What all purchases of a client share. */
+/** Services that all purchases of a client share. */
 export interface PurchaseContext {
   readonly dialects: ReadonlyArray<PayerDialect>
   readonly journal: PaymentJournal["Service"]
-  /** Told once of each payment, when the server first says that the money has moved. */
+  /** Called once for each payment, when the server first says that the money has moved. */
   readonly onPayment: (receipt: Settlement) => Effect.Effect<void>
-  /** Told of what went wrong beside a payment and did not stop it. */
+  /** Called with each failure beside a payment that did not stop it. */
   readonly onTrouble: (error: unknown) => Effect.Effect<void>
 }
 
-/** What is bought, and how it is paid. */
+/** The purchased resource, and how it is paid. */
 export interface PurchaseOrder extends Allowed {
   /** The name of the logical request. */
   readonly name: string
-  /** The headers that carry what the scheme signed. */
+  /** The headers that carry the scheme's signed payload. */
   readonly paymentHeaders: (payload: SignedPayment["payload"]) => HeaderFields
 }
 
-/** The longest that an authorization is signed for, in seconds. */
+/** Maximum validity of an authorization, in seconds. */
 export const maximumValiditySeconds = 120
 
 /**
- * The longest headers that a payment is sent in, in characters, names and values together: twice what Node's servers take
- * of all headers where nothing is said.
+ * Maximum length of a payment's headers, in characters, names and values together: twice the default limit of Node's
+ * servers for all headers.
  */
 export const maximumHeaderLength = 32 * 1024
 
 /**
- * How long a server owes the answer of a run that failed after the payment, in milliseconds (apps/docs/protocol.md#d16-entitlement).
+ * Milliseconds for which a server owes the response of an execution that failed after the payment
+ * (apps/docs/protocol.md#d16-entitlement).
  */
 export const entitlement = 10 * 60 * 1000
 
 /**
- * How long to wait where the server does not say, in seconds: doubling from the first to the last. A server that begins again
- * takes seconds, and its buyers should not wait much longer.
+ * Pauses if the server names none, in seconds: doubling from the first to the last. A restarting server takes seconds,
+ * and its buyers should not wait much longer.
  */
 const shortestWait = 1
 const longestOwnWait = 4
-/** The longest wait that a server's word is taken for, in seconds. */
+/** Maximum pause that a server may request, in seconds. */
 const longestWait = 30
-/** The last time to ask, before the end of the validity, in milliseconds. */
-const lastAsk = 1_000
+/** Milliseconds before the end of the validity at which the last request is sent. */
+const lastRequest = 1_000
 
 /**
- * Buys what the logical request asks for: reserves, signs, writes down and sends. Where it ends before anything was sent,
- * it leaves nothing behind.
+ * Buys the resource of the logical request: reserves, signs, writes and sends. If it ends before anything was sent, it
+ * leaves nothing behind.
  */
 export const buy = (context: PurchaseContext, request: PayableRequest, order: PurchaseOrder) =>
   Effect.uninterruptibleMask((restore) => bought(context, request, order, restore))
@@ -109,7 +110,7 @@ const draft = Effect.fnUntraced(function* ({ name, quote }: PurchaseOrder) {
   return entry
 })
 
-/** Signs for the reservation and writes down what was signed. */
+/** Signs for the reservation and writes the authorization. */
 const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: PurchaseOrder, reserved: JournalEntry) {
   const { asset, requirements } = order.quote
   const challenge = requirements.extra?.["challenge"]
@@ -121,7 +122,7 @@ const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: 
       orElse: () => Effect.fail(new SigningFailed({ message: tooLate }))
     })
   )
-  // A machine that slept does not time out: what it wakes up with is too late all the same.
+  // A machine that slept does not time out: the signature that it wakes up with is still too late.
   if ((yield* Clock.currentTimeMillis) >= validBefore * 1000) return yield* new SigningFailed({ message: tooLate })
   const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, ...signed })
   const headers = yield* bounded(order.paymentHeaders(signed.payload))
@@ -131,30 +132,30 @@ const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: 
 })
 
 /**
- * The headers, where a server will take them. Some of their text is the server's own, echoed from its offer, and every
- * journal keeps them until the purchase is over.
+ * The headers, if servers accept their length. Part of their text comes from the server's own offer, and every journal
+ * keeps them until the purchase is over.
  */
 const bounded = (headers: HeaderFields) => {
   const length = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0)
   if (length <= maximumHeaderLength) return Effect.succeed(headers)
-  const message = `the payment makes headers of ${length} characters, and at most ${maximumHeaderLength} are sent; nothing was sent: ask the server for a shorter offer`
+  const message = `the payment makes headers of ${length} characters, and at most ${maximumHeaderLength} are sent; nothing was sent: send the server for a shorter offer`
   return Effect.fail(new SigningFailed({ message }))
 }
 
 const tooLate =
-  "the wallet had not signed when what it was to sign ran out; nothing was sent: ask again and sign sooner"
+  "the wallet did not sign before the authorization expired; nothing was sent: repeat the request and sign sooner"
 
 /**
- * Sends an authorization of an earlier call again. What its server says no to is told to the caller, also when its validity
- * has ended: a server that has forgotten it says the same as one that never took it. The next call buys anew. `undefined` where
- * another tab was served for it in the meantime.
+ * Sends the authorization of an earlier call again. The caller receives the server's refusal, also after the validity
+ * has ended: a server that has forgotten the payment says the same as one that never took it. The next call buys anew.
+ * `undefined` if another tab was served for it in the meantime.
  */
 export const resume = (context: PurchaseContext, request: PayableRequest, entry: JournalEntry) =>
   Effect.catchTag(present(context, request, entry), "ServedElsewhere", () => Effect.succeed(undefined))
 
 /**
- * Sends the payment of a request that was refused with another request of the same route, which it becomes the payment of.
- * `undefined` where the server's first word is that it pays for nothing more, and then it is over: nothing of it is in doubt.
+ * Sends the payment of a refused request with another request of the same route, which it then belongs to. `undefined`
+ * if the server's first response is that it pays for nothing more; then it is over and nothing is in doubt.
  */
 export const reuse = Effect.fnUntraced(function* (
   context: PurchaseContext,
@@ -168,12 +169,12 @@ export const reuse = Effect.fnUntraced(function* (
   return yield* Effect.catchTag(present(context, request, entry, true), "ServedElsewhere", () => Effect.undefined)
 })
 
-/** The refusal of a payment that, as the journal says by now, has done its work for another tab. */
+/** The refusal of a payment that another tab was served for, by the journal. */
 class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{ readonly refusal: PaidAnswer.RefusalError }> {}
 
 /**
- * Sends the authorization until there is an answer, a refusal, or no more time: its validity is over by the clock, or so
- * much was waited that a clock set back in the meantime is no reason to go on.
+ * Sends the authorization until there is a response, a refusal, or no more time: its validity is over by the clock, or
+ * the total wait has reached the maximum validity, so that a clock that was set back cannot prolong it.
  */
 const present = Effect.fnUntraced(function* (
   context: PurchaseContext,
@@ -184,7 +185,7 @@ const present = Effect.fnUntraced(function* (
   const until = isReused ? (entry.owedUntil ?? 0) : entry.validBefore * 1000
   let waited = 0
   for (let attempt = 0; ; attempt++) {
-    const answer = yield* ask(context, request, entry)
+    const answer = yield* send(context, request, entry)
     if (answer._tag === "Answered") {
       yield* answered(context, entry, answer)
       return answer.response
@@ -196,10 +197,10 @@ const present = Effect.fnUntraced(function* (
       return yield* attempt === 0 ? new ServedElsewhere({ refusal: answer.error }) : Effect.fail(answer.error)
     }
     const now = yield* Clock.currentTimeMillis
-    const left = Math.min(until - lastAsk - now, maximumValiditySeconds * 1000 - waited)
+    const left = Math.min(until - lastRequest - now, maximumValiditySeconds * 1000 - waited)
     if (left <= 0) return yield* Effect.fail(pending(entry, answer))
     const seconds = Math.max(shortestWait, answer.retryAfter ?? Math.min(2 ** Math.min(attempt, 5), longestOwnWait))
-    // What is left of the time is waited too: an answer may come until its end.
+    // The remaining time is waited too: a response may come until its end.
     const pause = Math.min(seconds * 1000, longestWait * 1000, left)
     waited += pause
     yield* Effect.sleep(pause)
@@ -207,8 +208,8 @@ const present = Effect.fnUntraced(function* (
 })
 
 /**
- * Notes a refusal. It hides nothing that is more certain: a payment that another tab was served for is over, and an owed
- * answer stays owed, until the server says that the payment was used and will give nothing for it any more.
+ * Writes a refusal. It hides no more certain state: a payment that another tab was served for is over, and an owed
+ * response stays owed, until the server says that the payment was used and gives nothing more for it.
  */
 const refused = Effect.fnUntraced(function* (
   context: PurchaseContext,
@@ -221,7 +222,7 @@ const refused = Effect.fnUntraced(function* (
   if (standing.state === "owed" && isUsed) yield* record(context, { ...standing, state: "settled" })
 })
 
-const ask = (
+const send = (
   { dialects }: PurchaseContext,
   request: PayableRequest,
   entry: JournalEntry
@@ -232,9 +233,9 @@ const ask = (
   )
 
 /**
- * An answer with a receipt was paid for, and a failure among them is owed again. A refusal (400 to 499) whose receipt says so
- * leaves the payment good for other requests too. An answer without a receipt that is no failure was served all the same; a
- * failure without one says nothing about the money.
+ * Writes a response. One with a receipt was paid for, and a failure among them is owed again. A refusal (400 to 499)
+ * whose receipt says so leaves the payment good for other requests too. A response without a receipt that is not a
+ * failure was served; a failure without a receipt says nothing about the money.
  */
 const answered = Effect.fnUntraced(function* (
   context: PurchaseContext,
@@ -247,14 +248,14 @@ const answered = Effect.fnUntraced(function* (
   const known = receipt === undefined ? rest : { ...rest, receipt }
   yield* record(context, { ...known, ...outcomeOf(entry, answer, yield* Clock.currentTimeMillis) })
   if (receipt !== undefined && entry.receipt === undefined) {
-    // What the listener does wrong must not cost the caller the answer that was paid for.
+    // A listener's mistake must not cost the caller the paid response.
     yield* Effect.catchCause(context.onPayment(receipt), (cause) =>
-      Cause.hasInterrupts(cause) ? Effect.void : tell(context, Cause.squash(cause))
+      Cause.hasInterrupts(cause) ? Effect.void : reportTrouble(context, Cause.squash(cause))
     )
   }
 })
 
-/** A server's word on how long its payment is good is taken up to the time that ours would be. */
+/** The state after a response. The server's validity for the payment is accepted up to our own limit. */
 const outcomeOf = (
   entry: JournalEntry,
   { ifRefused, response: { status } }: PaidAnswer.Answered,
@@ -268,18 +269,19 @@ const outcomeOf = (
 }
 
 /**
- * Notes what became known of an authorization that was sent. Where that cannot be written the entry stays as doubtful as
- * it was, which is the safe side, and the answer is not lost over it.
+ * Writes the known state of a sent authorization. If it cannot be written the entry stays in doubt, which is the safe
+ * side, and the response is not lost.
  */
 const record = (context: PurchaseContext, entry: JournalEntry) =>
-  Effect.catch(context.journal.write(entry), (error) => Effect.as(tell(context, error), entry))
+  Effect.catch(context.journal.write(entry), (error) => Effect.as(reportTrouble(context, error), entry))
 
-/** Whoever is told of trouble makes none. */
-const tell = ({ onTrouble }: PurchaseContext, error: unknown) => Effect.catchCause(onTrouble(error), () => Effect.void)
+/** Reports a trouble; a failing listener is ignored. */
+const reportTrouble = ({ onTrouble }: PurchaseContext, error: unknown) =>
+  Effect.catchCause(onTrouble(error), () => Effect.void)
 
 const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PaidAnswer.Unknown) =>
   new SettlementPending({
     paymentId,
     status,
-    message: `the outcome of payment ${paymentId} to ${host} is not known yet (last: ${said}); nothing else was signed. Ask for the same thing again later: the same payment is sent again`
+    message: `the outcome of payment ${paymentId} to ${host} is not known yet (last: ${said}); nothing else was signed. Repeat the request later: it sends the same payment again`
   })

@@ -1,6 +1,6 @@
 /**
- * What a refusal says, from a server that may mean harm: at most 64 KiB, bounded in time and depth, read by the first
- * dialect that recognises it. What none of them recognises is left untouched.
+ * Reads a refusal from a possibly hostile server: at most 64 KiB, bounded in time and depth, read by the first dialect
+ * that recognises it. A response that none recognises is left untouched.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -10,24 +10,24 @@ import { depthOf } from "../wire/http/AsciiJson.ts"
 import * as BoundedBody from "../wire/http/BoundedBody.ts"
 import type { ResponseHead, PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
 
-/** The most that is read of a refusal's body, in bytes. */
+/** Maximum length of a refusal's body, in bytes. */
 export const maximumBytes = 64 * 1024
 
-/** The deepest a refusal may be nested: an offer's `extra` may hold any JSON. */
+/** Maximum nesting of a refusal: an offer's `extra` may hold any JSON. */
 const maximumDepth = 32
 
-/** How long a refusal's body may take. */
-const patience = "30 seconds"
+/** Time limit for reading a refusal's body. */
+const readTimeout = "30 seconds"
 
 /**
- * A refusal that a dialect has recognised; `malformed` where it is too long, too slow, broken off, no JSON, or lacks what it
- * needs.
+ * A refusal that a dialect has recognised; `malformed` if it is too long, too slow, broken off, not JSON, or lacks a
+ * required field.
  */
 export type Recognised = Result.Result<ReadRefusal, ValidationError>
 
 /**
- * Reads a refusal; `undefined` where the answer is none of these dialects, and then its body is still unread. Where only the
- * body can tell, a copy of it is read, and the answer's own is given up once that is recognised.
+ * Reads a refusal; `undefined` if the response is in none of these dialects, and then its body is still unread. If only
+ * the body can tell, a copy of it is read, and the response's own is cancelled once it is recognised.
  */
 export const read = Effect.fnUntraced(function* (
   dialects: ReadonlyArray<PayerDialect>,
@@ -44,7 +44,7 @@ export const read = Effect.fnUntraced(function* (
   return recognised
 })
 
-/** The first that can read it; if none can, the first that should have been able to. */
+/** The refusal by the first dialect that can read it; otherwise the failure of the first that recognised it. */
 const recognise = (
   candidates: ReadonlyArray<PayerDialect>,
   head: ResponseHead,
@@ -66,8 +66,8 @@ const jsonOf = (response: Response): Effect.Effect<unknown, ValidationError> =>
     catch: () => malformed("broken_off", "broke off before its end")
   }).pipe(
     Effect.timeoutOrElse({
-      duration: patience,
-      orElse: () => Effect.fail(malformed("too_slow", `took longer than ${patience}`))
+      duration: readTimeout,
+      orElse: () => Effect.fail(malformed("too_slow", `took longer than ${readTimeout}`))
     }),
     Effect.flatMap((body) =>
       Effect.fromResult(
@@ -89,5 +89,5 @@ const parse = (text: string | undefined): Result.Result<unknown, ValidationError
   }
 }
 
-const malformed = (detail: string, what: string): ValidationError =>
-  invalid("malformed", `refusal_${detail}`, `the body of the server's refusal ${what}; expected a payment request`)
+const malformed = (detail: string, problem: string): ValidationError =>
+  invalid("malformed", `refusal_${detail}`, `the body of the server's refusal ${problem}; expected a payment request`)

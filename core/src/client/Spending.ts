@@ -1,11 +1,11 @@
 /**
- * How much was spent, exactly: a number of some unit with a scale, so that dollars of assets with different decimals add
- * up without rounding, and an asset that is no dollar is counted in its own smallest unit.
+ * An exact spent amount: a number of some unit with a scale, so that dollars of assets with different decimals add up
+ * without rounding, and any other asset is counted in its own smallest unit.
  */
 
 /**
- * `digits / 10^scale` of a unit. The unit is `$`, or `<family>/<asset>` for the smallest unit of one asset: a limit names an
- * asset by its address, so what is spent of that address on all networks of a family is one sum.
+ * `digits / 10^scale` of a unit. The unit is `$`, or `<family>/<asset>` for the smallest unit of one asset: a limit
+ * names an asset by its address, so payments in that address on all networks of a family are one sum.
  */
 export interface Spending {
   readonly unit: string
@@ -20,11 +20,14 @@ export const dollar = "$"
 export const assetUnit = (network: string, asset: string): string =>
   `${network.slice(0, network.indexOf(":"))}/${asset}`
 
-/** A unit as it is counted. Journals of 0.1 say `<network>/<asset>`; what they hold counts to the same sum. */
+/**
+ * The unit under which an entry counts. Journals of 0.1 contain `<network>/<asset>`; their entries count in the same
+ * sum.
+ */
 export const unitOf = (written: string): string =>
   written.includes(":") ? written.replace(/^([^:/]+):[^/]*\//, "$1/") : written
 
-/** Nothing, of a unit. */
+/** The amount zero of a unit. */
 export const zero = (unit: string): Spending => ({ unit, digits: 0n, scale: 0 })
 
 /** The sum; both are of the same unit. */
@@ -33,7 +36,7 @@ export const add = (left: Spending, right: Spending): Spending => {
   return { unit: left.unit, digits: at(left, scale) + at(right, scale), scale }
 }
 
-/** What is left of the first without the second; both are of the same unit. */
+/** The first minus the second; both are of the same unit. */
 export const subtract = (left: Spending, right: Spending): Spending => add(left, { ...right, digits: -right.digits })
 
 /** Whether the first is more than the second; both are of the same unit. */
@@ -45,7 +48,7 @@ export const isAbove = (left: Spending, right: Spending): boolean => {
 const at = ({ digits, scale }: Spending, wanted: number): bigint =>
   wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale)
 
-/** For people: `$0.05`, or `250 of eip155/0x…`. At least two digits behind a dollar's point. */
+/** A text for people: `$0.05`, or `250 of eip155/0x…`. Dollars have at least two digits after the point. */
 export const format = ({ digits, scale, unit }: Spending): string => {
   if (unit !== dollar) return `${digits} of ${unit}`
   const text = digits.toString().padStart(scale + 1, "0")

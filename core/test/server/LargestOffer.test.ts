@@ -73,7 +73,10 @@ describe("the largest offer", () => {
   )
 
   it.effect.each([
-    [{ extra: { words: "€".repeat(338) } }, "extra takes 1026 bytes as JSON; payers repeat it, and at most 1024 fit"],
+    [
+      { extra: { words: "€".repeat(338) } },
+      "extra takes 1026 bytes as JSON; payers repeat it, and at most 1024 bytes fit"
+    ],
     [{ mimeType: "x".repeat(256) }, "mimeType"],
     [{ description: "x".repeat(1025) }, "description"]
   ] as const)("is not exceeded by %o", ([more, message]) =>
