@@ -20,7 +20,7 @@ import * as WebLockMarks from "./WebLockMarks.ts"
 export const indexedDbJournal = (
   name = "pontage",
   factory: IDBFactory = globalThis.indexedDB,
-  marks: PaymentJournal.InFlightMarks = marksOf(name, factory)
+  marks: PaymentJournal.PendingMarks = marksOf(name, factory)
 ): PaymentJournal.PaymentJournal["Service"] => PaymentJournal.make({ ...log(name, factory), marks })
 
 /** The same as a layer. */
@@ -28,7 +28,7 @@ export const layerIndexedDb = (name?: string): Layer.Layer<PaymentJournal.Paymen
   Layer.sync(PaymentJournal.PaymentJournal, () => indexedDbJournal(name))
 
 /** Types say that every browser has them; a page that is not secure has not, nor have browsers before 2022. */
-const marksOf = (name: string, factory: IDBFactory): PaymentJournal.InFlightMarks => {
+const marksOf = (name: string, factory: IDBFactory): PaymentJournal.PendingMarks => {
   const { navigator }: { readonly navigator?: { readonly locks?: LockManager } } = globalThis
   return navigator?.locks === undefined ? LeaseMarks.make(name, factory) : WebLockMarks.make(name, navigator.locks)
 }

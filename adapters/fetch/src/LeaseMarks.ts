@@ -21,7 +21,7 @@ interface Lease {
 }
 
 /** Marks for the journal of this name. */
-export const make = (name: string, factory: IDBFactory): PaymentJournal.InFlightMarks => {
+export const make = (name: string, factory: IDBFactory): PaymentJournal.PendingMarks => {
   const database = BrowserDatabase.make(factory, `${name}.leases`, { keyPath: "id" })
   const transact = (id: string, change: Change) =>
     Effect.tryPromise({

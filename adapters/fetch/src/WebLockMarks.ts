@@ -11,7 +11,7 @@ interface Held {
 }
 
 /** Marks for the journal of this name. */
-export const make = (name: string, locks: LockManager): PaymentJournal.InFlightMarks => {
+export const make = (name: string, locks: LockManager): PaymentJournal.PendingMarks => {
   const held = new Map<string, Held>()
   const take = (id: string): Promise<boolean> =>
     new Promise((resolve, reject) => {

@@ -100,12 +100,12 @@ const head = (status: number, fields: Readonly<Record<string, string>>) => ({
 const decoders: Readonly<Record<string, (json: unknown) => void>> = {
   X402Required: (json) => {
     const refusal = x402v2Payer.readRefusal(head(402, { "payment-required": base64(json) }), undefined)
-    assert(refusal !== undefined && Result.isSuccess(refusal), "it is no payment request of x402 version 2")
+    assert(refusal !== undefined && Result.isSuccess(refusal), "it is not a payment request of x402 version 2")
     assert.lengthOf(refusal.success.required.accepts, 1)
   },
   X402RequiredV1: (json) => {
     const refusal = x402v1Payer.readRefusal(head(402, {}), json)
-    assert(refusal !== undefined && Result.isSuccess(refusal), "it is no payment request of x402 version 1")
+    assert(refusal !== undefined && Result.isSuccess(refusal), "it is not a payment request of x402 version 1")
     assert.lengthOf(refusal.success.required.accepts, 1)
   },
   X402Payment: (json) =>
@@ -118,7 +118,7 @@ const decoders: Readonly<Record<string, (json: unknown) => void>> = {
     assert.isDefined(x402v1Payer.readReceipt(head(200, { "x-payment-response": base64(json) }).header)),
   McpRefusal: (json) => {
     const refusal = MetaPayer.requestIn(json as MetaPayer.ToolAnswer)
-    assert(refusal !== undefined, "it is no payment request over MCP")
+    assert(refusal !== undefined, "it is not a payment request over MCP")
     decoders["X402Required"]?.(JSON.parse(refusal))
     assert.strictEqual(MetaPayer.toResponse(json as MetaPayer.ToolAnswer).status, 402)
   },

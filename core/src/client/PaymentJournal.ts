@@ -33,7 +33,7 @@ export const retention = JournalLedger.retention
  * it. It keeps two tabs from waiting for the response to one payment; if it fails, the entries' states still keep one
  * tab's refusal from hiding what another was served.
  */
-export interface InFlightMarks {
+export interface PendingMarks {
   /** Whether this tab has the mark now; false while another tab is sending the entry. May wait until that is known. */
   readonly take: (id: string) => Effect.Effect<boolean, JournalUnavailable>
   readonly letGo: (id: string) => Effect.Effect<void>
@@ -45,7 +45,7 @@ export interface InFlightMarks {
  */
 export interface JournalLog {
   /** Absent if only one process uses the log. */
-  readonly marks?: InFlightMarks
+  readonly marks?: PendingMarks
   /**
    * One exclusive step: `step` receives all lines that were appended since the last step (by this process too, and by
    * others if the log is shared) and returns its result and its own lines. They are durable when the effect succeeds; a
@@ -158,7 +158,7 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
 }
 
 /** The entries that calls of this tab are sending, and their marks for the other tabs. */
-const holding = (marks: InFlightMarks) => {
+const holding = (marks: PendingMarks) => {
   const held = new Set<string>()
   const letGo = (id: string) => Effect.suspend(() => (held.delete(id) ? marks.letGo(id) : Effect.void))
   /** Holds an entry: in this tab at once, so that no other call takes it while the mark is requested. */
@@ -177,7 +177,7 @@ const holding = (marks: InFlightMarks) => {
   return { hold, isHeld: (id: string) => held.has(id), letGo, marks }
 }
 
-const noMarks: InFlightMarks = { take: () => Effect.succeed(true), letGo: () => Effect.void }
+const noMarks: PendingMarks = { take: () => Effect.succeed(true), letGo: () => Effect.void }
 
 /**
  * A log that lives as long as this process. With the process it forgets payments that may still be pending: use a

@@ -1,15 +1,13 @@
-/**
- * The dialects that a payer understands, together: an answer is read by the first of them that recognises it.
- */
+/** The dialects of a payer, together: a response is read by the first of them that recognises it. */
 import type { ResponseHead, HeaderFields, PayerDialect } from "./pontage/Dialect.ts"
 import { protocolPayer } from "./pontage/ProtocolPayer.ts"
 import { x402v1Payer } from "./x402/X402v1Payer.ts"
 import { x402v2Payer } from "./x402/X402v2Payer.ts"
 
-/** All of them, ours first: it says most about what became of a payment. */
+/** All dialects, Pontage's own first: it says most about the state of a payment. */
 export const usual: ReadonlyArray<PayerDialect> = [protocolPayer, x402v2Payer, x402v1Payer]
 
-/** Those in which a payment with these headers can have been made; several share a header. */
+/** The dialects that may have made a payment with these headers; several share a header. */
 export const ofPayment = (
   dialects: ReadonlyArray<PayerDialect>,
   headers: HeaderFields
@@ -18,7 +16,7 @@ export const ofPayment = (
   return dialects.filter(({ paymentHeader }) => names.has(paymentHeader.toLowerCase()))
 }
 
-/** The first receipt that one of the dialects finds on an answer. */
+/** The first receipt that one of the dialects finds on a response. */
 export const readReceipt = (dialects: ReadonlyArray<PayerDialect>, header: ResponseHead["header"]) => {
   for (const dialect of dialects) {
     const receipt = dialect.readReceipt(header)

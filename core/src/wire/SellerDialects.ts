@@ -1,6 +1,6 @@
 /**
- * The dialects that a route speaks, together: a request is read by what it carries, and an answer is written in all of
- * them, or in the one the request has spoken.
+ * The dialects of a route, together: a request is read by its payment header, and a response is written in all of them,
+ * or in the dialect of the request.
  */
 import * as Result from "effect/Result"
 
@@ -18,20 +18,18 @@ import type {
 import { protocolSeller } from "./pontage/ProtocolSeller.ts"
 import { x402v2Seller } from "./x402/X402v2Seller.ts"
 
-/**
- * The dialects of one route, ready to be asked. The first one writes the body of a refusal that speaks all of them.
- */
+/** The dialects of one route, prepared. The first one writes the body of a refusal in all of them. */
 export interface SellerDialects {
   readonly dialects: ReadonlyArray<SellerDialect>
-  /** The same by the header that carries their payments; dialects may share one. */
+  /** The dialects by the header that carries their payments; dialects may share one. */
   readonly byHeader: ReadonlyMap<string, ReadonlyArray<SellerDialect>>
   /** The request headers that may carry a payment, as `Vary` lists them. */
   readonly paymentHeaders: string
-  /** What pages of other origins have to read, as `Access-Control-Expose-Headers` lists it. */
+  /** The response headers that pages of other origins need, as `Access-Control-Expose-Headers` lists them. */
   readonly exposed: string
 }
 
-/** A payment that was heard, and the dialects that its answer speaks. */
+/** A payment that a request carries, and the dialects of its response. */
 export interface CarriedPayment {
   readonly dialects: SellerDialects
   readonly presented: Result.Result<PresentedPayment, PaymentError | ValidationError>
@@ -52,7 +50,7 @@ const distinct = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
   return [...seen.values()]
 }
 
-/** Dialects to be spoken together, in this order. */
+/** Combines dialects, in this order. */
 export const make = (dialects: ReadonlyArray<SellerDialect>): SellerDialects => ({
   dialects,
   byHeader: byHeader(dialects),
@@ -61,18 +59,18 @@ export const make = (dialects: ReadonlyArray<SellerDialect>): SellerDialects => 
 })
 
 /**
- * The first of these whose payers would never find an offer, because another one writes the body. Ours may leave it to
- * other offers: its payer reads those of x402 as well.
+ * The first of these whose payers would never find an offer, because another one writes the body. Pontage's own may
+ * leave it to other offers: its payer reads those of x402 as well.
  */
 export const hidden = ([first, ...others]: ReadonlyArray<SellerDialect>): SellerDialect | undefined =>
   others.find((one) => one.offersInBody && (first?.offersInBody !== true || one !== protocolSeller))
 
-/** What routes speak that say nothing of it: ours, and beside it x402 version 2. */
+/** The default dialects of a route: Pontage's own and x402 version 2. */
 export const usual: SellerDialects = make([protocolSeller, x402v2Seller])
 
 /**
- * The payment that a request carries; `undefined` when it carries none. Headers of two dialects at once are refused: it
- * could not be said which of the payments was meant.
+ * The payment that a request carries; `undefined` without one. Headers of two dialects at once are refused: it is
+ * unknown which of the payments is meant.
  */
 export const readPayment = (dialects: SellerDialects, header: ReadHeader): CarriedPayment | undefined => {
   let found: CarriedPayment | undefined
@@ -85,7 +83,7 @@ export const readPayment = (dialects: SellerDialects, header: ReadHeader): Carri
   return found
 }
 
-/** What none of the dialects recognises, the last of them refuses. */
+/** Reads a payment by the dialect that recognises it; the last one refuses a payment that none recognises. */
 const readBy = (
   dialects: ReadonlyArray<SellerDialect>,
   value: string | ReadonlyArray<string>
@@ -122,21 +120,21 @@ export const refusal = (
   required: PaymentRequired,
   order?: SettleOrder
 ): RefusalMessage => {
-  const said = dialects.map((dialect) => dialect.refusal(required, order))
-  const headers = Object.assign({}, ...said.map((words) => words.headers))
-  const body = said[0]?.body
-  if (said.every(({ personal }) => personal === undefined)) return { headers, body }
+  const messages = dialects.map((dialect) => dialect.refusal(required, order))
+  const headers = Object.assign({}, ...messages.map((message) => message.headers))
+  const body = messages[0]?.body
+  if (messages.every(({ personal }) => personal === undefined)) return { headers, body }
   return {
     headers,
     body,
     personal: (retryToken) => {
-      const own = said.map(({ personal }) => personal?.(retryToken))
-      return { headers: Object.assign({}, ...own.map((words) => words?.headers)), body: own[0]?.body }
+      const own = messages.map(({ personal }) => personal?.(retryToken))
+      return { headers: Object.assign({}, ...own.map((message) => message?.headers)), body: own[0]?.body }
     }
   }
 }
 
-/** The headers of a paid answer, in all the dialects. */
+/** The headers of a paid response, in all the dialects. */
 export const receiptHeaders = (
   { dialects }: SellerDialects,
   settlement: Parameters<SellerDialect["receiptHeaders"]>[0]

@@ -165,7 +165,7 @@ describe("a refusal of the unpaid request", () => {
     [accepts({ maxTimeoutSeconds: 0.5 }), "malformed payment_required"],
     [accepts({ maxTimeoutSeconds: -1 }), "malformed payment_required"],
     [`{"error":"${"a".repeat(65_536)}","accepts":[]}`, "malformed refusal_too_long"]
-  ] as const)("%# is not signed for when it is no payment request", ([body, expected]) =>
+  ] as const)("%# is not signed for when it is not a payment request", ([body, expected]) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* asked(body), expected)
     })

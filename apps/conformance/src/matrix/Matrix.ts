@@ -83,7 +83,7 @@ export const rules: ReadonlyArray<Rule> = [
     buyers: ["ours"],
     shops: ["t402"],
     because: `a refusal that says t402Version (${shops.t402.title}) is none that our client can read`,
-    shows: /^none ValidationError: the server's refusal is no payment request/
+    shows: /^none ValidationError: the server's refusal is not a payment request/
   },
   {
     shops: ["legacy"],

@@ -124,12 +124,13 @@ const toRequest = ({
   }
   return Result.mapBoth(decodeEnvelope(paymentPayload), {
     onSuccess: (envelope) => ({ paymentPayload: envelope, paymentRequirements }),
-    onFailure: ({ message }) => invalid("malformed", "payment_fields", `what the payer sent is no payment: ${message}`)
+    onFailure: ({ message }) =>
+      invalid("malformed", "payment_fields", `what the payer sent is not a payment: ${message}`)
   })
 }
 
 const otherVersion = (version: number) => {
-  const message = `protocolVersion ${version} is not spoken here; use ${PaymentPayload.protocolVersion}`
+  const message = `protocolVersion ${version} is not supported here; use ${PaymentPayload.protocolVersion}`
   return Result.fail(invalid("unsupported_version", "protocol_version", message))
 }
 

@@ -1,6 +1,6 @@
 /**
- * JSON as it may stand in an HTTP header: one line, ASCII only, every other character written as `\uXXXX`; and the
- * bounded reading of such text from a counterparty that means harm.
+ * JSON for an HTTP header: one line, ASCII only, every other character written as `\uXXXX`; and the bounded reading of
+ * such text from a hostile counterparty.
  */
 import * as Result from "effect/Result"
 
@@ -10,20 +10,16 @@ import { invalid, type ValidationError } from "../../protocol/ValidationError.ts
 
 export { depthOf, escape, maximumDepth }
 
-/** The longest header text that is read, in bytes. */
+/** Maximum length of header text, in bytes. */
 export const maximumHeaderBytes = 8 * 1024
 
-/**
- * The longest header text in base64 that is read, in bytes: it holds as much JSON as the longest that is written plainly.
- */
+/** Maximum length of base64 header text, in bytes: it holds as much JSON as the longest plain text. */
 export const maximumBase64Bytes = Math.ceil(maximumHeaderBytes / 3) * 4
 
 /** A value as one line of ASCII JSON. */
 export const encode = (value: unknown): string => escape(JSON.stringify(value))
 
-/**
- * A stranger's words in a message for people: short, in quotes, and without characters that a terminal would obey.
- */
+/** Quotes a stranger's text in a message for people: short, and without characters that a terminal would obey. */
 export const quoted = (text: string): string => encode(text.slice(0, 300))
 
 /** Reads header text: at most 8 KiB of ASCII, nested at most 8 deep. Fails with `malformed`. */
@@ -40,8 +36,8 @@ export const decode = (text: string): Result.Result<unknown, ValidationError> =>
   }
 }
 
-const malformed = (detail: string, what: string) =>
-  Result.fail(invalid("malformed", detail, `the X-Payment header ${what}; expected one line of JSON`))
+const malformed = (detail: string, problem: string) =>
+  Result.fail(invalid("malformed", detail, `the X-Payment header ${problem}; expected one line of JSON`))
 
 const isPrintableAscii = (text: string): boolean => {
   for (let index = 0; index < text.length; index++) {

@@ -1,6 +1,6 @@
 /**
  * JSON as base64 in a header: standard alphabet with padding over UTF-8, as x402 writes it; and the bounded reading of
- * such text from a counterparty that means harm.
+ * such text from a hostile counterparty.
  */
 import * as Result from "effect/Result"
 
@@ -8,16 +8,16 @@ import * as Base64Text from "../../protocol/text/Base64Text.ts"
 import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 
-/** The deepest nesting that is read: extensions carry JSON schemas of their own. */
+/** Maximum nesting: extensions carry JSON schemas of their own. */
 export const maximumDepth = 16
 
 /** A value as one line of base64. */
 export const encode = (value: unknown): string => Base64Text.encode(JSON.stringify(value))
 
-/** Reads header text of at most `maximumBytes`. `where` is what messages call it. Fails with `malformed`. */
+/** Reads header text of at most `maximumBytes`. Messages call the header `where`. Fails with `malformed`. */
 export const decode = (where: string, text: string, maximumBytes: number): Result.Result<unknown, ValidationError> => {
-  const malformed = (detail: string, what: string) =>
-    Result.fail(invalid("malformed", detail, `the ${where} header ${what}; expected base64 of one JSON object`))
+  const malformed = (detail: string, problem: string) =>
+    Result.fail(invalid("malformed", detail, `the ${where} header ${problem}; expected base64 of one JSON object`))
   if (text.length > maximumBytes) return malformed("too_long", `is longer than ${maximumBytes} bytes`)
   const json = Base64Text.decode(text)
   if (Result.isFailure(json)) {

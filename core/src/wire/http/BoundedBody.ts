@@ -1,9 +1,9 @@
 /**
- * Reading a counterparty's body without trusting its length: the bytes are counted as they come, and the first one too
- * many ends the reading.
+ * Reads a counterparty's body without trusting its length: the bytes are counted as they arrive, and the first one
+ * beyond the limit ends the reading.
  */
 
-/** What a bounded reading came to. `text` is `undefined` when the bytes were no UTF-8. */
+/** The result of a bounded reading. `text` is `undefined` if the bytes are not UTF-8. */
 export type BoundedBody =
   | { readonly _tag: "Read"; readonly text: string | undefined }
   | { readonly _tag: "TooLong"; readonly maximumBytes: number }
@@ -11,8 +11,9 @@ export type BoundedBody =
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
 /**
- * Reads at most `maximumBytes`; a longer body is cancelled, its connection given up, and so is one when the signal says so:
- * a peer that never ends its body must not hold the connection. Rejects as the stream does, or with the signal's reason.
+ * Reads at most `maximumBytes`. A longer body is cancelled and its connection dropped, as it is when the signal aborts:
+ * a peer that never ends its body must not hold the connection. Rejects as the stream does, or with the signal's
+ * reason.
  */
 export const read = async (
   body: ReadableStream<Uint8Array> | null,
@@ -21,8 +22,8 @@ export const read = async (
 ): Promise<BoundedBody> => {
   if (body === null) return { _tag: "Read", text: "" }
   const reader = body.getReader()
-  const giveUp = () => void reader.cancel().catch(() => undefined)
-  signal?.addEventListener("abort", giveUp)
+  const drop = () => void reader.cancel().catch(() => undefined)
+  signal?.addEventListener("abort", drop)
   const chunks: Array<Uint8Array> = []
   let length = 0
   let ended = false
@@ -38,19 +39,19 @@ export const read = async (
       chunks.push(value)
     }
   } finally {
-    signal?.removeEventListener("abort", giveUp)
-    if (!ended) giveUp()
+    signal?.removeEventListener("abort", drop)
+    if (!ended) drop()
   }
 }
 
-/** A body that has been read, of this length, as its parts. */
+/** A complete body of this length, from its parts. */
 export const ofChunks = (chunks: ReadonlyArray<Uint8Array>, length: number): BoundedBody => ({
   _tag: "Read",
   text: textOf(join(chunks, length))
 })
 
 /**
- * Reads the body of a response to a request of our own. One whose length is declared and small enough is read in one go,
+ * Reads the body of a response to our own request. A body whose declared length is small enough is read in one go,
  * which costs a fraction of reading a stream; HTTP lets no more bytes through than were declared.
  */
 export const ofResponse = async (response: Response, maximumBytes: number): Promise<BoundedBody> => {
@@ -64,7 +65,7 @@ const isDeclaredWithin = (headers: Headers, maximumBytes: number): boolean => {
   return length !== null && Number(length) <= maximumBytes && !headers.has("content-encoding")
 }
 
-/** The pieces as one, of so many bytes in all. A single piece is given back as it is. */
+/** Joins the pieces, of this total length in bytes. A single piece is returned as it is. */
 export const join = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
   const [only] = chunks
   if (chunks.length === 1 && only !== undefined) return only

@@ -1,7 +1,7 @@
 /**
- * The HTTP client for a chain's node. The node is not trusted: answers are bounded in size and time, no redirect is
- * followed, and the secrets of the URL and the headers are hidden in every message. A family of chains adds what its nodes'
- * answers mean.
+ * The HTTP client for a chain's node. The node is not trusted: responses are bounded in size and time, no redirect is
+ * followed, and the secrets of the URL and the headers are hidden in every message. A family of chains adds the meaning of
+ * its nodes' responses.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,23 +13,23 @@ import type { BoundedBody } from "./BoundedBody.ts"
 import * as HttpOrigin from "./HttpOrigin.ts"
 import * as RequestSecrets from "./RequestSecrets.ts"
 
-/** The node, and how it is reached. */
+/** The node, and the way to reach it. */
 export interface Options {
   /** `http:` or `https:`; a user and password in it become an `Authorization` header. Never shown in a message. */
   readonly url: string
   /** The network's identifier, for messages. */
   readonly network: string
-  /** How long a request may take, its answer included; default 10 seconds. */
+  /** Time limit of a request, its response included; default 10 seconds. */
   readonly timeout?: Duration.Input
-  /** Default: on Node its own HTTP client with connections that are kept, elsewhere the platform's `fetch`. */
+  /** HTTP client; default: on Node its own HTTP client with kept connections, elsewhere the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch
   /** Sent with every request: a provider's key, for example. Never shown in a message. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Told the name of every request that is sent: its method, or its path. */
+  /** Called with the name of every request that is sent: its method, or its path. */
   readonly onRequest?: (name: string) => void
 }
 
-/** The keys of the options, for those who add their own. */
+/** The keys of the options, for callers that add their own. */
 export const keys: OptionCheck.Table<Options> = {
   url: OptionCheck.text,
   network: OptionCheck.text,
@@ -39,29 +39,34 @@ export const keys: OptionCheck.Table<Options> = {
   onRequest: OptionCheck.optional(OptionCheck.callable())
 }
 
-/** One request: `name` is for messages, `path` goes behind the URL's own path, `body` is sent as JSON. */
+/** One request: `name` is for messages, `path` is appended to the URL's own path, `body` is sent as JSON. */
 export interface Request {
   readonly name: string
   readonly path?: string
   readonly body: unknown
 }
 
-/** The means to send requests to one node. */
+/** A client that sends requests to one node. */
 export interface ChainNodeClient {
   readonly network: string
-  /** Sends once. `read` gives the answer's meaning, or what is wrong with it, without a subject ("answered HTTP 502"). */
+  /**
+   * Sends a request once. `read` returns the response's meaning, or its problem without a subject ("answered HTTP
+   * 502").
+   */
   readonly send: <A>(
     request: Request,
     read: (answer: HttpOrigin.HttpResponse) => Result.Result<A, string>
   ) => Effect.Effect<A, ChainUnavailable>
-  /** The node's words as they may be shown and stored: secrets hidden, at most {@link longestQuote} characters. */
+  /**
+   * The node's text in a form that may be shown and stored: secrets hidden, at most {@link longestQuote} characters.
+   */
   readonly quote: (words: string) => string
 }
 
-/** The most that is kept of a node's words, in characters: they end up in messages and records. */
+/** Maximum length of a kept text of the node, in characters: such texts end up in messages and records. */
 export const longestQuote = 500
 
-/** The JSON of an answer's body; or what is wrong with it, without a subject. */
+/** The JSON of a response's body; or its problem, without a subject. */
 export const readJson = (body: BoundedBody): Result.Result<unknown, string> => {
   if (body._tag === "TooLong") return Result.fail(`answered more than ${body.maximumBytes} bytes`)
   if (body.text === undefined) return Result.fail("answered something that is not UTF-8")
@@ -77,7 +82,7 @@ const urlOf = (text: string): URL | undefined => {
   return url?.protocol === "http:" || url?.protocol === "https:" ? url : undefined
 }
 
-/** Names in lower case, so that none is there twice. */
+/** The headers, with names in lower case, so that none appears twice. */
 const headersOf = (url: URL, given: Options["headers"] = {}): Readonly<Record<string, string>> => {
   const own = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]))
   const authorization = RequestSecrets.authorization(url)
@@ -96,7 +101,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ChainNodeClient, Misconfigured> {
   const { fetch, network, onRequest } = options
   const url = urlOf(options.url)
-  if (url === undefined) return yield* new Misconfigured({ message: `The RPC URL of ${network} is no HTTP URL` })
+  if (url === undefined) return yield* new Misconfigured({ message: `The RPC URL of ${network} is not an HTTP URL` })
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
   const originOf = yield* HttpOrigin.HttpOrigins
   const node = fetch === undefined ? originOf(url.origin) : HttpOrigin.at(url.origin, fetch)

@@ -1,13 +1,11 @@
-/**
- * Questions over `fetch`: what every platform has, and what users replace.
- */
+/** Requests over `fetch`, which every platform has and users may replace. */
 import * as Effect from "effect/Effect"
 
 import * as BoundedBody from "./BoundedBody.ts"
 import type { HttpResponse, HttpRequest, HttpOrigin } from "./HttpRequest.ts"
 
 /**
- * The server at an origin (`https://node.example:8545`). The `fetch` must honour `redirect` and `signal`; default is the
+ * The server at an origin (`https://node.example:8545`). The `fetch` must honour `redirect` and `signal`; default: the
  * platform's.
  */
 export const at = (origin: string, fetch: typeof globalThis.fetch = globalThis.fetch): HttpOrigin => ({

@@ -1,7 +1,7 @@
 /**
- * How the questions of our own programs get out: over the `fetch` that the user gives, or else over what costs the platform
- * least. That is chosen when this module is resolved (`imports` in package.json), so that no bundle for browsers ever sees
- * Node's modules and nothing is asked of the platform at run time.
+ * The way in which requests of our own programs are sent: over the `fetch` that the user gives, or else over the
+ * platform's cheapest client. That client is chosen when this module is resolved (`imports` in package.json), so that
+ * no bundle for browsers contains Node's modules and nothing is detected at run time.
  */
 import * as Context from "effect/Context"
 
@@ -13,8 +13,8 @@ import type { HttpOrigin } from "./HttpRequest.ts"
 export type { HttpResponse, HttpRequest, HttpOrigin } from "./HttpRequest.ts"
 
 /**
- * The way to a server where nobody gives a `fetch`. The default is the platform's; a program that simulates the network gives
- * its own.
+ * The client for a server if the user gives no `fetch`. Default: the platform's; a program that simulates the network
+ * provides its own.
  */
 export class HttpOrigins extends Context.Reference<(origin: string) => HttpOrigin>("@pontage/core/HttpOrigins", {
   defaultValue: () => Platform.at

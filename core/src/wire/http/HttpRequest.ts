@@ -1,25 +1,25 @@
 /**
- * One question over HTTP that a program of ours asks a counterparty: a facilitator, a node. What it needs of HTTP and no
- * more, so that every platform can ask it the way that costs it least.
+ * One HTTP request of our own programs to a counterparty: a facilitator, a node. It has only the parts of HTTP that
+ * they need, so that every platform can send it in its cheapest way.
  */
 import type * as Effect from "effect/Effect"
 
 import type { BoundedBody } from "./BoundedBody.ts"
 
-/** A question. `path` is what stands behind the origin: path and query. */
+/** A request. `path` is the part after the origin: path and query. */
 export interface HttpRequest {
   readonly method: "GET" | "POST"
   readonly path: string
-  /** The same object for call after call costs least. */
+  /** Header fields; reusing the same object for every request costs least. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Of the answer's body so many bytes are read. */
+  /** Maximum length of the response's body, in bytes. */
   readonly maximumBytes: number
-  /** No redirect is followed: it is a failure (`error`) or an answer like any other (`manual`). */
+  /** Redirects are never followed: a redirect is a failure (`error`) or a response like any other (`manual`). */
   readonly redirect: "error" | "manual"
 }
 
-/** A complete answer: all of its body has come, or more than was wanted. */
+/** A complete response: all of its body has arrived, or more than the limit. */
 export interface HttpResponse {
   readonly status: number
   readonly contentType: string | undefined
@@ -27,9 +27,9 @@ export interface HttpResponse {
 }
 
 /**
- * One server, by protocol, host and port. A call fails with the platform's own reason, whose `code`, or that of its `cause`,
- * tells what happened (`ECONNREFUSED`). Nothing is retried: where an answer is missing the question may have been heard. An
- * interruption gives the connection up.
+ * One server, by protocol, host and port. A request fails with the platform's own reason, whose `code`, or that of its
+ * `cause`, tells the kind of failure (`ECONNREFUSED`). Nothing is retried: a request without a response may have
+ * reached the server. An interruption drops the connection.
  */
 export interface HttpOrigin {
   readonly send: (request: HttpRequest) => Effect.Effect<HttpResponse, unknown>

@@ -1,6 +1,6 @@
 /**
- * Questions over Node's own HTTP client, which costs a third of its `fetch`: connections are kept, a question is one write,
- * and no streams stand between the socket and the text.
+ * Requests over Node's own HTTP client, which costs a third of its `fetch`: connections are kept, a request is one
+ * write, and no streams stand between the socket and the text.
  */
 import * as http from "node:http"
 import * as https from "node:https"
@@ -13,7 +13,7 @@ import type { HttpResponse, HttpRequest, HttpOrigin } from "./HttpRequest.ts"
 
 const { NODE_OPTIONS = "", NODE_USE_ENV_PROXY } = process.env
 
-/** By Node's own switch, which its `fetch` heeds too: then the proxies that the environment names are used. */
+/** Whether the proxies of the environment are used, by Node's own switch, which its `fetch` obeys too. */
 const isProxyWanted: boolean =
   NODE_USE_ENV_PROXY === "1" || [...process.execArgv, ...NODE_OPTIONS.split(" ")].includes("--use-env-proxy")
 
@@ -53,10 +53,10 @@ export const at = (origin: string): HttpOrigin => {
 
 type End = (exit: Effect.Effect<HttpResponse, unknown>) => void
 
-/** The first event decides. `close` comes always, also where there was neither an answer nor an error. */
+/** Handles the response; the first event decides. `close` always comes, also without a response or an error. */
 const receive = (sent: http.ClientRequest, { maximumBytes, redirect }: HttpRequest, end: End): void => {
   let isDecided = false
-  const giveUp = () => void sent.destroy()
+  const drop = () => void sent.destroy()
   const fail = (reason: unknown) => {
     isDecided = true
     end(Effect.fail(reason))
@@ -71,38 +71,38 @@ const receive = (sent: http.ClientRequest, { maximumBytes, redirect }: HttpReque
     answer.on("error", fail)
     if (redirect === "error" && isRedirect(answer.statusCode)) {
       fail(new TypeError("redirects are not followed"))
-      return giveUp()
+      return drop()
     }
     answer.on("data", (chunk: Uint8Array) => {
       length += chunk.byteLength
       if (length <= maximumBytes) return void chunks.push(chunk)
       isDecided = true
       finish({ _tag: "TooLong", maximumBytes })
-      giveUp()
+      drop()
     })
     answer.on("end", () => {
       isDecided = true
-      // One tick later the connection is free, so that the next question finds it.
+      // One tick later the connection is free, so that the next request can reuse it.
       process.nextTick(finish, BoundedBody.ofChunks(chunks, length))
     })
   })
 }
 
 const broken = (): Error =>
-  Object.assign(new Error("the connection ended before the answer did"), { code: "ECONNRESET" })
+  Object.assign(new Error("the connection ended before the response did"), { code: "ECONNRESET" })
 
-/** The statuses that `fetch` takes for redirects. */
+/** The statuses that `fetch` treats as redirects. */
 const isRedirect = (status: number | undefined): boolean =>
   status === 301 || status === 302 || status === 303 || status === 307 || status === 308
 
 interface Fields {
   readonly names: Readonly<Record<string, string>>
-  /** The same, names and values in turn: so Node takes a head without looking at it again. */
+  /** Names and values in turn: Node accepts a head in this form without checking it again. */
   readonly lines: ReadonlyArray<string>
   readonly isAscii: boolean
 }
 
-/** What is the connection's affair: a caller's word for it could make two requests of one. */
+/** Fields that belong to the connection: a caller's value for them could split one request into two. */
 const ours: ReadonlySet<string> = new Set([
   "accept-encoding",
   "connection",
@@ -113,7 +113,10 @@ const ours: ReadonlySet<string> = new Set([
   "upgrade"
 ])
 
-/** What `fetch` sends too, because some servers turn away who does not say who he is; and no wish for compressed answers. */
+/**
+ * The fields of a request. They include those that `fetch` sends, because some servers reject requests without
+ * `User-Agent`; compressed responses are not requested.
+ */
 const fieldsOf = (headers: HttpRequest["headers"], host: string): Fields => {
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
   const sent = Object.fromEntries(given.filter(([name]) => !ours.has(name)))
@@ -123,14 +126,14 @@ const fieldsOf = (headers: HttpRequest["headers"], host: string): Fields => {
   return { names, lines, isAscii: /^[\x00-\x7f]*$/.test(lines.join("")) }
 }
 
-/** A head for a proxy must be one that Node can still add to. */
+/** The head in the form that Node needs: behind a proxy Node must be able to add fields. */
 const headOf = ({ lines, names }: Fields, body: string | undefined) => {
   if (body === undefined) return isProxyWanted ? names : lines
   const length = String(Buffer.byteLength(body))
   return isProxyWanted ? { ...names, "content-length": length } : [...lines, "content-length", length]
 }
 
-/** Callers send the same headers again and again. */
+/** Remembers the last headers, because callers send the same ones repeatedly. */
 const fieldsForHost = (host: string): ((headers: HttpRequest["headers"]) => Fields) => {
   let last: { readonly headers: HttpRequest["headers"]; readonly fields: Fields } | undefined
   return (headers) => {
@@ -140,8 +143,9 @@ const fieldsForHost = (host: string): ((headers: HttpRequest["headers"]) => Fiel
 }
 
 /**
- * Servers close idle connections, Node's own after 5 seconds, and a question into a connection that is just being closed is
- * a failure of which nobody knows whether it was heard. So we close first: after 4 seconds, or 2 before what they announce.
+ * Options that keep connections. Servers close idle connections, Node's own after 5 seconds, and after a request into a
+ * connection that is just being closed it is unknown whether it arrived. So we close first: after 4 seconds, or 2
+ * seconds before the time that they announce.
  */
 const keeping = (): http.AgentOptions => ({
   keepAlive: true,
@@ -150,16 +154,19 @@ const keeping = (): http.AgentOptions => ({
   proxyEnv: isProxyWanted ? process.env : undefined
 })
 
-/** As long as `fetch` waits for a connection. What did not come about is told from what was not answered. */
+/**
+ * Time limit for a connection in milliseconds, as in `fetch`. A failed connection is distinguished from a missing
+ * response.
+ */
 const connectMillis = 10_000
 
 const limited = <A extends Duplex | null | undefined>(socket: A, connected: "connect" | "secureConnect"): A => {
   if (!socket) return socket
-  const giveUp = () => {
+  const drop = () => {
     const reason = new Error(`no connection within ${connectMillis} ms`)
     socket.destroy(Object.assign(reason, { code: "ERR_SOCKET_CONNECTION_TIMEOUT" }))
   }
-  const timer = setTimeout(giveUp, connectMillis)
+  const timer = setTimeout(drop, connectMillis)
   const done = () => clearTimeout(timer)
   socket.once(connected, done)
   socket.once("close", done)

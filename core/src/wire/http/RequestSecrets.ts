@@ -1,6 +1,7 @@
 /**
- * The secrets of a request's URL and headers. Providers put their customers' keys there, and some servers and HTTP clients
- * repeat them in messages, which end up in logs and records. One rule for every server that we send requests to.
+ * Hides the secrets of a request's URL and headers. Providers put their customers' keys there, and some servers and
+ * HTTP clients repeat them in messages, which end up in logs and records. One rule for all servers that we send
+ * requests to.
  */
 import * as Base64Text from "../../protocol/text/Base64Text.ts"
 
@@ -24,12 +25,12 @@ const unescaped = (text: string): string => {
   }
 }
 
-/** User and password of a URL, decoded; `undefined` where it has neither. */
+/** User and password of a URL, decoded; `undefined` without both. */
 const credentialsOf = ({ password, username }: URL): readonly [string, string] | undefined =>
   username === "" && password === "" ? undefined : [unescaped(username), unescaped(password)]
 
 /**
- * The value of the header `authorization` for a URL's user and password (RFC 7617, UTF-8); `undefined` where the URL has
+ * The value of the header `authorization` for a URL's user and password (RFC 7617, UTF-8); `undefined` if the URL has
  * neither.
  */
 export const authorization = (url: URL): string | undefined => {
@@ -47,7 +48,7 @@ const ofCredentials = (url: URL): ReadonlyArray<string> => {
 const ofPath = ({ pathname }: URL): ReadonlyArray<string> =>
   pathname.split("/").filter((segment) => segment.length >= shortestName)
 
-/** The values; also a name without a value, where it is long enough for a key. */
+/** The query's values; also a name without a value, if it is long enough for a key. */
 const ofQuery = ({ search }: URL): ReadonlyArray<string> =>
   search
     .slice(1)
@@ -65,8 +66,8 @@ const ofHeader = (value: string): ReadonlyArray<string> => [
 ]
 
 /**
- * The mask for a request's URL and the headers that its user gave: credentials and their base64, long segments of the path,
- * the query's values, the headers' values; each as it is written and with its percent-encoding decoded.
+ * The mask for a request's URL and the user's headers: credentials and their base64, long segments of the path, the
+ * query's values, the headers' values; each as written and with its percent-encoding decoded.
  */
 export const mask = (url: URL, headers: Readonly<Record<string, string>> = {}): Mask => {
   const written = [...ofPath(url), ...ofQuery(url)]
@@ -82,12 +83,12 @@ export const mask = (url: URL, headers: Readonly<Record<string, string>> = {}): 
   return (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, "<hidden>"), text)
 }
 
-/** Errors are nested two deep in practice (`fetch failed`, then the socket's error). */
+/** Maximum depth of nested causes; errors are nested two deep in practice (`fetch failed`, then the socket's error). */
 const deepestCause = 4
 
 /**
- * The reason why an exchange failed, without its secrets: some platforms put the URL into the message, the stack or a field
- * of their errors. What is kept: name, message, stack, `code`, and the same of up to four nested causes.
+ * The reason why an exchange failed, without its secrets: some platforms put the URL into the message, the stack or a
+ * field of their errors. It keeps name, message, stack, `code`, and the same of up to four nested causes.
  */
 export const maskedReason = (mask: Mask, reason: unknown, depth: number = deepestCause): unknown => {
   if (!(reason instanceof Error)) return typeof reason === "string" ? mask(reason) : undefined

@@ -1,6 +1,6 @@
 /**
- * A dialect: how the protocol's messages are laid into HTTP headers and bodies. The gate and the paying client speak
- * dialects and know no header names, so another wire format joins by adding one. A dialect comes in two halves, the
+ * A dialect: a mapping of the protocol's messages to HTTP headers and bodies. The gate and the paying client use
+ * dialects and know no header names, so another wire format is added as one more dialect. A dialect has two parts, the
  * seller's and the payer's, so that a payer's bundle holds no seller's code.
  */
 import type * as Result from "effect/Result"
@@ -12,15 +12,15 @@ import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { Receipt, Settlement } from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 
-/** Request headers as a host gives them: one value, or several when the header came more than once. */
+/** Reads a request header: one value, or several if the header came more than once. */
 export type ReadHeader = (name: string) => string | ReadonlyArray<string> | undefined
 
 /** Headers to be set on a message, by name. */
 export type HeaderFields = Readonly<Record<string, string>>
 
 /**
- * The offer that a payment answers, where a dialect has the payer repeat it. It is nobody's word yet: the gate compares it
- * with what it offers.
+ * The offer that a payment pays, if a dialect has the payer repeat it. It is unverified: the gate compares it with its
+ * own offers.
  */
 export interface AcceptedOffer {
   readonly scheme: string
@@ -32,80 +32,80 @@ export interface AcceptedOffer {
   readonly extra: Readonly<Record<string, Schema.Json>>
 }
 
-/** A payment as a request carries it. */
+/** A payment that a request carries. */
 export interface PresentedPayment {
   readonly payment: PaymentPayload
   readonly accepted: AcceptedOffer | undefined
 }
 
-/** A refusal in a dialect's words. */
+/** A refusal in a dialect's wire form. */
 export interface RefusalMessage {
   readonly headers: HeaderFields
   /** The body's JSON value. */
   readonly body: unknown
   /**
-   * The headers, or the body, that differ from answer to answer, where a dialect has payers repeat the offer: each answer's
+   * The headers, or the body, that differ between responses, if a dialect has payers repeat the offer: each response's
    * offers carry a token of their own (`RetryToken`).
    */
   readonly personal?: (retryToken: string) => PersonalMessage
 }
 
-/** The part of a refusal that only one payer gets. */
+/** The part of a refusal that differs for each payer. */
 export interface PersonalMessage {
   readonly headers?: HeaderFields
   readonly body?: unknown
 }
 
-/** Whether the money moves before the handler runs or after it, which a payer may want to know. */
+/** Whether the money moves before or after the handler runs; a payer may want to know. */
 export type SettleOrder = "before-handler" | "after-handler"
 
-/** The seller's half of a wire format. */
+/** The seller's part of a wire format. */
 export interface SellerDialect {
-  /** For people: in messages about a route's configuration. */
+  /** Name for people, in messages about a route's configuration. */
   readonly name: string
   /** The request header that carries a payment; `Vary` names it. */
   readonly paymentHeader: string
-  /** The headers of answers that pages of other origins have to read. */
+  /** The response headers that pages of other origins need. */
   readonly exposed: ReadonlyArray<string>
-  /** Whether its payers look for the offers in the body of a refusal, which a route's first dialect writes. */
+  /** Whether its payers read the offers from the body of a refusal, which a route's first dialect writes. */
   readonly offersInBody: boolean
-  /** Whether an option of this scheme on this network can be said at all. */
+  /** Whether it can express an option of this scheme on this network. */
   readonly canOffer: (scheme: string, network: string) => boolean
-  /** Whether the text of the payment header is of this dialect; dialects may share a header. */
+  /** Whether the text of the payment header is in this dialect; dialects may share a header. */
   readonly recognises: (text: string) => boolean
   readonly readPayment: (text: string) => Result.Result<PresentedPayment, PaymentError | ValidationError>
   readonly refusal: (required: PaymentRequired, order?: SettleOrder) => RefusalMessage
-  /** The headers of a paid answer. */
+  /** The headers of a paid response. */
   readonly receiptHeaders: (settlement: Settlement) => HeaderFields
 }
 
-/** An answer as the payer's half reads it. */
+/** The head of a response as a payer's dialect reads it. */
 export interface ResponseHead {
   readonly status: number
   readonly header: (name: string) => string | null
 }
 
-/** A refusal as a payer understands it, and how one of its options is paid. */
+/** A refusal as a payer reads it, and the way to pay one of its options. */
 export interface ReadRefusal {
-  /** Only what can be understood: options on networks without a CAIP-2 name are left out. */
+  /** The readable part: options on networks without a CAIP-2 name are left out. */
   readonly required: PaymentRequired
-  /** The headers that pay the option at this index of `required.accepts` with what the scheme signed. */
+  /** The headers that pay the option at this index of `required.accepts` with the scheme's signed payload. */
   readonly paymentHeaders: (index: number, payload: Schema.Json) => HeaderFields
 }
 
-/** The payer's half of a wire format. */
+/** The payer's part of a wire format. */
 export interface PayerDialect {
   /** The request header that carries a payment. */
   readonly paymentHeader: string
-  /** Whether the head of an answer alone tells that it is a refusal; else only the body does, and `mayRefuse` is a guess. */
+  /** Whether the head of a response alone identifies a refusal; else only the body does, and `mayRefuse` is a guess. */
   readonly isKnownByHead: boolean
-  /** Whether an answer may be a refusal of this dialect, as far as its head tells. */
+  /** Whether a response may be a refusal of this dialect, by its head. */
   readonly mayRefuse: (head: ResponseHead) => boolean
   /**
-   * What a refusal says; `body` is the parsed JSON of its body, `undefined` where it has none. `undefined` when it turns
-   * out not to be of this dialect; a failure when it is, and cannot be read.
+   * Reads a refusal; `body` is the parsed JSON of its body, `undefined` without one. Returns `undefined` if it is not
+   * of this dialect; a failure if it is, and cannot be read.
    */
   readonly readRefusal: (head: ResponseHead, body: unknown) => Result.Result<ReadRefusal, ValidationError> | undefined
-  /** The receipt on an answer, if there is one and it says that the money has moved. */
+  /** The receipt on a response, if it has one and it says that the money has moved. */
   readonly readReceipt: (header: ResponseHead["header"]) => Receipt | undefined
 }

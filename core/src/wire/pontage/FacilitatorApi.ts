@@ -1,8 +1,7 @@
 /**
- * The facilitator's HTTP messages: what `POST /verify`, `/settle`, `/claims`, `/payments/{id}/finish` and
- * `/payments/finish` take and answer.
- * Verdicts about a payment are answers with status 200; other statuses mean that no verdict was reached
- * (apps/docs/protocol.md#facilitator-http-api).
+ * The facilitator's HTTP messages: requests and responses of `POST /verify`, `/settle`, `/claims`,
+ * `/payments/{id}/finish` and `/payments/finish`. Verdicts about a payment are responses with status 200; other
+ * statuses mean that no verdict was reached (apps/docs/protocol.md#facilitator-http-api).
  */
 import * as Schema from "effect/Schema"
 
@@ -14,17 +13,17 @@ import { ValidationReason } from "../../protocol/ValidationError.ts"
 
 const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/))
 
-/** The field in which a server tells for whom it asks: see `CurrentBuyer`. */
+/** The header field in which a server names the buyer of a request: see `CurrentBuyer`. */
 export const buyerField = "pontage-buyer"
 
-/** Reads that field; `undefined` where it is left out or no such text. */
+/** Reads that field; `undefined` if it is absent or malformed. */
 export const buyerOf = (text: string | undefined): string | undefined =>
   text !== undefined && /^[A-Za-z0-9_-]{16,64}$/.test(text) ? text : undefined
 
-/** The most earlier claims that one may resume. */
+/** Maximum number of earlier claims that one claim may resume. */
 export const maximumResumed = 16
 
-/** A server's wish to run a resource once: see `Claim`. */
+/** A server's request to run a resource once: see `Claim`. */
 export const Claim = Schema.Struct({
   id: identifier,
   resource: identifier,
@@ -40,7 +39,7 @@ export const VerifyRequest = Schema.Struct({
   paymentRequirements: PaymentRequirements
 })
 
-/** `POST /settle`, where a foreign server leaves the claim out. */
+/** `POST /settle`; servers of other protocols leave the claim out. */
 export const SettleRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Schema.optionalKey(Claim) })
 
 /** `POST /claims`. */
@@ -52,10 +51,10 @@ export const FinishRequest = Schema.Struct({
   outcome: Schema.Literals(["served", "refused", "failed", "notRun", "unanswered"])
 })
 
-/** The most runs whose ends are told in one `POST /payments/finish`. */
+/** Maximum number of executions whose ends are reported in one `POST /payments/finish`. */
 export const maximumFinishes = 100
 
-/** `POST /payments/finish`: how several runs ended. */
+/** `POST /payments/finish`: the ends of several executions. */
 export const FinishesRequest = Schema.Struct({
   runs: Schema.Array(Schema.Struct({ paymentId: Schema.String, ...FinishRequest.fields })).check(
     Schema.isMinLength(1),
@@ -67,11 +66,11 @@ const verdict = {
   code: Schema.optionalKey(PaymentErrorCode),
   reason: Schema.optionalKey(ValidationReason),
   detail: Schema.optionalKey(Schema.String),
-  /** For people. */
+  /** A message for people. */
   message: Schema.optionalKey(Schema.String)
 }
 
-/** The answer of `POST /verify`. */
+/** The response of `POST /verify`. */
 export const VerifyResponse = Schema.Struct({
   isValid: Schema.Boolean,
   payer: Schema.optionalKey(Schema.String),
@@ -79,8 +78,8 @@ export const VerifyResponse = Schema.Struct({
 })
 
 /**
- * The answer of `POST /settle` and `POST /claims`. `success` means that the money has moved, or for a claim that it was
- * taken in. Neither success nor `code` nor `reason` means that the outcome is not known yet.
+ * The response of `POST /settle` and `POST /claims`. `success` means that the money has moved, or for a claim that it
+ * was accepted. Without `success`, `code` and `reason` the outcome is not known yet.
  */
 export const SettleResponse = Schema.Struct({
   success: Schema.Boolean,
@@ -93,19 +92,21 @@ export const SettleResponse = Schema.Struct({
   payTo: Schema.optionalKey(Schema.String),
   asset: Schema.optionalKey(Schema.String),
   amount: Schema.optionalKey(Schema.String),
-  /** With a granted execution: what is left should it be refused or fail. `until` is Unix milliseconds. */
+  /**
+   * With a granted execution: the payer's remaining executions if it is refused or fails. `until` is Unix milliseconds.
+   */
   entitlement: Schema.optionalKey(Schema.Struct({ runs: Schema.Int, until: Schema.Int })),
   ...verdict
 })
 
-/** The `error` of the fault that answers a payment nobody knows (404). */
+/** The `error` of the fault for an unknown payment (404). */
 export const unknownPayment = "unknown_payment"
 
 /**
- * The body of an answer that is no verdict (400, 401, 403, 404, 409, 413, 429, 503). `error` is a word for programs
+ * The body of a response without a verdict (400, 401, 403, 404, 409, 413, 429, 503). `error` is a word for programs
  * (`malformed`, `unauthenticated`, `unknown_payment`, `chain_unavailable`, ...), `message` is for people. `reason` and
- * `detail` are there where a `finish` is refused (404, 409): they carry its `ValidationError`. `retryAfter` (503) is when the same
- * request makes sense again, in seconds; the field `Retry-After` says the same.
+ * `detail` are present if a `finish` is refused (404, 409): they carry its `ValidationError`. `retryAfter` (503) is the
+ * number of seconds after which the same request makes sense again; the field `Retry-After` says the same.
  */
 export const Fault = Schema.Struct({
   error: Schema.String,
@@ -116,8 +117,8 @@ export const Fault = Schema.Struct({
 })
 
 /**
- * The answer of `POST /payments/finish`, run by run in the order of the request: the status and the body that
- * `POST /payments/{id}/finish` would have had.
+ * The response of `POST /payments/finish`, execution by execution in the order of the request: the status and the body
+ * that `POST /payments/{id}/finish` would have had.
  */
 export const FinishesResponse = Schema.Struct({
   answers: Schema.Array(

@@ -1,6 +1,6 @@
 /**
- * What a payment is still good for, as a payer reads it on a receipt. A server's mistake in it costs no more than that: the
- * receipt stays a receipt.
+ * The remaining use of a refused payment, as a payer reads it on a receipt. A server's mistake in it loses only this
+ * part: the receipt stays valid.
  */
 import * as RouteToken from "../../protocol/RouteToken.ts"
 import type { IfRefused } from "../../protocol/Settlement.ts"
@@ -12,7 +12,7 @@ const strict = /* @__PURE__ */ Shape.struct<IfRefused>({
   until: Shape.int
 })
 
-/** The shape; what is not of it is as if it were not there. */
+/** The shape; a malformed value reads as `undefined`. */
 export const ifRefused: Shape.Shape<IfRefused | undefined> = {
   read: (value) => {
     const read = strict.read(value)

@@ -1,6 +1,4 @@
-/**
- * Our own wire format, version 2 (apps/docs/protocol.md#payment), as the payer speaks it.
- */
+/** The payer's dialect of Pontage's own wire format, version 2 (apps/docs/protocol.md#payment). */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
@@ -14,7 +12,7 @@ import type { HeaderFields, PayerDialect } from "./Dialect.ts"
 import { ifRefused } from "./IfRefusedShape.ts"
 import { amount, paymentRequired } from "./RefusalShape.ts"
 
-/** A receipt in full. */
+/** A complete receipt. */
 export const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
   success: /* @__PURE__ */ Shape.oneOf([true]),
   transaction: Shape.text,
@@ -45,7 +43,7 @@ export const protocolPayer: PayerDialect = {
         paymentHeaders: (index, payload) => pay(required, index, payload)
       }),
       onFailure: (fault) =>
-        invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
+        invalid("malformed", "payment_required", `the server's refusal is not a payment request: ${fault}`)
     }),
   readReceipt: (header) => {
     const text = header("x-payment-response")

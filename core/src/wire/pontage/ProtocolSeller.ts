@@ -1,6 +1,6 @@
 /**
- * Our own wire format, version 2 (apps/docs/protocol.md#payment), as the seller speaks it: `X-Payment` is one line of
- * ASCII JSON in both directions, `X-Payment-Response` is the receipt.
+ * The seller's dialect of Pontage's own wire format, version 2 (apps/docs/protocol.md#payment): `X-Payment` is one line
+ * of ASCII JSON in both directions, `X-Payment-Response` is the receipt.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -16,12 +16,13 @@ const readVersion = Schema.decodeUnknownResult(Schema.Struct({ protocolVersion: 
 const fromJson = (json: unknown): Result.Result<PresentedPayment, ValidationError> => {
   const version = readVersion(json)
   if (Result.isSuccess(version) && version.success.protocolVersion !== protocolVersion) {
-    const message = `protocolVersion ${version.success.protocolVersion} is not spoken here; use ${protocolVersion}`
+    const message = `protocolVersion ${version.success.protocolVersion} is not supported here; use ${protocolVersion}`
     return Result.fail(invalid("unsupported_version", "protocol_version", message))
   }
   return Result.mapBoth(decodePayload(json), {
     onSuccess: (payment) => ({ payment, accepted: undefined }),
-    onFailure: (error) => invalid("malformed", "payment_fields", `the X-Payment header is no payment: ${error.message}`)
+    onFailure: (error) =>
+      invalid("malformed", "payment_fields", `the X-Payment header is not a payment: ${error.message}`)
   })
 }
 

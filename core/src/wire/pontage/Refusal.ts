@@ -1,6 +1,7 @@
 /**
- * The one map from what went wrong to what goes over HTTP: status, body fields, and when to come back. Every server
- * adapter and the facilitator's API use it, so that a fault has one meaning everywhere (apps/docs/protocol.md#statuses).
+ * The single mapping from a failure to its HTTP response: status, body fields, and the time to come back. Every server
+ * adapter and the facilitator's API use it, so that a failure has one meaning everywhere
+ * (apps/docs/protocol.md#statuses).
  */
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
@@ -35,7 +36,7 @@ export const fromFailure = (failure: PaymentFailure): Refusal => {
   }
 }
 
-/** A payment as the refusal of a claim names it. */
+/** A payment as named in the refusal of a claim. */
 export interface ClaimedPayment {
   readonly paymentId: string
   readonly status: PaymentState
@@ -43,7 +44,7 @@ export interface ClaimedPayment {
 
 /**
  * The refusal of a request that may not run: another request runs it now, or the payment was used for this resource or
- * for another one. Nothing of it asks for a new signature by itself; the body carries the offers all the same.
+ * for another one. It does not itself demand a new signature; the body carries the offers all the same.
  */
 export const fromExecution = (execution: "held" | "spent" | "conflict", payment: ClaimedPayment): Refusal => {
   const { paymentId, status } = payment
@@ -68,7 +69,7 @@ const held = "This payment is being used by another request right now. Wait, the
 const spent = "This payment was used already. It pays for nothing more."
 const conflict = "This payment belongs to another resource. It does not pay for this one."
 
-/** The refusal when the run is granted but the transfer is not confirmed: in flight, or proven dead. */
+/** The refusal if the execution is granted but the transfer is not confirmed: pending, or proven dead. */
 export const fromUnsettled = ({ paymentId, status }: ClaimedPayment): Refusal =>
   isDead(status)
     ? refusal(402, { error: dead, detail: status, paymentId, paymentState: status, retry: "new_payment" })
@@ -77,7 +78,7 @@ export const fromUnsettled = ({ paymentId, status }: ClaimedPayment): Refusal =>
 const dead = "The transfer of this payment did not happen and will not. Nothing was charged; sign a new payment."
 const pending = "The transfer is not confirmed yet. Send the same payment again, do not sign a new one."
 
-/** The refusal when a route's price cannot be computed; nothing was looked at, nothing charged. */
+/** The refusal if a route's price cannot be computed; no payment was checked, nothing charged. */
 export const unpriced: Refusal = {
   status: 500,
   body: {
@@ -87,14 +88,14 @@ export const unpriced: Refusal = {
   retryAfter: undefined
 }
 
-/** The refusal when the seller's own check of the request failed; nothing was looked at, nothing charged. */
+/** The refusal if the seller's own check of the request failed; no payment was checked, nothing charged. */
 export const unchecked: Refusal = {
   status: 500,
   body: { error: "This request could not be checked. Nothing was charged.", detail: "check_failed" },
   retryAfter: undefined
 }
 
-/** The refusal when a payment is bound to the request's body, and the body cannot be had. */
+/** The refusal if a payment is bound to the request's body, and the body is not available. */
 export const unbindable: Refusal = {
   status: 500,
   body: {
@@ -104,7 +105,7 @@ export const unbindable: Refusal = {
   retryAfter: undefined
 }
 
-/** The refusal while it is not proven yet that the payments a resource offers can be made. */
+/** The refusal while it is not yet proven that a resource's offers can be paid. */
 export const notReady: Refusal = {
   status: 503,
   body: {
@@ -122,14 +123,16 @@ export const unpaid: Refusal = {
   retryAfter: undefined
 }
 
-const unavailableNow = ({ _tag }: { readonly _tag: keyof typeof words }, retryAfter = 2): Refusal =>
-  refusal(503, { error: unavailable, detail: words[_tag], retry: "same_payment" }, retryAfter)
+const unavailableNow = ({ _tag }: { readonly _tag: keyof typeof details }, retryAfter = 2): Refusal =>
+  refusal(503, { error: unavailable, detail: details[_tag], retry: "same_payment" }, retryAfter)
 
-/** What went wrong inside stays inside: the operator reads it in the log, the payer learns only what to do. */
+/**
+ * The payer's message for internal failures: the operator reads the cause in the log, the payer learns only what to do.
+ */
 const unavailable =
   "The payment could not be checked right now. Nothing is decided: send the same payment again later, do not sign a new one."
 
-const words = {
+const details = {
   FacilitatorUnavailable: "facilitator_unavailable",
   ChainUnavailable: "chain_unavailable",
   Misconfigured: "misconfigured"

@@ -1,6 +1,4 @@
-/**
- * A refusal as a payer reads it from a server's JSON (apps/docs/protocol.md#refusal).
- */
+/** Reads a refusal from a server's JSON (apps/docs/protocol.md#refusal). */
 import * as Amount from "../../protocol/Amount.ts"
 import * as Network from "../../protocol/Network.ts"
 import { paymentErrorCodes } from "../../protocol/PaymentError.ts"
@@ -26,7 +24,7 @@ const seconds = /* @__PURE__ */ Shape.guarded(
 
 const maybeText = /* @__PURE__ */ Shape.optional(Shape.text)
 
-const words = {
+const details = {
   code: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(paymentErrorCodes)),
   reason: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(validationReasons)),
   detail: maybeText,
@@ -35,11 +33,11 @@ const words = {
   retry: /* @__PURE__ */ Shape.optional(/* @__PURE__ */ Shape.oneOf(retries))
 }
 
-/** What a refusal says beside its offers. */
+/** The fields of a refusal without `error` and its offers. */
 export type RefusalDetails = Omit<PaymentRequired, "error" | "accepts">
 
-/** What a refusal says beside its offers. */
-export const refusalDetails = /* @__PURE__ */ Shape.struct<RefusalDetails>(words)
+/** The shape of these fields. */
+export const refusalDetails = /* @__PURE__ */ Shape.struct<RefusalDetails>(details)
 
 /** The body of a refusal. */
 export const paymentRequired = /* @__PURE__ */ Shape.struct<PaymentRequired>({
@@ -58,5 +56,5 @@ export const paymentRequired = /* @__PURE__ */ Shape.struct<PaymentRequired>({
       extra: /* @__PURE__ */ Shape.optional(Shape.object)
     })
   ),
-  ...words
+  ...details
 })

@@ -1,7 +1,7 @@
 /**
- * What a facilitator of x402 is asked, in both versions: which kinds it settles, and the bodies of `POST /verify` and
- * `POST /settle` (x402 specification, section "Facilitator Interface"). The payer's salt stays here: it is not part of
- * what the chain takes, and who knows it may have a paid run repeated.
+ * The requests to a facilitator of x402, in both versions: the kinds that it settles, and the bodies of `POST /verify`
+ * and `POST /settle` (x402 specification, section "Facilitator Interface"). The payer's salt is not sent: the chain
+ * does not need it, and whoever knows it may have a paid execution repeated.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -11,7 +11,7 @@ import * as X402Network from "../x402/X402Network.ts"
 import * as X402Offer from "../x402/X402Offer.ts"
 import type { X402Version } from "../x402/X402Reason.ts"
 
-/** A kind that is settled; `network` is its CAIP-2 identifier, or an alias of it. */
+/** A settled kind; `network` is its CAIP-2 identifier, or an alias of it. */
 export interface Kind {
   readonly version: X402Version
   readonly scheme: string
@@ -19,13 +19,13 @@ export interface Kind {
   readonly extra: Readonly<Record<string, Schema.Json>> | undefined
 }
 
-/** What a facilitator says of itself. */
+/** A facilitator's description of itself. */
 export interface Kinds {
   readonly kinds: ReadonlyArray<Kind>
   readonly signers: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
-/** Any kind of any version; those that are not understood say nothing. */
+/** Any kind of any version; unknown ones are ignored. */
 const AnyKind = Schema.Struct({
   x402Version: Schema.Int,
   scheme: Schema.String,
@@ -38,18 +38,18 @@ const decodeAnswer = Schema.decodeUnknownResult(
 )
 const decodeKind = Schema.decodeUnknownResult(AnyKind)
 const decodeSigners = Schema.decodeUnknownResult(Schema.Record(Schema.String, Schema.Array(Schema.String)))
-const speaksOurs = Schema.is(Schema.Struct({ protocolVersion: Schema.Json }))
+const isOurKind = Schema.is(Schema.Struct({ protocolVersion: Schema.Json }))
 
-/** Whether an answer to `GET /supported` is that of a facilitator that speaks x402 and nothing of ours. */
+/** Whether a response to `GET /supported` comes from a facilitator that supports x402 and not Pontage's protocol. */
 export const isForeign = (json: unknown): boolean => {
   const answer = decodeAnswer(json)
   if (Result.isFailure(answer)) return false
   const { kinds } = answer.success
-  return !kinds.some(speaksOurs) && kinds.some((kind) => Result.isSuccess(decodeKind(kind)))
+  return !kinds.some(isOurKind) && kinds.some((kind) => Result.isSuccess(decodeKind(kind)))
 }
 
 /**
- * Reads the answer to `GET /supported`. Kinds of other versions, and on networks that have no CAIP-2 name, are left out.
+ * Reads the response to `GET /supported`. Kinds of other versions, and on networks without a CAIP-2 name, are left out.
  */
 export const readKinds = (json: unknown): Result.Result<Kinds, { readonly message: string }> =>
   Result.map(decodeAnswer(json), ({ kinds, signers }) => ({
@@ -67,7 +67,7 @@ const kindOf = ({ extra, network, scheme, x402Version }: typeof AnyKind.Type): K
   return named && { version: 1, scheme, network: named, extra: extra ?? undefined }
 }
 
-/** The body that asks about a payment; `undefined` on a network that the version has no name for. */
+/** The request body about a payment; `undefined` on a network that the version has no name for. */
 export const bodyOf = (
   version: X402Version,
   requirements: PaymentRequirements,
@@ -97,5 +97,5 @@ const withoutBinding = (payload: Schema.Json): Schema.Json => {
 
 const decodeJson = Schema.decodeUnknownSync(Schema.Json)
 
-/** Optional keys are typed as if they could be `undefined`; they are never written so. */
+/** The body as JSON. Optional keys have types that include `undefined`, but are never written so. */
 const jsonOf = (body: unknown): Schema.Json => decodeJson(body)

@@ -1,6 +1,6 @@
 /**
- * What a facilitator of x402 has answered, as far as its words go: read by schema, its reasons put into ours. Whether an
- * answer agrees with what was asked is judged where that is known.
+ * The responses of a facilitator of x402: read by schema, with its reasons translated into ours.
+ * `X402FacilitatorResponse` checks whether a response agrees with its request.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -11,15 +11,15 @@ import * as X402Network from "../x402/X402Network.ts"
 import * as X402Reason from "../x402/X402Reason.ts"
 
 /**
- * What a reason says, of a payment that was asked to be settled:
+ * The meaning of a reason, for a payment that was sent to be settled:
  *
- * - `Used` the chain takes this authorization no more;
- * - `Refused` the payment was looked at and refused, nothing was sent;
+ * - `Used` the chain no longer accepts this authorization;
+ * - `Refused` the payment was checked and refused, nothing was sent;
  * - `Busy` it is being settled, by this call or by another;
  * - `Pending` its transaction was sent and has no known outcome;
  * - `Reverted` its transaction was sent and did not move the money;
- * - `Unlisted` a refusal by a word that no list knows: whether anything was sent before it cannot be told;
- * - `Unknown` nothing that could be relied on.
+ * - `Unlisted` a refusal by an unknown word: whether anything was sent before it is unknown;
+ * - `Unknown` nothing reliable.
  */
 export type Reason =
   | { readonly _tag: "Used" | "Refused" | "Unlisted"; readonly failure: PaymentError | ValidationError }
@@ -27,7 +27,7 @@ export type Reason =
 
 type Stage = "Busy" | "Pending" | "Reverted" | "Unknown"
 
-/** An answer to `POST /verify`; `reason` where it is a refusal. */
+/** A response to `POST /verify`; `reason` is present if it is a refusal. */
 export interface Verification {
   readonly isValid: boolean
   readonly payer: string | undefined
@@ -35,7 +35,7 @@ export interface Verification {
   readonly reason: Reason | undefined
 }
 
-/** An answer to `POST /settle`. `network` is its CAIP-2 identifier where the answer names one of version 1. */
+/** A response to `POST /settle`. `network` is its CAIP-2 identifier if the response names one of version 1. */
 export interface Settlement {
   readonly success: boolean
   readonly transaction: string
@@ -66,18 +66,18 @@ const decodeSettlement = Schema.decodeUnknownResult(
 
 type Read<A> = Result.Result<A, { readonly message: string }>
 
-/** Peers leave out what they do not know in three ways. */
+/** An optional text: peers omit it, or send `null` or an empty text. */
 const said = (text: string | null | undefined): string | undefined =>
   text === undefined || text === null || text === "" ? undefined : text
 
-/** Reads an answer to `POST /verify`. */
+/** Reads a response to `POST /verify`. */
 export const readVerification = (json: unknown): Read<Verification> =>
   Result.map(decodeVerification(json), ({ invalidReason, isValid, payer }) => {
     const word = said(invalidReason)
     return { isValid, payer: said(payer), word, reason: word === undefined ? undefined : reasonOf(word) }
   })
 
-/** Reads an answer to `POST /settle`. */
+/** Reads a response to `POST /settle`. */
 export const readSettlement = (json: unknown): Read<Settlement> =>
   Result.map(decodeSettlement(json), ({ amount, errorMessage, errorReason, network, payer, success, transaction }) => {
     const word = said(errorReason)
@@ -93,7 +93,10 @@ export const readSettlement = (json: unknown): Read<Settlement> =>
     }
   })
 
-/** A peer that could not note down what is pending calls it failed, and says so in the message alone. */
+/**
+ * Whether a failure is still pending: a peer that could not store a pending state calls it failed, and names the state
+ * in the message alone.
+ */
 const isStillPending = (message: string | null | undefined): boolean =>
   message?.startsWith("settlement_pending") === true
 
@@ -113,7 +116,7 @@ const reasonOf = (word: string): Reason => {
 const refusedWith = (word: string) => `the facilitator refuses the payment: ${word}`
 const usedUp = "this authorization was used already, not through this server; it pays for nothing more"
 
-/** Words that tell how far a settlement came. */
+/** The stages of a settlement by their words. */
 const stages: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ["settlement_pending", "Pending"],
   ["duplicate_settlement", "Busy"],
@@ -122,7 +125,7 @@ const stages: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ["transfer_event_mismatch", "Reverted"]
 ])
 
-/** What peers find before they send anything, beside what has a meaning in our words. */
+/** Words for failures that peers find before they send anything, in addition to those with a meaning of ours. */
 const beforeSending: ReadonlySet<string> = new Set([
   "missing_eip712_domain",
   "token_name_mismatch",

@@ -1,6 +1,6 @@
 /**
- * What a facilitator can settle, `GET /supported`, for servers of ours and of x402 at once: each of our kinds says both
- * versions 2, and a kind whose network has a name in x402 version 1 is there a second time under that name.
+ * The kinds that a facilitator settles, `GET /supported`, for Pontage's servers and those of x402 at once: each kind
+ * names both versions 2, and a kind whose network has a name in x402 version 1 is repeated under that name.
  */
 import * as Schema from "effect/Schema"
 
@@ -18,7 +18,7 @@ const KindV1 = Schema.Struct({
   extra: SupportedKind.fields.extra
 }).annotate({ description: "A kind for servers of x402 version 1, by that version's name of the network" })
 
-/** The answer of `GET /supported`. */
+/** The response of `GET /supported`. */
 export const SupportedAnswer = Schema.Struct({
   kinds: Schema.Array(Schema.Union([Kind, KindV1])),
   extensions: Schema.Array(Schema.String),
@@ -26,7 +26,8 @@ export const SupportedAnswer = Schema.Struct({
 })
 
 /**
- * Says what is supported to both kinds of servers. Ours come first: a reader of one version takes the first that it knows.
+ * The supported kinds for both kinds of servers. Pontage's come first: a reader of one version takes the first that it
+ * knows.
  */
 export const fromSupported = ({ kinds, signers }: Supported): typeof SupportedAnswer.Type => ({
   kinds: [

@@ -1,7 +1,7 @@
 /**
- * What a server of x402 asks of a facilitator, `POST /verify` and `POST /settle` in both versions, in our words (x402
- * specification, section "Facilitator Interface"). What is inside is decoded leniently, because what is wrong with it is a
- * verdict that the peers have words for; only a body that is no such request at all is refused without one.
+ * The requests of an x402 server to a facilitator, `POST /verify` and `POST /settle` in both versions, translated into
+ * ours (x402 specification, section "Facilitator Interface"). Their content is decoded leniently, because peers have
+ * words for verdicts about mistakes in it; only a body that is not such a request at all is refused without a verdict.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -38,7 +38,7 @@ export const RequestV2 = Schema.Struct({
   paymentRequirements: described(X402Offer.OfferV2, "The offer it pays")
 })
 
-/** A request of a version that nobody speaks yet. */
+/** A request of an unknown version. */
 export const RequestOther = Schema.Struct({
   x402Version: Schema.Json,
   paymentPayload: Schema.Json,
@@ -48,11 +48,11 @@ export const RequestOther = Schema.Struct({
 /** A request of any version. */
 export type AnyRequest = typeof RequestV1.Type | typeof RequestV2.Type | typeof RequestOther.Type
 
-/** A request as it is understood. */
+/** A decoded request. */
 export interface X402Request {
-  /** The version that its answer speaks. */
+  /** The version of its response. */
   readonly version: X402Version
-  /** The network as the caller names it; empty where it does not. */
+  /** The network as the caller names it; empty if it names none. */
   readonly network: string
   readonly paymentRequirements: Result.Result<PaymentRequirements, PaymentError | ValidationError>
   readonly paymentPayload: Result.Result<PaymentPayload, PaymentError | ValidationError>
@@ -64,8 +64,8 @@ const decodeNamed = Schema.decodeUnknownResult(Schema.Struct({ network: Schema.S
 const decodePlaced = Schema.decodeUnknownResult(Schema.Struct({ resource: X402Offer.ResourceV2 }))
 
 /**
- * Reads a request. Fails inside with `malformed` (detail `requirements_fields` for the offer), `unsupported_version`,
- * `unsupported_scheme` or `NETWORK_MISMATCH`. The scheme's own payload is not looked into.
+ * Reads a request. Its fields fail with `malformed` (detail `requirements_fields` for the offer),
+ * `unsupported_version`, `unsupported_scheme` or `NETWORK_MISMATCH`. The scheme's own payload is not read.
  */
 export const read = (request: AnyRequest): X402Request => {
   if (request.x402Version === 1) return readV1(request)
@@ -104,7 +104,7 @@ const readV2 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402V
 
 const readOther = ({ paymentRequirements, x402Version }: AnyRequest): X402Request => {
   const said = JSON.stringify(x402Version).slice(0, 100)
-  const message = `x402Version ${said} is not spoken here; use 1 or 2`
+  const message = `x402Version ${said} is not supported here; use 1 or 2`
   const failure = invalid("unsupported_version", "x402_version", message)
   return {
     version: 2,
@@ -115,9 +115,9 @@ const readOther = ({ paymentRequirements, x402Version }: AnyRequest): X402Reques
 }
 
 const noOffer = (version: X402Version, message: string) =>
-  invalid("malformed", "requirements_fields", `the requirements are none of x402 version ${version}: ${message}`)
+  invalid("malformed", "requirements_fields", `the requirements are not those of x402 version ${version}: ${message}`)
 
-/** What a payer says it pays has to be what it is asked to pay, in the scheme and the network that its signature is of. */
+/** The payment, if its scheme and network equal those of the requirements; its signature covers them. */
 const agreeing = (
   presented: Result.Result<PresentedPayment, PaymentError | ValidationError>,
   requirements: Result.Result<PaymentRequirements, PaymentError | ValidationError>

@@ -1,6 +1,6 @@
 /**
- * What a facilitator answers a server of x402, in both versions, from what it answers one of ours (x402 specification,
- * section "Facilitator Interface"). Only verdicts are said in these words: a facilitator that cannot tell says nothing here.
+ * The responses to an x402 server, in both versions, made from those to a Pontage server (x402 specification, section
+ * "Facilitator Interface"). They express verdicts only; a request without a verdict gets an HTTP error instead.
  */
 import * as Schema from "effect/Schema"
 
@@ -10,7 +10,7 @@ import type { X402Request } from "./X402ServerApiRequest.ts"
 
 const messages = { description: "For people; version 1 has no such field" }
 
-/** The answer of `POST /verify`. */
+/** The response of `POST /verify`. */
 export const VerifyAnswer = Schema.Union([
   Schema.Struct({ isValid: Schema.Literal(true), payer: Schema.optionalKey(Schema.String) }),
   Schema.Struct({
@@ -24,7 +24,8 @@ export const VerifyAnswer = Schema.Union([
 export type VerifyAnswer = typeof VerifyAnswer.Type
 
 /**
- * The answer of `POST /settle`. `transaction` is empty while none is known; `network` is what the caller calls it.
+ * The response of `POST /settle`. `transaction` is empty while none is known; `network` is the caller's own name for
+ * it.
  */
 export const SettleAnswer = Schema.Union([
   Schema.Struct({
@@ -50,7 +51,7 @@ type Caller = Pick<X402Request, "version" | "network">
 
 const payerOf = ({ payer }: { readonly payer?: string }) => (payer === undefined || payer === "" ? {} : { payer })
 
-/** Says the verdict of a verification. */
+/** The verdict of a verification. */
 export const ofVerify = ({ version }: Caller, answer: typeof FacilitatorApi.VerifyResponse.Type): VerifyAnswer => {
   if (answer.isValid) return { isValid: true, ...payerOf(answer) }
   return {
@@ -62,8 +63,8 @@ export const ofVerify = ({ version }: Caller, answer: typeof FacilitatorApi.Veri
 }
 
 /**
- * Says how a settlement stands. One that is not confirmed yet is `settlement_pending` in version 2, whose servers then ask
- * once more if they see a transaction; version 1 has no better word for it than `unexpected_settle_error`.
+ * The state of a settlement. An unconfirmed one is `settlement_pending` in version 2, whose servers then repeat the
+ * request if they see a transaction; version 1 has no better word than `unexpected_settle_error`.
  */
 export const ofSettle = (
   { network, version }: Caller,

@@ -1,7 +1,7 @@
 /**
- * x402 version 2 over MCP as the payer speaks it. The paying client reads answers of HTTP; a tool's result is shown to it
- * as one: 402 (or 409) for a payment request; 400 for an error that says in its receipt that it was sold as it is, or that the
- * payment is good for other arguments; 500 for another error; 200 otherwise; with the receipt as a header.
+ * The payer's dialect of x402 version 2 over MCP. The paying client reads HTTP responses, so a tool's result is
+ * converted to one: 402 (or 409) for a payment request; 400 for an error whose receipt says that it was sold as it is,
+ * or that the payment is good for other arguments; 500 for another error; 200 otherwise; with the receipt as a header.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -17,11 +17,11 @@ import { fromJson, outcomeFromJson, receiptFromJson, wordsOf } from "./X402v2Pay
 /** The receipt's key as a header's name, which has no slash. */
 const receiptHeader = receiptKey.replace("/", "-")
 
-/** The longest text that is looked into for a payment request, and the deepest. */
+/** Maximum length and nesting of a text that is searched for a payment request. */
 const maximumTextLength = 64 * 1024
 const maximumDepth = 32
 
-/** What is looked at in a tool's result. */
+/** The parts of a tool's result that are read. */
 export interface ToolAnswer {
   readonly isError?: boolean | undefined
   readonly structuredContent?: unknown
@@ -29,7 +29,7 @@ export interface ToolAnswer {
   readonly _meta?: unknown
 }
 
-/** A tool's result as an answer of HTTP. Its body is the payment request, if it is one, and empty otherwise. */
+/** A tool's result as an HTTP response. Its body is the payment request, if it is one, and empty otherwise. */
 export const toResponse = (answer: ToolAnswer): Response => {
   const receipt = receiptIn(answer)
   const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
@@ -44,15 +44,18 @@ const isServed = (receipt: string | undefined): boolean => {
   return Shape.isObject(said) && said["served"] === true
 }
 
-/** A server of ours says by the status over HTTP, and here by a word, that a payment is good for nothing any more. */
+/**
+ * The status of a payment request. A Pontage server says by the status over HTTP, and here by a word, that a payment is
+ * good for nothing more.
+ */
 const statusOf = (request: string): 402 | 409 => {
   const words: unknown = JSON.parse(request)
   return Shape.isObject(words) && words["retry"] === "never" ? 409 : 402
 }
 
 /**
- * The JSON text of the payment request that a tool's result is: its structured content, or else its first text.
- * `undefined` for what is no such request, or has been paid for.
+ * The JSON text of the payment request in a tool's result: its structured content, or else its first text. `undefined`
+ * if it is not such a request, or is paid.
  */
 export const requestIn = (answer: ToolAnswer): string | undefined => {
   if (answer.isError !== true || receiptOf(answer) !== undefined) return undefined
@@ -72,7 +75,7 @@ const receiptIn = ({ _meta }: ToolAnswer): string | undefined => {
 const readReceipt = (text: string | undefined): Receipt | undefined =>
   text === undefined ? undefined : receiptFromJson(parse(text))
 
-/** The receipt on a tool's result, if there is one and it says that the money has moved. */
+/** The receipt on a tool's result, if it has one and it says that the money has moved. */
 export const receiptOf = (answer: ToolAnswer): Receipt | undefined => readReceipt(receiptIn(answer))
 
 const parse = (text: string): unknown => {
@@ -87,11 +90,11 @@ const parse = (text: string): unknown => {
 const isPaymentRequest = (value: unknown): value is Schema.JsonObject =>
   Shape.isObject(value) && value["x402Version"] === 2 && Array.isArray(value["accepts"])
 
-/** The headers that pay, as a request's `_meta` carries them. */
+/** The payment headers in the form of a request's `_meta`. */
 export const metaOf = (headers: HeaderFields): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(headers).map(([key, text]) => [key, JSON.parse(text)]))
 
-/** A server of ours says in a sentence of its own what the one word of the request means. */
+/** A Pontage server's sentence for the one word of the request. */
 const sentenceIn = (body: unknown): string | undefined => {
   const sentence = Shape.isObject(body) ? body["message"] : undefined
   return typeof sentence === "string" ? sentence : undefined

@@ -1,6 +1,6 @@
 /**
- * x402 version 2 over MCP as the seller speaks it: what HTTP says in headers is said in `_meta`, and a refusal is a tool
- * result that holds the payment request. For the gate a key of `_meta` is a header whose text is the value's JSON.
+ * The seller's dialect of x402 version 2 over MCP: `_meta` replaces the headers of HTTP, and a refusal is a tool result
+ * that holds the payment request. For the gate a key of `_meta` is a header whose text is the value's JSON.
  */
 import * as Result from "effect/Result"
 
@@ -29,8 +29,8 @@ const decode = (text: string): Result.Result<unknown, ValidationError> => {
 }
 
 /**
- * The payment request, and beside it, where a payment was refused, why in our words. A payer that knows the request alone
- * can pay.
+ * The payment request, and if a payment was refused, Pontage's own fields with the reason. A payer that knows only the
+ * request can pay.
  */
 const bodyOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
   const { accepts: _, error: message, ...words } = required
@@ -55,7 +55,7 @@ export const metaSeller: SellerDialect = {
   receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
 }
 
-/** What a request's `_meta` says, as the gate reads headers. Of all keys only the payment's counts. */
+/** Reads a request's `_meta` as the gate reads headers. Only the payment's key counts. */
 export const headersIn =
   (meta: object | undefined): ReadHeader =>
   (name) =>
@@ -64,8 +64,8 @@ export const headersIn =
       : undefined
 
 /**
- * A receipt as a result's `_meta` carries it. HTTP has a status for an error that is the product; a result says so here:
- * `isServed`.
+ * A receipt in the form of a result's `_meta`. HTTP has a status for an error that is the product; here `isServed` says
+ * so.
  */
 export const receiptMeta = (settlement: Settlement, isServed = false): Readonly<Record<string, unknown>> => ({
   [receiptKey]: { ...receiptOf(settlement), ...(isServed && { served: true }) }

@@ -1,6 +1,6 @@
 /**
- * The names that x402 version 1 has for networks, and their CAIP-2 identifiers. The list is closed: version 1 clients
- * refuse an offer with a name they do not know. Source: `types/shared/network` of the package `x402` 1.2.
+ * The network names of x402 version 1, and their CAIP-2 identifiers. The list is closed: version 1 clients refuse an
+ * offer with an unknown name. Source: `types/shared/network` of the package `x402` 1.2.
  */
 import * as Network from "../../protocol/Network.ts"
 
@@ -26,11 +26,11 @@ const names = /* @__PURE__ */ new Map(
   /* @__PURE__ */ Object.entries(chainIds).map(([name, chainId]) => [`eip155:${chainId}`, name])
 )
 
-/** The network of a name; `undefined` when it is none of the list. */
+/** The network of a name; `undefined` if the list lacks it. */
 export const fromName = (name: string): Network.Network | undefined =>
   Object.hasOwn(chainIds, name) ? Network.make(`eip155:${chainIds[name]}`) : undefined
 
-/** The name of a network; `undefined` when version 1 has none for it. */
+/** The name of a network; `undefined` if version 1 has none. */
 export const nameOf = (network: string): string | undefined => names.get(network)
 
 /** All names, for messages. */

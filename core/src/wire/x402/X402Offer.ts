@@ -1,6 +1,7 @@
 /**
- * What x402 calls payment requirements, in both versions, and how they say what ours say. Amounts are decimal strings of
- * the smallest unit in all three. Sources: x402 specification versions 1 and 2, section "PaymentRequirements".
+ * The payment requirements of x402, in both versions, and their conversion from and to ours. Amounts are decimal
+ * strings of the smallest unit in all three. Sources: x402 specification versions 1 and 2, section
+ * "PaymentRequirements".
  */
 import * as Schema from "effect/Schema"
 
@@ -48,7 +49,7 @@ export const OfferV1 = /* @__PURE__ */ Schema.Struct({
 
 export type OfferV1 = typeof OfferV1.Type
 
-/** The resource of an offer of version 2, which stands beside the offers there. */
+/** The resource of an offer of version 2, which is a field beside the offers there. */
 export const ResourceV2 = /* @__PURE__ */ Schema.Struct({
   url: Schema.String,
   description: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String)),
@@ -76,8 +77,8 @@ export const resourceOf = ({ description, mimeType, resource }: PaymentRequireme
 })
 
 /**
- * Requirements of version 1; `undefined` on a network that version 1 has no name for. Peers parse every field against a
- * schema of their own, so the optional ones are written too.
+ * Requirements of version 1; `undefined` on a network that version 1 has no name for. Peers parse every field against
+ * their own schema, so the optional ones are written too.
  */
 export const toV1 = (requirements: PaymentRequirements): OfferV1 | undefined => {
   const network = X402Network.nameOf(requirements.network)
@@ -96,10 +97,10 @@ export const toV1 = (requirements: PaymentRequirements): OfferV1 | undefined => 
   }
 }
 
-/** More than a day is as good as a day: no payer signs for so long. */
+/** Limits a duration in seconds to 1 to 86400: no payer signs for more than a day. */
 const withinADay = (seconds: number): number => Math.max(1, Math.min(Math.floor(seconds), 86_400))
 
-/** Our requirements of those of version 2. */
+/** Converts requirements of version 2 to ours. */
 export const fromV2 = (offer: OfferV2, resource: ResourceV2 | undefined): PaymentRequirements => ({
   scheme: offer.scheme,
   network: offer.network,
@@ -113,7 +114,7 @@ export const fromV2 = (offer: OfferV2, resource: ResourceV2 | undefined): Paymen
   extra: { ...offer.extra }
 })
 
-/** Our requirements of those of version 1; `undefined` when the network's name is unknown. */
+/** Converts requirements of version 1 to ours; `undefined` if the network's name is unknown. */
 export const fromV1 = (offer: OfferV1): PaymentRequirements | undefined => {
   const network = X402Network.fromName(offer.network)
   if (network === undefined) return undefined

@@ -1,6 +1,4 @@
-/**
- * The requirements of x402, in both versions, as a payer reads them from a server's JSON.
- */
+/** Reads the requirements of x402, in both versions, from a server's JSON. */
 import * as Shape from "../../protocol/Shape.ts"
 import { amount, network } from "../pontage/RefusalShape.ts"
 import type { OfferV1, OfferV2, ResourceV2 } from "./X402Offer.ts"

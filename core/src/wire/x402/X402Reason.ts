@@ -1,23 +1,23 @@
 /**
- * The words that x402 has for what is wrong with a payment, and what they mean in ours. Peers spell them in three ways: the
+ * The words of x402 for problems with a payment, and their meaning in ours. Peers spell them in three ways: the
  * specification's section 9, the closed list of version 1 (its clients and servers parse against it), and the published
  * code of version 2; all are read, and each version is written as its own code writes it.
  */
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import { isDead } from "../../protocol/Settlement.ts"
 
-/** What a refusal says about a payment, in our words. */
+/** The fields of a refusal that concern the payment. */
 export type Verdict = Pick<PaymentRequired, "code" | "reason" | "detail" | "paymentState" | "retry">
 
 /** The versions. */
 export type X402Version = 1 | 2
 
-/** The transfer is on its way: for callers of `/settle` of version 2 the word to ask once more. */
+/** The word for a pending transfer: callers of `/settle` of version 2 repeat the request after it. */
 const pending = { 1: "unexpected_settle_error", 2: "settlement_pending" } as const
 
 /**
- * The word for what is wrong, in one version. The words name EVM on every chain: other families have no lists of their own
- * that peers share.
+ * The word for a problem, in one version. The words name EVM on every chain: other families have no shared lists of
+ * their own.
  */
 export const ofVerdict = (version: X402Version, verdict: Verdict): string => {
   const { code, detail, paymentState, reason } = verdict
@@ -28,12 +28,10 @@ export const ofVerdict = (version: X402Version, verdict: Verdict): string => {
   return paymentState === undefined ? "unexpected_verify_error" : pending[version]
 }
 
-/** What the first answer to a request says, where peers have a sentence. */
+/** The sentence of the first response to a request, if peers have one. */
 const unpaid = { 1: "X-PAYMENT header is required", 2: "Payment required" } as const
 
-/**
- * The `error` of a refusal: the word for what is wrong with the payment, or the peers' sentence where none was presented.
- */
+/** The `error` of a refusal: the word for the payment's problem, or the peers' sentence if none was presented. */
 export const ofRefusal = (version: X402Version, required: PaymentRequired): string => {
   const { code, detail, paymentState, reason, retry } = required
   const isFirst = (code ?? reason ?? detail ?? paymentState ?? retry) === undefined
@@ -50,11 +48,11 @@ const window: ByDetail = (detail) =>
     ? "invalid_exact_evm_payload_authorization_valid_after"
     : "invalid_exact_evm_payload_authorization_valid_before"
 
-/** A network that is none of the facilitator's is another matter than a payment that is for another one. */
+/** A network that the facilitator does not settle differs from a payment for another network. */
 const network: ByDetail = (detail) =>
   detail === "network_not_settled" ? "invalid_network" : "invalid_exact_evm_network_mismatch"
 
-/** The offer may be at fault as well as what the payer sent. */
+/** Chooses between a malformed offer and a malformed payment. */
 const form: ByDetail = (detail) =>
   detail === "requirements_fields" ? "invalid_payment_requirements" : "invalid_payload"
 
@@ -87,8 +85,8 @@ const wordsOfReasons: Readonly<Record<NonNullable<Verdict["reason"]>, Readonly<R
 }
 
 /**
- * What a peer's word means. A word that no list knows is a refusal without a reason; free text that is none of the known
- * sentences is an exception that escaped at the peer, and says nothing about the payment: it is to be sent again.
+ * The meaning of a peer's word. An unknown word is a refusal without a reason; free text other than the known sentences
+ * is an exception that escaped at the peer, and says nothing about the payment: it is sent again.
  */
 export const toVerdict = (word: string): Verdict => {
   const detail = word.slice(0, 200)
@@ -126,12 +124,12 @@ const meanings: ReadonlyMap<string, Verdict> = /* @__PURE__ */ new Map<string, V
   ["authorization_value_mismatch", { reason: "amount_mismatch" }],
   ["invalid_payment_requirements", { reason: "asset_mismatch" }],
   ["nonce_already_used", { reason: "already_used" }],
-  // The peer knows this authorization, on its way or through: what became of it is not said.
+  // The peer knows this authorization, pending or settled, and does not say which.
   ["duplicate_settlement", again],
   ["settlement_pending", again],
   ["unexpected_verify_error", again],
   ["unexpected_settle_error", again],
-  // A transaction that was not taken or has failed leaves the authorization as it was.
+  // A rejected or failed transaction leaves the authorization unused.
   ["transaction_failed", again],
   ["invalid_transaction_state", again]
 ])

@@ -1,6 +1,6 @@
 /**
- * What a refusal of an x402 server says about the payment it refuses, beside its offers: our own words where the server is
- * one of ours, else the meaning of its one word.
+ * The fields of an x402 server's refusal about the payment: our own fields if the server is a Pontage one, else the
+ * meaning of its one word.
  */
 import * as Result from "effect/Result"
 
@@ -8,11 +8,11 @@ import * as Shape from "../../protocol/Shape.ts"
 import { type RefusalDetails, refusalDetails } from "../pontage/RefusalShape.ts"
 import * as X402Reason from "./X402Reason.ts"
 
-/** What every refusal of ours says: a detail alone may be anybody's. */
+/** Whether the fields come from a Pontage server; a detail alone may come from any server. */
 const isOurs = ({ code, paymentState, reason, retry }: RefusalDetails): boolean =>
   (code ?? reason ?? retry ?? paymentState) !== undefined
 
-/** The words in a body; a server that is none of ours has none there, and then its own word counts. */
+/** The fields in a body; other servers' bodies lack ours, and then their word counts. */
 export const words = (body: unknown, word: string | undefined): RefusalDetails => {
   const ours = Result.getOrUndefined(Shape.read(refusalDetails, body))
   if (ours !== undefined && isOurs(ours)) return ours

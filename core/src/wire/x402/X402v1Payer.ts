@@ -1,6 +1,6 @@
 /**
- * x402 version 1 as the payer speaks it. Its refusals are told by their body alone, and a server of version 1 answers every
- * trouble with status 402.
+ * The payer's dialect of x402 version 1. Only the body identifies its refusals, and a server of version 1 answers every
+ * failure with status 402.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -16,7 +16,7 @@ import * as X402Offer from "./X402Offer.ts"
 import { offerV1 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
 
-/** More than any server sends: Node reads 16 KiB of headers in all. */
+/** Maximum length of a receipt in bytes, more than any server sends: Node reads 16 KiB of headers in all. */
 const maximumReceiptBytes = 64 * 1024
 
 const isVersionOne = (body: unknown): boolean => Shape.isObject(body) && body["x402Version"] === 1
@@ -31,7 +31,7 @@ const bodyShape = /* @__PURE__ */ Shape.struct<Body>({
   accepts: /* @__PURE__ */ Shape.list(Shape.json)
 })
 
-/** The offers that can be understood, and the name of the network of each as it came. */
+/** The readable offers, each with its network's name as sent. */
 const readOffers = (accepts: ReadonlyArray<Schema.Json>) =>
   accepts.flatMap((raw) => {
     const offer = Result.getOrUndefined(Shape.read(offerV1, raw))
@@ -62,7 +62,7 @@ const readRefusal = (_head: ResponseHead, body: unknown): Result.Result<ReadRefu
           return { required, paymentHeaders: (index, payload) => pay(offers, index, payload) }
         },
         onFailure: (fault) =>
-          invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
+          invalid("malformed", "payment_required", `the server's refusal is not a payment request: ${fault}`)
       })
     : undefined
 

@@ -1,7 +1,7 @@
 /**
- * x402 version 1 as the seller speaks it: the offers are the body, the payment is base64 of JSON in `X-PAYMENT`, the receipt
- * in `X-PAYMENT-RESPONSE` (x402 specification version 1). Its clients parse every offer against a closed list of networks,
- * so only those stand in the body.
+ * The seller's dialect of x402 version 1: the offers are the body, the payment is base64 of JSON in `X-PAYMENT`, the
+ * receipt in `X-PAYMENT-RESPONSE` (x402 specification version 1). Its clients parse every offer against a closed list
+ * of networks, so the body contains only those.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -18,7 +18,7 @@ import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 
-/** A payment of version 1. It does not repeat what it pays. */
+/** A payment of version 1. It does not repeat its offer. */
 export const PaymentV1 = Schema.Struct({
   x402Version: Schema.Literal(1),
   scheme: Schema.String,
@@ -29,15 +29,15 @@ export const PaymentV1 = Schema.Struct({
 const decodePayment = Schema.decodeUnknownResult(PaymentV1)
 const readVersion = Schema.decodeUnknownResult(Schema.Struct({ x402Version: Schema.Json }))
 
-/** The refusal of a name that no network has. */
+/** The refusal of an unknown network name. */
 export const unknownName = (name: string): PaymentError => {
-  const message = `the network ${JSON.stringify(name)} is none that x402 version 1 knows: ${X402Network.knownNames.join(", ")}`
+  const message = `the network ${JSON.stringify(name)} is unknown to x402 version 1, which knows: ${X402Network.knownNames.join(", ")}`
   return refuse("NETWORK_MISMATCH", "unknown_network_name", message)
 }
 
 /**
- * Reads a payment of version 1 from its JSON. Fails with `malformed`, `unsupported_version`, or `NETWORK_MISMATCH` for a
- * name that no network has.
+ * Reads a payment of version 1 from its JSON. Fails with `malformed`, `unsupported_version`, or `NETWORK_MISMATCH` for
+ * an unknown network name.
  */
 export const fromJson = (json: unknown): Result.Result<PresentedPayment, PaymentError | ValidationError> => {
   const version = readVersion(json)
@@ -47,7 +47,7 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Payment
   }
   const payment = decodePayment(json)
   if (Result.isFailure(payment)) {
-    const message = `the payment is none of x402 version 1: ${payment.failure.message}`
+    const message = `the payment is not one of x402 version 1: ${payment.failure.message}`
     return Result.fail(invalid("malformed", "payment_fields", message))
   }
   const { network: name, payload, scheme } = payment.success
@@ -76,7 +76,7 @@ const receiptOf = ({ network, payer, transaction }: Settlement) => ({
   payer
 })
 
-/** The dialect. Put first into a route's `dialects`, it writes the body of its refusals. */
+/** The dialect. As the first of a route's `dialects`, it writes the body of its refusals. */
 export const x402v1Seller: SellerDialect = {
   name: "x402 version 1",
   paymentHeader: "X-PAYMENT",

@@ -1,6 +1,6 @@
 /**
- * x402 version 2 as the payer speaks it. What the server offered is repeated as it came, whole, with everything in it that
- * we do not understand; only so does the server recognise its own offer.
+ * The payer's dialect of x402 version 2. The server's offer is repeated whole and unchanged, including fields that we
+ * do not understand; only so does the server recognise its own offer.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -18,7 +18,7 @@ import * as X402Offer from "./X402Offer.ts"
 import { offerV2, resourceV2 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
 
-/** More than any server sends: Node reads 16 KiB of headers in all. */
+/** Maximum length of an offer in bytes, more than any server sends: Node reads 16 KiB of headers in all. */
 const maximumOfferBytes = 64 * 1024
 
 interface Request {
@@ -37,7 +37,7 @@ const requestShape = /* @__PURE__ */ Shape.struct<Request>({
   extensions: /* @__PURE__ */ Shape.optional(Shape.json)
 })
 
-/** The offers that can be understood, each as it came and in our words. */
+/** The readable offers, each as sent and converted to ours. */
 const readOffers = ({ accepts, resource }: Request) => {
   const place = Result.getOrUndefined(Shape.read(resourceV2, resource))
   return accepts.flatMap((raw) => {
@@ -46,7 +46,7 @@ const readOffers = ({ accepts, resource }: Request) => {
   })
 }
 
-/** What an answer says became of the settlement; `transaction` is empty where none was sent. */
+/** The settlement's outcome in a response; `transaction` is empty if none was sent. */
 export interface Outcome {
   readonly success: boolean
   readonly transaction: string
@@ -69,13 +69,13 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
   ifRefused
 })
 
-/** Reads an outcome from its JSON; `undefined` when it is none. */
+/** Reads an outcome from its JSON; `undefined` if it is malformed. */
 export const outcomeFromJson = (json: unknown): Outcome | undefined =>
   Result.getOrUndefined(Shape.read(outcomeShape, json))
 
 /**
- * What a refusal says about the payment. A settlement that names its transaction may have moved the money, or move it yet,
- * whatever the word for it.
+ * The fields of a refusal about the payment. A settlement that names its transaction may have moved the money, or may
+ * still, whatever its word.
  */
 export const wordsOf = (outcome: Outcome | undefined, body: unknown, error: string | undefined): RefusalDetails => {
   const words = X402Refusal.words(body, outcome?.errorReason ?? error)
@@ -91,8 +91,8 @@ const readOutcome = (header: ResponseHead["header"]): Outcome | undefined => {
 }
 
 /**
- * Reads a payment request of version 2 from its JSON; `words` is what the answer says beside it. A payment that answers an
- * offer is made as JSON by `payment`. Fails with `malformed`.
+ * Reads a payment request of version 2 from its JSON; `wordsFor` gives the response's other fields. `payment` makes the
+ * JSON of a payment for an offer. Fails with `malformed`.
  */
 export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => RefusalDetails) =>
   Result.mapBoth(Shape.read(requestShape, json), {
@@ -113,7 +113,7 @@ export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => 
       return { required, payment }
     },
     onFailure: (fault) =>
-      invalid("malformed", "payment_required", `the server's refusal is no payment request: ${fault}`)
+      invalid("malformed", "payment_required", `the server's refusal is not a payment request: ${fault}`)
   })
 
 const readRefusal = (head: ResponseHead, body: unknown): Result.Result<ReadRefusal, ValidationError> | undefined => {
@@ -144,7 +144,7 @@ const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
   }
 }
 
-/** Reads a receipt of version 2 from its JSON; `undefined` when it is none, or says that no money has moved. */
+/** Reads a receipt of version 2 from its JSON; `undefined` if it is malformed, or says that no money has moved. */
 export const receiptFromJson = (json: unknown): Receipt | undefined => receiptOf(outcomeFromJson(json))
 
 /** A settlement that did not succeed is refused without new offers. */

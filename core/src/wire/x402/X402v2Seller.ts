@@ -1,7 +1,7 @@
 /**
- * x402 version 2 as the seller speaks it: the offers in `PAYMENT-REQUIRED`, the payment in `PAYMENT-SIGNATURE`, the receipt
- * in `PAYMENT-RESPONSE`, each base64 of JSON (x402 specification version 2, HTTP transport). The body of a refusal is free
- * there; it carries our words without the offers.
+ * The seller's dialect of x402 version 2: the offers in `PAYMENT-REQUIRED`, the payment in `PAYMENT-SIGNATURE`, the
+ * receipt in `PAYMENT-RESPONSE`, each base64 of JSON (x402 specification version 2, HTTP transport). The body of a
+ * refusal is free there; it carries our own fields without the offers.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -20,8 +20,8 @@ import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 
 /**
- * A payment of version 2. `payload` is the scheme's own JSON. Extensions that were not offered mean nothing to us and are
- * left alone, as the specification wants it.
+ * A payment of version 2. `payload` is the scheme's own JSON. Extensions that were not offered are ignored, as the
+ * specification demands.
  */
 export const PaymentV2 = Schema.Struct({
   x402Version: Schema.Literal(2),
@@ -45,20 +45,23 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Validat
       accepted: X402Offer.accepted(accepted)
     }),
     onFailure: ({ message }) =>
-      invalid("malformed", "payment_fields", `the payment is none of x402 version 2: ${message}`)
+      invalid("malformed", "payment_fields", `the payment is not one of x402 version 2: ${message}`)
   })
 }
 
-/** Peers' payers take it that they are charged after the handler, and for no failure of it, unless an offer says this. */
+/**
+ * The payment flow of an offer. Peers' payers assume that they are charged after the handler, and not if it fails,
+ * unless an offer says this.
+ */
 const flowOf = (order: SettleOrder | undefined) => (order === "before-handler" ? { paymentFlow: "upfront" } : {})
 
-/** The longest description that an offer tells in full, in characters of three bytes at most. */
+/** Maximum length of a description in an offer, in characters of three bytes at most. */
 const maximumDescriptionLength = 340
 
-/** The longest URL that an offer names in full. */
+/** Maximum length of a URL in an offer. */
 const maximumUrlLength = 2048
 
-/** A payer repeats the resource in a header, beside what it has signed; nobody compares it. */
+/** The resource of an offer. A payer repeats it in a header, outside the signature; it is not compared. */
 const placeOf = (requirements: PaymentRequirements): X402Offer.ResourceV2 => {
   const { description, url, ...place } = X402Offer.resourceOf(requirements)
   return {
@@ -68,16 +71,16 @@ const placeOf = (requirements: PaymentRequirements): X402Offer.ResourceV2 => {
   }
 }
 
-/** Without its query, and where that is not enough without the last part of its path. */
+/** The URL without its query, and if that is not enough without the last part of its path. */
 const shortened = (url: string): string => {
   const [path = ""] = url.split("?", 1)
   return path.length > maximumUrlLength ? path.slice(0, path.lastIndexOf("/", maximumUrlLength - 1) + 1) : path
 }
 
 /**
- * The payment request of version 2, as it travels in a header or as a result; `undefined` where nothing is offered. Offers
- * of a resource that is charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries
- * the token, which payers repeat in `accepted.extra`.
+ * The payment request of version 2, for a header or a result; `undefined` without offers. Offers of a resource that is
+ * charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries the token, which
+ * payers repeat in `accepted.extra`.
  */
 export const requestOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
   const [first] = required.accepts
@@ -94,7 +97,7 @@ export const requestOf = (required: PaymentRequired, order: SettleOrder | undefi
       }
 }
 
-/** The receipt of version 2. What the payment is still good for stands beside it, for our own payers. */
+/** The receipt of version 2. The payment's remaining use is added for Pontage's payers. */
 export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Settlement) => ({
   success: true,
   payer,
@@ -104,10 +107,13 @@ export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Se
   ...(ifRefused && { ifRefused })
 })
 
-/** Stands in the text of the offers where each answer has its token; as long as one. */
+/** Placeholder for the token in the text of the offers, of the same length. */
 const tokenPlace = "retry-token-goes-here_"
 
-/** The offers are written once, and the header for each payer: most requests of a shop are answered like this. */
+/**
+ * The personal part of a refusal. The offers are written once, and the header for each payer: most requests of a shop
+ * get this response.
+ */
 const personalOffers = (required: PaymentRequired, order?: SettleOrder): Pick<RefusalMessage, "personal"> => {
   const request = requestOf(required, order, tokenPlace)
   if (request === undefined) return {}

@@ -162,7 +162,7 @@ describe("EvmRpc against a node that misbehaves", () => {
     })
   )
 
-  it.effect("refuses what is no HTTP URL, and never shows the URL", () =>
+  it.effect("refuses what is not an HTTP URL, and never shows the URL", () =>
     Effect.gen(function* () {
       for (const url of ["", "secret", "ftp://secret/", "file:///secret", "ws://secret/"]) {
         const error = yield* Effect.flip(EvmRpc.make({ url, network }))
