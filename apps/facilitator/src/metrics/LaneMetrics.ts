@@ -48,7 +48,7 @@ export const showCapacities = (admission: LaneAdmission["Service"]): Effect.Effe
   return Effect.flatMap(admission.views, (views) =>
     Effect.forEach(
       views,
-      ({ landingMillis, lane: name, perSecond, turnedAway }) => {
+      ({ inclusionMillis, lane: name, perSecond, turnedAway }) => {
         const [network = "", address = ""] = name.split(" ")
         const lane = { network, address }
         const more = turnedAway - (counted.get(name) ?? 0)
@@ -56,7 +56,7 @@ export const showCapacities = (admission: LaneAdmission["Service"]): Effect.Effe
         return Effect.all(
           [
             Metric.update(capacityGauge(lane), perSecond),
-            Metric.update(inclusionGauge(lane), landingMillis / 1000),
+            Metric.update(inclusionGauge(lane), inclusionMillis / 1000),
             Metric.update(turnedAwayCounter(lane), more)
           ],
           { discard: true }

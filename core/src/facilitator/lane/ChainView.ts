@@ -148,7 +148,7 @@ const sentByAnother = (transaction: string) =>
   invalid(
     "already_used",
     transaction,
-    `the payee has the money, but somebody else has sent the transfer (${transaction}); a payment that is not bound to its request opens nothing then`
+    `the payee has the money, but a third party has sent the transfer (${transaction}); a payment that is not bound to its request opens nothing then`
   )
 
 /** For a payment without a prepared transaction no block counts by its number: all blocks up to the head were there before. */

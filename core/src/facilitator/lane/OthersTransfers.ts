@@ -1,7 +1,7 @@
 /**
- * Payments on record that somebody else has settled while they waited: a verification refuses such a payment, though it
- * is this payment that has used its authorization. The payee has the money, so the payer of a bound payment gets what it was
- * for, and the payer of any other is not told to sign again.
+ * Payments on record that a third party has settled while they waited: a verification refuses such a payment, though the payment
+ * itself has used its authorization. The payee has the money, so the payer of a bound payment gets the resource, and the payer of any
+ * other is not asked to sign again.
  */
 import * as Effect from "effect/Effect"
 
@@ -20,10 +20,10 @@ import { observedPaymentOf } from "./TrackedTransaction.ts"
 export type TransferState = "made" | "impossible" | "possible"
 
 /**
- * Asks the chain for the transfer of a payment on record, made after it was taken in: every refusal may be due to it, because a
- * transfer changes what the payer holds, and a scheme may judge a payer before it looks for a transfer. `startedAt` is when this
- * process began to settle, in Unix milliseconds. Fails with `ChainUnavailable` while the chain does not show by what an
- * authorization was used or is over: whoever is told then that the payment is no good signs another one, and may pay twice.
+ * Queries the chain for the transfer of a payment on record, made after its intake. Every refusal may be due to it, because a
+ * transfer changes the payer's balance, and a scheme may judge a payer before it looks for a transfer. `startedAt` is the start of
+ * this process, in Unix milliseconds. Fails with `ChainUnavailable` while the chain does not show how a used or expired authorization
+ * ended: a payer that is refused then signs another one, and may pay twice.
  */
 export const stateOf = Effect.fnUntraced(function* (
   scheme: SchemeFacilitator,
@@ -52,16 +52,16 @@ const ask = (scheme: SchemeFacilitator, stored: StoredPayment, payment: Payment,
     scheme.conclude(observedPaymentOf({ stored, payment, concluded: false }, head.number, startedAt))
   )
 
-/** Whether a failure is a verdict about the payment, and not about those who were asked for it. */
+/** Whether a failure is a verdict about the payment, and not a fault of the chain or the facilitator. */
 export const isVerdict = (failure: PaymentFailure): failure is PaymentError | ValidationError =>
   failure._tag === "PaymentError" || failure._tag === "ValidationError"
 
-/** Whether a refusal says that the authorization is used, or over. */
+/** Whether a refusal says that the authorization is used, or that its validity is over. */
 const saysOver = (refusal: PaymentError | ValidationError): boolean =>
   refusal._tag === "ValidationError" ? refusal.reason === "already_used" : refusal.code === "EXPIRED_PAYMENT"
 
 const unknown = ({ network }: SchemeFacilitator, { paymentId }: StoredPayment) =>
   new ChainUnavailable({
     network,
-    message: `${network} does not show yet whether ${paymentId} was settled by somebody else; send the same payment again later, do not sign a new one`
+    message: `${network} does not show yet whether ${paymentId} was settled by a third party; send the same payment again later, do not sign a new one`
   })

@@ -1,6 +1,6 @@
 /**
- * Reading a payment: its payload opened, and what was signed in the words all schemes share. It is done once for a request
- * by those who ask one after the other: who limits payers by what they say of themselves, and the desk that takes it in.
+ * Reads a payment: opens its payload, and gives the signed terms in the form that all schemes share. Several parts read the same
+ * request one after the other, such as a limit per payer and the intake; the payment is read once for all of them.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -14,7 +14,7 @@ import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.
 import type { PaymentRequest } from "../Facilitator.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
 
-/** A payment as its scheme reads it, and the scheme's JSON. Nothing of it is believed yet. */
+/** A payment as its scheme reads it, and the scheme's JSON. None of it is verified yet. */
 export interface PaymentReading {
   readonly scheme: SchemeFacilitator
   readonly payment: Payment
@@ -24,13 +24,13 @@ export interface PaymentReading {
 const decodeJson = Schema.decodeUnknownResult(Schema.Json)
 
 /**
- * The reading before this one: who reads a request again does so at once. Requests never change, and what is read is of the
- * request alone. A `WeakMap` of all would have every reading outlive its request until the whole heap is collected.
+ * The last reading: a request is read again at once or not at all. Requests never change, and a reading depends on the request alone. A
+ * `WeakMap` of all readings would keep each of them longer than its request, until the whole heap is collected.
  */
 let last: { readonly request: PaymentRequest; readonly reading: PaymentReading } | undefined
 
 /**
- * Reads a payment by the half of its scheme and network. The request that was read last, by the same half, is not read again.
+ * Reads a payment by the scheme of its network. The request that the same scheme has read last is not read again.
  */
 export const read = Effect.fnUntraced(function* (scheme: SchemeFacilitator, request: PaymentRequest) {
   if (last?.request === request && last.reading.scheme === scheme) return last.reading
@@ -45,13 +45,13 @@ export const read = Effect.fnUntraced(function* (scheme: SchemeFacilitator, requ
 })
 
 /**
- * A reading of a payment that may be on record. `refusal` is why today's settings would not take it, were it new.
+ * A reading of a payment that may be on record. `refusal` is the reason why today's settings would refuse it as a new payment.
  */
 export interface KnownReading extends PaymentReading {
   readonly refusal: PaymentError | ValidationError | undefined
 }
 
-/** Reads a payment that may be on record: one that was taken in under earlier settings is read as it was then. */
+/** Reads a payment that may be on record: one accepted under earlier settings is read by those. */
 export const readKnown = (
   scheme: SchemeFacilitator,
   request: PaymentRequest
@@ -68,7 +68,7 @@ export const readKnown = (
   })
 
 /**
- * Reads a payment that is on record, on behalf of the caller whose it is, also where today's settings would not take it.
+ * Reads a payment on record on behalf of its caller, even if today's settings would refuse it.
  */
 export const ofRecord = (
   scheme: SchemeFacilitator,
@@ -93,7 +93,8 @@ const recalled = (
       })
 
 /**
- * A payment that only earlier settings would take is sent by nobody: that is the operator's doing and no verdict about it.
+ * Fails for a payment that only earlier settings would accept: it is not sent. That is the operator's choice, not a verdict about the
+ * payment.
  */
 export const demandCurrent = ({ authorization: { asset }, recalled, requirements: { network } }: Payment) =>
   recalled === true

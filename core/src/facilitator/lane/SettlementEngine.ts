@@ -1,8 +1,8 @@
 /**
- * Moves claimed payments onto their chain, without knowing a chain. A payment waits in the lane of a signer; the lane's
- * worker signs, writes down, sends, and watches until the chain proves an end. Nothing is sent before it is written down;
- * no answer is never an end; sending the same bytes again is the first repair. A caller that stops waiting changes
- * nothing: the settlement goes on, in this process or in another that shares the records.
+ * Settles claimed payments on their chain, without knowing a chain. A payment waits in the lane of a signer; the lane's worker signs,
+ * writes down, sends, and tracks until the chain proves an end. Nothing is sent before it is written down; a missing answer is never
+ * an end; sending the same bytes again is the first repair. A caller that stops waiting changes nothing: the settlement goes on, in
+ * this process or in another that shares the records.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -34,43 +34,44 @@ import type { SpendLimits } from "./SpendLimits.ts"
 import { isOver } from "./TrackedTransaction.ts"
 import * as UnwantedPayments from "./UnwantedPayments.ts"
 
-/** What the engine runs on. */
+/** The parts that the engine runs on. */
 export interface Options {
   readonly store: PaymentStore["Service"]
   readonly leases: LaneLeases["Service"]
   readonly schemes: ReadonlyArray<SchemeFacilitator>
   readonly limits: SpendLimits
-  /** Who is let into the lanes' queues; default by what they land. */
+  /** The admission to the lanes' queues; default by the lanes' throughput. */
   readonly admission?: Admission.Admission | undefined
-  /** How long a closing engine waits for what is under way; milliseconds. */
+  /** The longest time that a closing engine waits for settlements under way; milliseconds. */
   readonly drainMillis: number
 }
 
 /** The engine. */
 export interface SettlementEngine {
   /**
-   * Says in which lane a payment that arrives would wait least. Fails where it would expire there before its turn. Counts nothing.
+   * Names the lane in which an arriving payment would wait least. Fails if the payment would expire there before its turn. Counts
+   * nothing.
    */
   readonly judge: (
     scheme: SchemeFacilitator,
     arrival: Admission.Arrival
   ) => Effect.Effect<string, FacilitatorUnavailable>
-  /** A payment was found good, and is about to wait in this lane. */
+  /** Counts a verified payment that is about to wait in this lane. */
   readonly admit: (scheme: SchemeFacilitator, lane: string, arrival: Admission.Arrival) => Effect.Effect<void>
-  /** Remembers that a payment was found good just now (Unix milliseconds), so that its lane need not look again. */
+  /** Remembers a verification of this moment (Unix milliseconds), so that the lane need not repeat it. */
   readonly rememberVerified: VerifiedPayments.VerifiedPayments["add"]
   /**
-   * Waits for the end of a payment whose record is in the store: the record in a settled or a dead state. One that waits
-   * in no lane is put into one, and into another where the signer of its lane is refused. Fails when the payment left its
-   * lane for anything else, or every lane: then nothing was sent. A payment that was refused there fails with its refusal.
+   * Waits for the end of a payment on record, and returns the record in a settled or a dead state. A payment that waits in no lane is
+   * put into one, and into another if the nodes reject the signer of its lane. Fails if the payment left its lane for any other
+   * reason, or left every lane: then nothing was sent. A payment that was refused there fails with its refusal.
    */
   readonly settle: (
     scheme: SchemeFacilitator,
     request: SettlementRequest
   ) => Effect.Effect<StoredPayment, PaymentFailure>
   /**
-   * Whether somebody else has settled a payment on record since it was taken in, which explains this refusal. Fails while the
-   * chain does not say.
+   * Whether a third party has settled a payment on record since its intake, which explains this refusal. Fails while the chain does
+   * not show it.
    */
   readonly isSettledByAnother: (
     scheme: SchemeFacilitator,
@@ -84,26 +85,26 @@ export interface SettlementEngine {
     stored: StoredPayment,
     payment: Payment
   ) => Effect.Effect<boolean, ChainUnavailable>
-  /** Runs what asks for a payment's end while its news is kept. */
+  /** Runs an effect that waits for a payment's end, while updates of its record are kept for it. */
   readonly whileWaiting: WaitingCallers.WaitingCallers["during"]
 }
 
-/** A payment whose end is wanted. */
+/** A payment whose end a caller waits for. */
 export interface SettlementRequest {
   readonly stored: StoredPayment
-  /** Of the payment: kept since before the record was read. */
+  /** The next update of the record: kept since before the record was read. */
   readonly update: Effect.Effect<WaitingCallers.Update>
-  /** The record was made since the news is kept: nothing has happened to it that the news would not tell. */
+  /** The record was made while updates were kept: they contain every change of it. */
   readonly isNew: boolean
-  /** The payer's payments that were open before this one was examined; absent where it was not examined for this wish. */
+  /** The payer's payments that were open before this one was verified; absent if it was not verified for this request. */
   readonly openBefore?: OpenPayments | undefined
 }
 
-/** Between looks at what is left to do when the engine closes. */
+/** The poll interval of the lanes' loads while the engine closes. */
 const drainPause = Duration.millis(20)
-/** So many lines a payment's record may have before its next attempt has to wait. */
+/** The history lines of a record after which its next attempt has to wait. */
 const freeAttempts = 8
-/** How long it waits then, since it came back; milliseconds. */
+/** That wait, from the last line on; milliseconds. */
 const attemptPause = Duration.toMillis("1 second")
 
 /** Makes an engine that works in the scope. */
@@ -139,10 +140,10 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-/** What lanes of this process share. */
+/** The parts that the lanes of this process share. */
 type Shared = Pick<LaneWorker.LaneToWork, "verified" | "waitingCallers" | "startedAt">
 
-/** Lanes that earlier settings have left open are watched to their ends. */
+/** Watches lanes that earlier settings have left open until they are empty. */
 const watchOrphans = Effect.fnUntraced(function* (
   { limits, schemes, leases, store }: Options,
   names: ReadonlyArray<string>,
@@ -193,7 +194,7 @@ const lanesToWork = (
   return lanes
 }
 
-/** Whether the payment's own transfer, by somebody else's hand, explains this refusal. */
+/** Whether the payment's own transfer, sent by a third party, explains this refusal. */
 const isExplained = (
   scheme: SchemeFacilitator,
   stored: StoredPayment,
@@ -231,8 +232,8 @@ const settle = Effect.fnUntraced(function* (
 })
 
 /**
- * A payment that has come back often waits a while before it is put into a lane again: every time leaves a line in its
- * record, and asks the chain.
+ * Whether a payment that left its lanes repeatedly has to wait before it is put into a lane again: each attempt adds a line to its
+ * record, and queries the chain.
  */
 const isImpatient = ({ history, lane, status }: StoredPayment, now: number): boolean => {
   const last = history.at(-1)
@@ -246,8 +247,8 @@ const isImpatient = ({ history, lane, status }: StoredPayment, now: number): boo
 }
 
 /**
- * Has the payment wait in a lane; somebody else may have put it into another one meanwhile. One that nobody holds begins to
- * reserve its part of the balance with that.
+ * Puts the payment into a lane's queue; another call may have put it into another lane meanwhile. A payment without a held execution
+ * begins to reserve its part of the balance with that.
  */
 const enqueue = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
@@ -274,7 +275,7 @@ const readable = (scheme: SchemeFacilitator, stored: StoredPayment) =>
       new FacilitatorUnavailable({ message: `the record ${stored.paymentId} cannot be read any more: ${message}` })
   )
 
-/** Whether the payment left its lane for a reason that another lane may be free of. */
+/** Whether the payment left its lane for a reason that may not hold in another lane. */
 const mayChangeLane = (stored: StoredPayment): boolean => {
   const exit = exitOf(stored)
   return exit === "signer_refused" || exit === "signer_missing"
@@ -283,8 +284,8 @@ const mayChangeLane = (stored: StoredPayment): boolean => {
 const exitOf = ({ history }: StoredPayment): LaneExit | undefined => history.at(-1)?.exit
 
 /**
- * Tells why a payment is refused that its lane has let go. The record keeps no refusal of a payment that has not ended: it is
- * examined once more, and the answer is the one of now.
+ * Fails with the refusal of a payment that has left its lane. The record keeps no refusal of a payment that has not ended: the payment
+ * is verified once more, and the present refusal counts.
  */
 const refusedNow = Effect.fnUntraced(function* (
   scheme: SchemeFacilitator,
@@ -303,7 +304,7 @@ const notStarted = ({ history, paymentId, requirements: { network } }: StoredPay
     message: `the settlement of ${paymentId} on ${network} could not be started: ${history.at(-1)?.note ?? "it left its lane"}`
   })
 
-/** Lets what is under way end. Records that cannot be asked are no reason to stay. */
+/** Waits for settlements under way. An unavailable store ends the wait. */
 const drain = (store: PaymentStore["Service"], lanes: ReadonlyArray<string>, millis: number) => {
   const isIdle = Effect.map(store.loads(lanes), (loads) => [...loads.values()].every((load) => load === 0))
   const idle = Effect.gen(function* () {

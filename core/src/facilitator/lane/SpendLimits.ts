@@ -1,6 +1,6 @@
 /**
- * What settling may cost: somebody else's gas is a budget. The ceilings hold for any 24 hours, to the hour, for everything
- * on a network and for each caller on it; what is in the air counts with the most that it may cost. Callers without a ceiling of their
+ * The ceilings of what settling may cost: callers spend the operator's gas. A ceiling holds for any 24 hours, to the hour, for a whole
+ * network and for each caller on it; a pending transaction counts with the most that it may cost. Callers without a ceiling of their
  * own share the network's (`CallerShares`).
  */
 import * as Duration from "effect/Duration"
@@ -11,26 +11,26 @@ import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { NetworkSpend, OpenExpense } from "../store/NetworkSpend.ts"
 import * as TransactionCost from "../store/TransactionCost.ts"
 
-/** The ceilings, in a network's smallest native unit; `undefined` where there is none. */
+/** The ceilings, in a network's smallest native unit; `undefined` means none. */
 export interface SpendLimits {
   readonly total?: (network: string) => bigint | undefined
-  /** A ceiling of this caller alone: it wins over its share in the total, whether it is more or less. */
+  /** A ceiling of this caller alone: it replaces its share in the total, whether it is higher or lower. */
   readonly caller?: (name: string, network: string) => bigint | undefined
-  /** The callers who share a network's total; default none, and then who comes first has everything. */
+  /** The callers that share a network's total; default none, and then the first callers may use all of it. */
   readonly callers?: (network: string) => ReadonlyArray<string>
 }
 
-/** The keys of the ceilings. */
+/** Checks the options. */
 export const check: OptionCheck.Check<SpendLimits> = OptionCheck.options<SpendLimits>({
   total: OptionCheck.optional(OptionCheck.callable()),
   caller: OptionCheck.optional(OptionCheck.callable()),
   callers: OptionCheck.optional(OptionCheck.callable())
 })
 
-/** How far back spending counts; milliseconds. */
+/** The period for which spending counts; milliseconds. */
 export const periodMillis = Duration.toMillis("24 hours")
 
-/** The operator's ceilings, and for a network without one that of its scheme. */
+/** The operator's ceilings; a network without one has the ceiling of its scheme. */
 export const orDefault = (
   { total, ...limits }: SpendLimits,
   schemes: ReadonlyArray<Pick<SchemeFacilitator, "gasCeiling" | "network">>
@@ -39,25 +39,25 @@ export const orDefault = (
   total: (network) => total?.(network) ?? schemes.find((scheme) => scheme.network === network)?.gasCeiling
 })
 
-/** Whether there is any ceiling for these callers. */
+/** Whether any ceiling holds for these callers. */
 export const hold = (limits: SpendLimits, network: string, callers: Iterable<string>): boolean =>
   limits.total?.(network) !== undefined ||
   [...new Set(callers)].some((caller) => limits.caller?.(caller, network) !== undefined)
 
-/** The ceilings of one network, and what is used of them. */
+/** The ceilings of one network, and their use. */
 export interface Room {
   /** Counts an expense. */
   readonly spend: (expense: OpenExpense) => void
-  /** Whose ceiling an expense would break: names of callers, `undefined` for that of all. Counts nothing. */
+  /** The ceilings that an expense would break: names of callers, `undefined` for the network's. Counts nothing. */
   readonly broken: (expense: OpenExpense) => ReadonlyArray<string | undefined>
-  /** The most that a transaction for payments of these callers may cost; `undefined` where there is no ceiling. */
+  /** The most that a transaction for payments of these callers may cost; `undefined` without a ceiling. */
   readonly most: (callers: Iterable<string>) => bigint | undefined
 }
 
-/** The room of a network where there is no ceiling. */
+/** The room of a network without ceilings. */
 export const unlimited: Room = { spend: () => undefined, broken: () => [], most: () => undefined }
 
-/** What the ceilings leave by the books. */
+/** The room that the ceilings leave by the books. */
 export const room = (limits: SpendLimits, network: string, { open, spent }: NetworkSpend): Room => {
   const total = limits.total?.(network)
   const ownLimit = (caller: string) => limits.caller?.(caller, network)

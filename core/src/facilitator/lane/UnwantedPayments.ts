@@ -1,8 +1,8 @@
 /**
- * Payments that were claimed and that nobody asks to settle. Anybody may have submitted what was signed, so the end of a
- * validity ends nothing: a scheme is asked for each one, and only a final block that shows it unused has it expire. One that
- * somebody else has sent goes into a lane, which has an end for it (`OrphanedPayments`), once its transfer is final and
- * keeps no place there for long. Of which nothing is known stays as it is, in no lane, and is asked for again.
+ * Claimed payments that no caller asks to settle. Anyone may have submitted the signed bytes, so the end of the validity ends nothing:
+ * the scheme concludes each payment, and only a final block that shows it unused makes it expire. A payment that a third party has
+ * sent goes into a lane, which ends it (`OrphanedPayments`), once its transfer is final and it takes no place there for long. A payment
+ * without proof stays as it is, in no lane, and is concluded again.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -18,33 +18,32 @@ import type { PaymentStore, ProvenUnused, StoredPayment, UnwantedPlace } from ".
 import * as PaymentReading from "./PaymentReading.ts"
 import { observedPaymentOf } from "./TrackedTransaction.ts"
 
-/** The records, the lanes, and when this process began to settle (Unix milliseconds). */
+/** The records, the lanes, and the start of this process (Unix milliseconds). */
 export interface Options {
   readonly store: PaymentStore["Service"]
   readonly choice: LaneChoice
   readonly startedAt: number
 }
 
-/** They are asked for this long after their validity, in seconds: till then whoever wants them settled may come. */
+/** Seconds between the end of a validity and the first conclusion: until then a call to settle may come. */
 const delay = 300
-/** Between rounds. */
+/** The pause between rounds. */
 const pause = Duration.seconds(60)
-/** So many records are read at once, and so many of them asked for at the same time. */
+/** The records of one read, and the payments that are concluded at once. */
 const pageSize = 100
 const concurrency = 8
-/** A round ends after so many answers that prove nothing; the next one goes on behind them. */
+/** A round ends after this number of conclusions without proof; the next one goes on behind them. */
 const unprovenAtMost = 200
-/** More than any payer holds: a transfer that has been made needs nothing of the balance. */
+/** More than any balance: a transfer that was made needs nothing of it. */
 const plenty = 2n ** 256n
 
-/** Where the next round goes on; from the beginning where that is not known. */
+/** The place where the next round goes on; `undefined` is the beginning. */
 interface Memory {
   after: UnwantedPlace | undefined
 }
 
 /**
- * Looks after the payments of these halves as long as the scope lasts. Each has rounds of its own: a chain that cannot be asked
- * keeps no other from its ends.
+ * Watches the payments of these schemes while the scope lasts. Each scheme has its own rounds: an unavailable chain delays no other.
  */
 export const watch = (
   options: Options,
@@ -56,16 +55,16 @@ const rounds = (options: Options, scheme: SchemeFacilitator): Effect.Effect<neve
   Effect.suspend(() => {
     const memory: Memory = { after: undefined }
     return Effect.forever(
-      Effect.andThen(Effect.sleep(pause), Effect.catchCause(round(options, scheme, memory), tell(scheme)))
+      Effect.andThen(Effect.sleep(pause), Effect.catchCause(round(options, scheme, memory), logFailure(scheme)))
     )
   })
 
-const tell =
+const logFailure =
   ({ network }: SchemeFacilitator) =>
   (cause: Cause.Cause<ChainUnavailable | FacilitatorUnavailable>): Effect.Effect<void> =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.interrupt
-      : Effect.logWarning(`payments on ${network} that nobody settles could not be brought to their ends`, cause)
+      : Effect.logWarning(`unwanted payments on ${network} could not be concluded`, cause)
 
 const round = Effect.fnUntraced(function* (
   options: Options,
@@ -88,7 +87,7 @@ const isOf =
   ({ requirements }: StoredPayment): boolean =>
     requirements.scheme === scheme.name
 
-/** Has those end whose ends are proven; returns how many are left. */
+/** Ends the payments with a proof; returns the number of the others. */
 const conclude = Effect.fnUntraced(function* (
   options: Options,
   scheme: SchemeFacilitator,
@@ -110,7 +109,7 @@ const conclude = Effect.fnUntraced(function* (
   return page.length - unused.length - settled.length
 })
 
-/** What is proven of a payment; `undefined` where the chain or the record cannot be read. */
+/** The conclusion about a payment; `undefined` if the chain or the record cannot be read. */
 const endOf = Effect.fnUntraced(function* (
   { startedAt }: Options,
   scheme: SchemeFacilitator,
@@ -123,7 +122,7 @@ const endOf = Effect.fnUntraced(function* (
     )
   )
   if (Result.isSuccess(conclusion)) return conclusion.success
-  const message = `nothing is known of the end of ${stored.paymentId}, which nobody settles`
+  const message = `the unwanted payment ${stored.paymentId} could not be concluded`
   return yield* Effect.as(Effect.logDebug(message, conclusion.failure), undefined)
 })
 

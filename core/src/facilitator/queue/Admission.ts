@@ -1,7 +1,7 @@
 /**
- * Who is let into a lane's queue: a payment whose turn comes before its validity is over. One that would expire unserved is told so when
- * it arrives, with the time after which it makes sense again, instead of waiting for nothing. While a lane has free places
- * everybody is let in, and so is whoever is next in turn where others have filled the queue.
+ * The admission to a lane's queue, for payments whose turn comes before their validity is over. A payment that would expire in the queue is
+ * refused when it arrives, with the time after which it may be sent again. While a lane has free places every payment is admitted,
+ * and so is one that is next in turn although others have filled the queue.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,52 +17,52 @@ import * as QueuePosition from "./QueuePosition.ts"
 /** A payment that arrives. */
 export type Arrival = Pick<NewPayment, "authorization" | "caller" | "paymentId">
 
-/** What is known of a lane. */
+/** The throughput of a lane. */
 export interface LaneStatistics {
   readonly lane: string
-  /** Payments a second that it lands while more wait than it has places for. */
+  /** Payments a second that are included while more wait than the lane has places for. */
   readonly perSecond: number
-  /** Milliseconds that a payment takes to land that waits for nobody. */
-  readonly landingMillis: number
-  /** Payments that were turned away because they would have expired in its queue. */
+  /** Milliseconds from intake to inclusion for a payment that waits for no place. */
+  readonly inclusionMillis: number
+  /** Payments refused because they would have expired in its queue. */
   readonly turnedAway: number
 }
 
 /** The admission to the lanes of a facilitator. */
 export interface Admission {
-  /** Fails for a payment that would expire in this lane's queue. Counts nothing: anybody can bring a payment that is none. */
+  /** Fails for a payment that would expire in this lane's queue. Counts nothing: the payment is not verified yet. */
   readonly judge: (
     scheme: SchemeFacilitator,
     lane: string,
     arrival: Arrival
   ) => Effect.Effect<void, FacilitatorUnavailable>
-  /** A payment was found good, and is about to wait in this lane: it counts from now on. */
+  /** Counts a verified payment that is about to wait in this lane. */
   readonly admit: (scheme: SchemeFacilitator, lane: string, arrival: Arrival) => Effect.Effect<void>
-  /** The lanes of which anything was asked. */
+  /** The lanes that were judged so far. */
   readonly views: Effect.Effect<ReadonlyArray<LaneStatistics>>
 }
 
 interface Lane {
   readonly name: string
   readonly capacity: LaneCapacity.LaneCapacity
-  /** While fewer than this wait or travel in it, nobody waits for a place. */
+  /** While it holds fewer payments than this, waiting or pending, none waits for a place. */
   readonly transactions: number
-  /** How many wait in it: asked from the records, and counted since; and the same by callers and payers. */
+  /** The payments that wait in it: read from the store, and counted since; and the same by callers and payers. */
   waiting: number
   shares: Array<QueueShare>
   askedAt: number
   turnedAway: number
 }
 
-/** How old the counts may be; milliseconds. */
+/** The highest age of the counts; milliseconds. */
 const freshness = Duration.toMillis("250 millis")
-/** How many of the watched payments are looked up when the counts are. */
+/** The watched payments that are looked up together with the counts. */
 const lookedUp = 8
-/** An estimate of a queue may be wrong by so much before a payment in it expires. */
+/** The factor by which the estimate of a queue may be too low before a payment in it expires. */
 const caution = 1.3
-/** The longest queue, however long a payment is valid: buyers wait no longer; milliseconds. */
+/** The longest wait in a queue, whatever the validity: buyers wait no longer; milliseconds. */
 const longestQueue = Duration.toMillis("2 minutes")
-/** When a payment that was turned away may come again, at the latest; seconds. */
+/** The highest `retryAfter` of a refused payment; seconds. */
 const longestRetry = 60
 
 /** The admission to lanes whose payments are in this store. */
@@ -92,7 +92,7 @@ export const make = (store: PaymentStore["Service"]): Admission => {
         const lane = laneOf(scheme, name)
         const { authorization, caller, paymentId } = arrival
         const place = lane.capacity.isWatching() ? beforeIn(lane, arrival) : undefined
-        // Where payers send their own, one may wait for its own earlier ones alone: that says nothing of the queue.
+        // Where payers send their own, a payment may wait for its payer's earlier ones alone: that says nothing of the queue.
         if (place === 0 || (place !== undefined && scheme.lanes.length > 0)) lane.capacity.watch(paymentId, place, now)
         if (lane.waiting === 0) return
         lane.waiting++
@@ -102,14 +102,14 @@ export const make = (store: PaymentStore["Service"]): Admission => {
       [...lanes.values()].map(({ capacity, name, turnedAway }) => ({
         lane: name,
         perSecond: capacity.perSecond(now),
-        landingMillis: capacity.landingMillis(now),
+        inclusionMillis: capacity.inclusionMillis(now),
         turnedAway
       }))
     )
   }
 }
 
-/** Counts a lane anew, and looks what has become of the payments that are watched. */
+/** Counts a lane anew, and looks up the watched payments. */
 const count = Effect.fnUntraced(function* (
   store: PaymentStore["Service"],
   lane: Lane,
@@ -129,21 +129,21 @@ const count = Effect.fnUntraced(function* (
   }
 })
 
-/** The place in the queue: how many leave it up to and with this one; 0 where nobody waits. */
+/** The position in the queue: the payments that leave it up to and including this one; 0 if none waits. */
 const beforeIn = ({ shares, waiting }: Lane, { authorization: { payer }, caller }: Arrival): number =>
   waiting === 0 ? 0 : 1 + QueuePosition.before(shares, { caller, payer })
 
 /**
- * How many milliseconds too long the queue is for this payment: up to 0 where it is not. The turns are counted only where the payment
- * could not wait for everybody.
+ * The milliseconds by which the queue is too long for this payment; at most 0 if it is short enough. The turns are counted only if the
+ * payment could not wait for the whole queue.
  */
 const excessOf = (lane: Lane, arrival: Arrival, now: number): number => {
   const { capacity, waiting } = lane
   const left = (arrival.authorization.validBefore - marginSeconds) * 1000 - now
-  // One whose time is up is refused for that, not for the queue.
+  // A payment whose validity is over is refused for that, not for the queue.
   if (left <= 0) return 0
-  const room = Math.min(left, longestQueue) - capacity.landingMillis(now)
-  const excess = (before: number) => (before <= 1 ? 0 : before * capacity.paceMillis(now) * caution - room)
+  const room = Math.min(left, longestQueue) - capacity.inclusionMillis(now)
+  const excess = (before: number) => (before <= 1 ? 0 : before * capacity.intervalMillis(now) * caution - room)
   return excess(waiting + 1) <= 0 ? 0 : excess(beforeIn(lane, arrival))
 }
 

@@ -1,6 +1,6 @@
 /**
- * In which lane a payment waits: the one with the fewest in it, of those whose signers are not refused. The counts are
- * asked from the records a few times a second, and in between each choice is counted with them.
+ * Chooses the lane of a payment: the one with the fewest payments, of those whose signers the nodes do not reject. The counts are read
+ * from the store a few times a second; in between each choice is added to them.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -10,12 +10,12 @@ import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { LaneName, type PaymentStore } from "../store/PaymentStore.ts"
 
-/** Chooses lanes for payments on a half's network. */
+/** Chooses lanes for payments on a scheme's network. */
 export interface LaneChoice {
   readonly laneFor: (scheme: SchemeFacilitator) => Effect.Effect<string, FacilitatorUnavailable>
   /**
-   * A lane whose signer a node has refused has let a payment go: the lane to try instead, and for a while for all others;
-   * `undefined` when there is none that was not refused a moment ago.
+   * A payment has left a lane because a node rejects its signer, or because it has none: the lane to try instead. All other payments
+   * avoid the lane for a while too. `undefined` if every lane was avoided a moment ago.
    */
   readonly instead: (
     scheme: SchemeFacilitator,
@@ -25,10 +25,10 @@ export interface LaneChoice {
 
 const freshness = Duration.toMillis("250 millis")
 
-/** How long a lane is avoided whose signer was refused. */
+/** The time for which such a lane is avoided; milliseconds. */
 const avoidance = Duration.toMillis("5 seconds")
 
-/** Makes a choice over the lanes of these halves. */
+/** Makes a choice by the counts of this store. */
 export const make = (store: PaymentStore["Service"]): LaneChoice => {
   const counted = new Map<SchemeFacilitator, { readonly loads: Map<string, number>; readonly until: number }>()
   const avoided = new Map<string, number>()
@@ -65,6 +65,6 @@ export const make = (store: PaymentStore["Service"]): LaneChoice => {
   }
 }
 
-/** The names of a half's lanes; a family whose payers send their own transactions has one, of the empty address. */
+/** The names of a scheme's lanes; a family whose payers send their own transactions has one, with the empty address. */
 export const lanesOf = ({ lanes, network }: SchemeFacilitator): ReadonlyArray<string> =>
   lanes.length === 0 ? [LaneName(network, "")] : lanes.map((address) => LaneName(network, address))

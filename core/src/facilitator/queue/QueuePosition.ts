@@ -1,6 +1,6 @@
 /**
- * A payment's turn in a queue that is longer than what departs at once: callers take turns, and so do the payers of each (`FairShare`,
- * `PaymentStore.queuedInTurn`). Whoever has many waiting waits for its own, and makes nobody else wait for more than a turn each.
+ * A payment's position in a queue that is longer than one submission: callers take turns, and so do the payers of each (`FairShare`,
+ * `PaymentStore.queuedInTurn`). A payer with many payments waits for its own, and delays each other payer by one turn at most.
  */
 
 import type { QueueShare } from "../store/PaymentStore.ts"

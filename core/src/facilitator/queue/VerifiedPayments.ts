@@ -1,7 +1,7 @@
 /**
- * Payments that were examined in this process a moment ago: their lane's worker need not decode and verify them again. A
- * payment's id names an authorization's nonce and not what was signed, so one that was examined here counts only for a
- * record of the very same payload: another process may have taken in something else under that nonce.
+ * Payments that this process verified a moment ago: their lane's worker need not decode and verify them again. A payment's id names
+ * an authorization's nonce and not the signed terms, so a verification counts only for a record with the same payload: another process
+ * may have taken in a different payload under that nonce.
  */
 import * as Duration from "effect/Duration"
 import * as Equal from "effect/Equal"
@@ -10,31 +10,31 @@ import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { Payment } from "../../scheme/SchemeFacilitator.ts"
 import type { NewPayment, StoredPayment } from "../store/PaymentStore.ts"
 
-/** How long an examination holds: a payer may empty the account at any time. */
+/** The time for which a verification is fresh: a payer may empty the account at any time; milliseconds. */
 const freshness = Duration.toMillis("5 seconds")
 
-/** So many are remembered; a process that has more on their way verifies the rest twice. */
+/** The most remembered payments; a process with more pending ones verifies the rest twice. */
 const capacity = 10_000
 
 /** The payments. */
 export interface VerifiedPayments {
-  /** Remembers a payment that was found good at this time (Unix milliseconds). */
-  readonly add: (presented: Presented, payment: Payment, at: number) => void
-  /** Takes what was examined of a record's payload out, and tells when that was and whether it needs no other examination. */
+  /** Remembers a payment that was verified at this time (Unix milliseconds). */
+  readonly add: (verified: Identity, payment: Payment, at: number) => void
+  /** Takes out the verification of a record's payload: the payment, the time (Unix milliseconds), and whether it is still fresh. */
   readonly take: (
     stored: StoredPayment,
     now: number
   ) => { readonly payment: Payment; readonly at: number; readonly isFresh: boolean } | undefined
 }
 
-/** What was examined. */
-export type Presented = Pick<NewPayment, "paymentId" | "payload">
+/** The identity of a verified payment. */
+export type Identity = Pick<NewPayment, "paymentId" | "payload">
 
-/** Remembers nothing yet. */
+/** An empty memory. */
 export const make = (): VerifiedPayments => {
   const known = BoundedMap.oldestOut<
     string,
-    { readonly payload: Presented["payload"]; readonly payment: Payment; readonly at: number }
+    { readonly payload: Identity["payload"]; readonly payment: Payment; readonly at: number }
   >(capacity)
   return {
     add: ({ payload, paymentId }, payment, at) => {

@@ -1,7 +1,7 @@
 /**
- * Payments whose callers wait for an end. A lane's worker in this process tells them of what it has just written down, so
- * that nobody has to read it again; a hint says that somebody else may have written, and sends them to the records. Hints
- * may be lost: who has waited for long looks without one.
+ * Callers that wait for the end of a payment. A lane's worker in this process passes them each record that it has just written, so that
+ * they need not read it; a signal says that another process may have written, and makes them read the store. Signals may be lost: a
+ * caller that has waited for long reads without one.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,81 +12,80 @@ import type { StoredPayment } from "../store/PaymentStore.ts"
 import type { Signals } from "../store/Signals.ts"
 
 /**
- * News of a payment since it was last asked for: its record as it was written down, or `undefined` when the records have
- * to be looked into.
+ * An update of a payment since the last one: its record as written, or `undefined` if the store has to be read.
  */
 export type Update = StoredPayment | undefined
 
-/** The payments. */
+/** The waiting callers of this process. */
 export interface WaitingCallers {
-  /** Runs `use` while news of the payment is kept for it; `next` completes with it. */
+  /** Runs `use` while updates of the payment are kept for it; `next` completes with the last one. */
   readonly during: <A, E, R>(
     paymentId: string,
     use: (next: Effect.Effect<Update>) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R>
-  /** Tells of records that were written just now. */
+  /** Passes on records that were written just now. */
   readonly notify: (records: ReadonlyArray<StoredPayment>) => void
 }
 
-/** After a hint: mostly it is of what a worker in this process has written, who tells the record itself in no time. */
-const hintPause = Duration.millis(5)
-/** Who has waited as long as this, and at most twice, looks without a hint. */
+/** The delay after a signal: most signals come from a worker in this process, which passes on the record itself at once. */
+const signalPause = Duration.millis(5)
+/** A caller that has waited between once and twice this time reads the store without a signal. */
 const longPause = Duration.seconds(1)
 
-/** Somebody who waits. */
+/** One waiting caller. */
 interface Waiter {
-  /** What came while nobody asked. */
+  /** The last update that came while the caller did not wait for one. */
   kept: { readonly update: Update } | undefined
   wake: ((update: Update) => void) | undefined
-  /** There already when the last round began of those who wait for long. */
-  old: boolean
+  /** It was waiting when the last round of long-waiting callers began. */
+  isOld: boolean
 }
 
-/** Nobody waits yet. In the scope, those who wait are woken. */
+/** Begins without waiting callers, and wakes those that come while the scope lasts. */
 export const make = Effect.fnUntraced(function* (
   signals: Signals
 ): Effect.fn.Return<WaitingCallers, never, Scope.Scope> {
-  const waitingCallers = new Map<string, Set<Waiter>>()
-  const hinted = new Set<Waiter>()
-  const bell = Latch.makeUnsafe()
-  const followHints = Effect.gen(function* () {
-    yield* bell.await
-    yield* Effect.sleep(hintPause)
-    bell.closeUnsafe()
-    const all = [...hinted]
-    hinted.clear()
+  const waiting = new Map<string, Set<Waiter>>()
+  const signalled = new Set<Waiter>()
+  const latch = Latch.makeUnsafe()
+  const followSignals = Effect.gen(function* () {
+    yield* latch.await
+    yield* Effect.sleep(signalPause)
+    latch.closeUnsafe()
+    const all = [...signalled]
+    signalled.clear()
     for (const waiter of all) give(waiter, undefined)
   })
-  const wakeOld = Effect.map(Effect.sleep(longPause), () => {
-    const all = [...waitingCallers.values()].flatMap((waiters) => Array.from(waiters))
+  const wakeLongWaiting = Effect.map(Effect.sleep(longPause), () => {
+    const all = [...waiting.values()].flatMap((waiters) => Array.from(waiters))
     for (const waiter of all) {
-      if (waiter.old) give(waiter, undefined)
-      else waiter.old = true
+      if (waiter.isOld) give(waiter, undefined)
+      else waiter.isOld = true
     }
   })
-  yield* Effect.forkScoped(Effect.forever(followHints))
-  yield* Effect.forkScoped(Effect.forever(wakeOld))
+  yield* Effect.forkScoped(Effect.forever(followSignals))
+  yield* Effect.forkScoped(Effect.forever(wakeLongWaiting))
 
-  const record = (paymentId: string) => {
-    const waiter: Waiter = { kept: undefined, wake: undefined, old: false }
-    const waiters = waitingCallers.get(paymentId) ?? new Set()
-    waitingCallers.set(paymentId, waiters.add(waiter))
+  const join = (paymentId: string) => {
+    const waiter: Waiter = { kept: undefined, wake: undefined, isOld: false }
+    const waiters = waiting.get(paymentId) ?? new Set()
+    waiting.set(paymentId, waiters.add(waiter))
     const stop = signals.subscribe(paymentId, () => {
-      hinted.add(waiter)
-      bell.openUnsafe()
+      signalled.add(waiter)
+      latch.openUnsafe()
     })
     return { waiter, stop }
   }
   const leave = (paymentId: string, waiter: Waiter) => {
-    const waiters = waitingCallers.get(paymentId)
+    const waiters = waiting.get(paymentId)
     waiters?.delete(waiter)
-    if (waiters?.size === 0) waitingCallers.delete(paymentId)
-    hinted.delete(waiter)
+    if (waiters?.size === 0) waiting.delete(paymentId)
+    signalled.delete(waiter)
   }
   return {
     during: (paymentId, use) =>
       Effect.acquireUseRelease(
-        Effect.sync(() => record(paymentId)),
+        Effect.sync(() => join(paymentId)),
         ({ waiter }) => use(next(waiter)),
         ({ stop, waiter }) =>
           Effect.sync(() => {
@@ -96,8 +95,8 @@ export const make = Effect.fnUntraced(function* (
       ),
     notify: (records) => {
       for (const record of records) {
-        for (const waiter of waitingCallers.get(record.paymentId) ?? []) {
-          hinted.delete(waiter)
+        for (const waiter of waiting.get(record.paymentId) ?? []) {
+          signalled.delete(waiter)
           give(waiter, record)
         }
       }
@@ -115,7 +114,7 @@ const next = (waiter: Waiter): Effect.Effect<Update> =>
     const wake = (update: Update) => {
       waiter.kept = undefined
       waiter.wake = undefined
-      waiter.old = false
+      waiter.isOld = false
       resume(Effect.succeed(update))
     }
     if (waiter.kept !== undefined) return wake(waiter.kept.update)

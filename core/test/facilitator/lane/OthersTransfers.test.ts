@@ -257,7 +257,7 @@ describe("an unbound payment that somebody else has sent", () => {
       for (const by of [claim("a"), claim("b"), undefined]) {
         assert.strictEqual(yield* told(facilitator, request, by), answer)
       }
-      assert.match((yield* Effect.flip(facilitator.claim(request, claim("c")))).message, /somebody else has sent/)
+      assert.match((yield* Effect.flip(facilitator.claim(request, claim("c")))).message, /a third party has sent/)
       yield* TestClock.adjust("2 minutes")
       assert.deepInclude(yield* facilitator.payment(paymentId), { status: "final", execution: "owed" })
       assert.strictEqual(yield* told(facilitator, request, claim("d")), answer)

@@ -15,12 +15,12 @@ const seen = () => {
 describe("the capacity of a lane", () => {
   it("is a guess that lets payments in while nothing was seen", () => {
     const lane = LaneCapacity.make(16)
-    assert.strictEqual(lane.landingMillis(0), 5_000)
+    assert.strictEqual(lane.inclusionMillis(0), 5_000)
     assert.approximately(lane.perSecond(0), 16 / 5, 0.01)
   })
 
   it("is its places in the time of a landing once that was seen", () => {
-    assert.approximately(seen().landingMillis(10_000), 1_000, 1)
+    assert.approximately(seen().inclusionMillis(10_000), 1_000, 1)
     assert.approximately(seen().perSecond(10_000), 16, 0.1)
   })
 
@@ -37,20 +37,20 @@ describe("the capacity of a lane", () => {
   it("falls while the oldest in the queue waits longer than it should", () => {
     const lane = seen()
     lane.watch("first", 10, 10_000)
-    assert.approximately(lane.paceMillis(41_000), 3_000, 1)
+    assert.approximately(lane.intervalMillis(41_000), 3_000, 1)
   })
 
   it("falls while nothing lands, and not for one payment beside which others land", () => {
     const lane = seen()
     lane.watch("stuck", 0, 10_000)
-    assert.approximately(lane.landingMillis(40_000), 30_000, 1)
+    assert.approximately(lane.inclusionMillis(40_000), 30_000, 1)
     for (let index = 0; index < 5; index++) {
       lane.watch(`m${index}`, 0, 40_000 + index * 1_000)
       lane.included(`m${index}`, 41_000 + index * 1_000)
     }
-    assert.approximately(lane.landingMillis(45_500), 1_000, 1)
+    assert.approximately(lane.inclusionMillis(45_500), 1_000, 1)
     lane.expired("stuck", 70_000)
-    assert.approximately(lane.landingMillis(70_000), 1_000, 1)
+    assert.approximately(lane.inclusionMillis(70_000), 1_000, 1)
   })
 
   it("says nothing of a payment that left for another reason", () => {

@@ -161,7 +161,7 @@ for (const [kind, options] of families) {
         yield* seconds(60)
         const stored = yield* shop.store.find(paymentId)
         assert.strictEqual(stored?.status, "final")
-        assert.include(stored?.refusal?.message, "somebody else has sent the transfer")
+        assert.include(stored?.refusal?.message, "a third party has sent the transfer")
       })
     )
 

@@ -73,7 +73,7 @@ for (const [kind, options] of [
         assert.strictEqual(stored?.status, "final")
         assert.strictEqual(stored?.refusal?._tag === "ValidationError" && stored.refusal.reason, "already_used")
         const refusal = yield* Effect.flip(shop.facilitator.settle(request, claim("b")))
-        assert.include(refusal.message, "somebody else has sent the transfer")
+        assert.include(refusal.message, "a third party has sent the transfer")
       })
     )
 
