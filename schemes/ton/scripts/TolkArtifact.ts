@@ -16,7 +16,7 @@ export const artifactsDirectory = new URL("../src/testing/artifacts/", import.me
 
 const read = (file: string) => readFileSync(new URL(file, contractsDirectory), "utf8")
 
-/** What has an entry is a contract; the other files are parts of contracts. */
+/** Whether a source has an entry point: the other files are parts of contracts. */
 const isContract = (source: string) => source.includes("fun onInternalMessage(")
 
 /** The first comment of a source, on one line: what the contract is for. */

@@ -1,4 +1,4 @@
-/** The whole of the protocol on TON: a shop that learns from its facilitator what to offer, and a payer who pays for it. */
+/** The whole protocol on TON: a shop that reads its offer's terms from its facilitator, and a payer. */
 import { assert, describe, layer } from "@effect/vitest"
 import {
   ServerSchemeRegistry,
@@ -36,7 +36,7 @@ const bodyOf = (decision: Decision) => {
 
 describe("a shop that sells for Jettons", () => {
   layer(TonTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("offers what its facilitator relays, and takes a payment for one request", () =>
+    it.effect("offers the terms of its facilitator, and accepts a payment for one request", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, jetton, network, rpcUrl } = yield* TonTestChain.TonTestChain
         const [signer] = accounts.newcomers

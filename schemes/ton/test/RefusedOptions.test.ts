@@ -48,7 +48,7 @@ describe("exactTon.server refuses", () => {
   )
 })
 
-describe("exactTon.facilitator refuses, before it asks a node,", () => {
+describe("exactTon.facilitator refuses, before it sends a request to a node,", () => {
   const good = { signer, rpcUrl }
   it.effect.each([
     [{ ...good, lossbudget: 1n }, /^exactTon\.facilitator: lossbudget: unknown key; did you mean lossBudget\?$/],
@@ -62,8 +62,8 @@ describe("exactTon.facilitator refuses, before it asks a node,", () => {
   ] as const)("%o", ([options, message]) => refused(Effect.scoped(exactTon.facilitator(options as never)), message))
 })
 
-describe("whoever asks a node refuses", () => {
-  it.effect("what it does not know", () =>
+describe("the connection to a node refuses", () => {
+  it.effect("unknown options", () =>
     refused(
       TonRpc.make({ url: rpcUrl, network: "ton:mainnet", apikey: "k" } as never),
       /^the RPC: apikey: unknown key; did you mean apiKey\?$/

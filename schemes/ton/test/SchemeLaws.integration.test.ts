@@ -9,7 +9,7 @@ import { ToncenterFault, TonTestChain } from "../src/testing/index.ts"
 
 const payers = 240
 
-/** A TON wallet pays one payment at a time, so that a payer of many at once has many wallets: each signs one payment. */
+/** A TON wallet has one pending payment at a time, so a payer of many payments at once has many wallets: each signs one payment. */
 const purse = (wallets: ReadonlyArray<SchemeClient>): SchemeClient => {
   let next = 0
   const [first] = wallets
@@ -25,7 +25,7 @@ const subject = Effect.gen(function* () {
   const clientOf = (signer: (typeof accounts)["stranger"]) => exactTon.client({ signer, network, rpcUrl, assets })
   const [first, second] = accounts.relayers
   if (second === undefined) return yield* Effect.die("there are too few relayers")
-  const options = { rpcUrl, network, assets, batches: { windowMillis: 10 } }
+  const options = { rpcUrl, network, assets, batches: { windowMillis: 10 }, rpcTimeoutMillis: 600_000 }
   const facilitator = yield* exactTon.facilitator({ ...options, signer: first })
   const whileDown = <A, E>(effect: Effect.Effect<A, E>) =>
     Effect.acquireUseRelease(

@@ -1,11 +1,11 @@
-/** Requests of every shape, validly signed: what a payer with a key and ill will can make. */
+/** Validly signed requests of every form: those that a hostile payer can make with a key. */
 import { beginCell, type Builder, Cell, type StateInit, storeStateInit } from "@ton/core"
 
 import { Ed25519, TonBoc, TonNetwork, WalletRequest } from "../src/index.ts"
 import * as TonAddress from "../src/primitives/TonAddress.ts"
 import type { TonTestAccounts } from "../src/testing/index.ts"
 
-/** What an inner message may differ in from a good one. */
+/** Fields of an inner message, to differ from a good one. */
 export interface Inner {
   readonly to: TonAddress.Address
   readonly value?: bigint
@@ -17,7 +17,7 @@ export interface Inner {
   readonly odd?: { readonly to?: Write; readonly value?: Write; readonly ihrFee?: Write; readonly forwardFee?: Write }
 }
 
-/** Writes a field as the forger likes it. */
+/** Writes a field in any form. */
 export type Write = (builder: Builder) => Builder
 
 /** A number of coins with more bytes than it needs. */
@@ -61,7 +61,7 @@ export const message = ({ body, flags = 0b11000, init, odd = {}, to, value = 0n 
 export const actionOf = (inner: Cell, mode = 64): Cell | undefined =>
   WalletRequest.actionsOf([{ mode, message: inner }])
 
-/** What a transfer may differ in from a good one. */
+/** Fields of a transfer, to differ from a good one. */
 export interface Transfer {
   readonly op?: number
   readonly queryId?: bigint
@@ -72,7 +72,7 @@ export interface Transfer {
   readonly forward?: bigint
   readonly payload?: boolean
   readonly tail?: Write
-  /** The amount, the recipient, the destination of the rest, and the forwarded TON in encodings of their own. */
+  /** The amount, the recipient, the destination of the unused TON, and the forwarded TON in encodings of their own. */
   readonly odd?: { readonly amount?: Write; readonly to?: Write; readonly responseTo?: Write; readonly forward?: Write }
 }
 
@@ -93,7 +93,7 @@ export const transfer = ({ odd = {}, ...parts }: Transfer): Cell => {
   return (parts.tail ?? ((same) => same))(builder).endCell()
 }
 
-/** What a request may differ in from a good one. */
+/** Fields of a request, to differ from a good one. */
 export interface Request {
   readonly op?: number
   readonly walletId?: number
@@ -126,7 +126,7 @@ export const payload = (payer: TonTestAccounts.TestAccount, body: Cell, init?: S
   from: payer.raw
 })
 
-/** An address of the tests that is one. */
+/** An address of the tests, parsed. */
 export const addressOf = (raw: string): TonAddress.Address => TonAddress.fromText(raw) ?? never()
 
 const never = (): never => {

@@ -1,4 +1,4 @@
-/** A shop, its payers and a facilitator on a local TON chain: what the tests of settlement are made of. */
+/** A shop, its payers and a facilitator on a local TON chain, for the tests of settlement. */
 import {
   FacilitatorSchemeRegistry,
   type Claim,
@@ -30,15 +30,15 @@ export const validSeconds = 60
 type Account = TonTestAccounts.TestAccount
 type Requirements = PaymentRequirements.PaymentRequirements
 
-/** Where a trial differs from the usual one. */
+/** Differences of a trial from the default one. */
 export interface Wish extends Partial<Options> {
   readonly jetton?: TestJetton.TestJetton
 }
 
-/** A facilitator of the first relayer, with its offer and its payers. */
+/** A scheme facilitator of the first relayer, with its offer and its payers. */
 export interface Trial {
   readonly chain: TonTestChain.Shape
-  readonly half: SchemeFacilitator
+  readonly facilitator: SchemeFacilitator
   readonly requirements: Requirements
   readonly expenses: ReadonlyArray<TonExpense>
   readonly clientOf: (account: Account, kind?: "w5-internal" | "external") => SchemeClient
@@ -56,12 +56,14 @@ export const make = Effect.fnUntraced(function* (wish: Wish = {}) {
     decimals
   }))
   const expenses: Array<TonExpense> = []
-  const half = yield* exactTon.facilitator({
+  const facilitator = yield* exactTon.facilitator({
     signer: accounts.relayers[0],
     rpcUrl,
     network,
     assets,
     batches: { windowMillis: 20 },
+    // Each node here responds; on a busy machine a block of 200 messages takes longer than the default of 10 seconds.
+    rpcTimeoutMillis: 600_000,
     onExpense: (expense) => expenses.push(expense),
     ...options
   })
@@ -72,11 +74,11 @@ export const make = Effect.fnUntraced(function* (wish: Wish = {}) {
     resource: "https://shop.example/report",
     payTo: accounts.payee.raw,
     asset: jetton.raw,
-    extra: { ...half.extra }
+    extra: { ...facilitator.extra }
   }
   const clientOf: Trial["clientOf"] = (signer, kind = "w5-internal") =>
     exactTon.client({ signer, network, rpcUrl, assets, kind })
-  return { chain, half, requirements, expenses, clientOf } satisfies Trial
+  return { chain, facilitator, requirements, expenses, clientOf } satisfies Trial
 })
 
 /** A signed payload of a payer. */
@@ -93,14 +95,14 @@ export const signed = Effect.fnUntraced(function* (
   return (yield* client.sign(order)).payload
 })
 
-/** A payload as the half reads it. */
-export const read = ({ half, requirements }: Trial, payload: unknown) => half.read(requirements, payload)
+/** The payment that the scheme facilitator reads from a payload. */
+export const read = ({ facilitator, requirements }: Trial, payload: unknown) => facilitator.read(requirements, payload)
 
 /** A payment of a payer, signed and read. */
 export const payment = (trial: Trial, account: Account, kind?: "w5-internal" | "external") =>
   Effect.flatMap(signed(trial, account, kind), (payload) => read(trial, payload))
 
-/** A payload as it comes to a facilitator. */
+/** The request to a facilitator with this payload. */
 export const request = ({ requirements }: Trial, payload: unknown): PaymentRequest => ({
   paymentPayload: PaymentPayload.sealPayload("exact", requirements.network, payload),
   paymentRequirements: requirements
@@ -108,9 +110,9 @@ export const request = ({ requirements }: Trial, payload: unknown): PaymentReque
 
 type Service = Effect.Success<ReturnType<typeof LocalFacilitator.make>>
 
-/** Runs with a facilitator over these records; by default over new ones. */
+/** Runs with a local facilitator over these records; by default over new ones. */
 export const withService = <A, E>(
-  half: SchemeFacilitator,
+  facilitator: SchemeFacilitator,
   use: (service: Service) => Effect.Effect<A, E>,
   records: Layer.Layer<PaymentStore.PaymentStore> = MemoryPaymentStore.layer
 ) =>
@@ -120,7 +122,7 @@ export const withService = <A, E>(
       Layer.mergeAll(
         records,
         LaneLeases.layerSole,
-        Layer.orDie(FacilitatorSchemeRegistry.layer([Effect.succeed(half)]))
+        Layer.orDie(FacilitatorSchemeRegistry.layer([Effect.succeed(facilitator)]))
       ),
       { local: true }
     )
@@ -143,21 +145,21 @@ export const wordOf = <A>(effect: Effect.Effect<A, PaymentFailure>): Effect.Effe
 
 export const isSettled = ({ status }: Settled): boolean => status === "included" || status === "final"
 
-/** Prepares payments in the next slot and sends what was signed. */
-export const sent = Effect.fnUntraced(function* ({ half }: Trial, payments: ReadonlyArray<Payment>) {
-  const [lane = ""] = half.lanes
-  const number = yield* half.nextSlot(lane, "known")
-  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.chainHead)
-  yield* half.submit(prepared)
+/** Prepares payments in the next slot and submits the transaction. */
+export const sent = Effect.fnUntraced(function* ({ facilitator }: Trial, payments: ReadonlyArray<Payment>) {
+  const [lane = ""] = facilitator.lanes
+  const number = yield* facilitator.nextSlot(lane, "known")
+  const { count, prepared } = yield* facilitator.prepare(payments, { lane, number }, yield* facilitator.chainHead)
+  yield* facilitator.submit(prepared)
   return { count, prepared }
 })
 
-/** Prepares the first of these payments in the next slot, and says what is to be looked for. */
+/** Prepares the first of these payments in the next slot, and returns the payments to observe. */
 export const relayed = Effect.fnUntraced(function* (trial: Trial, payments: ReadonlyArray<Payment>) {
-  const { half } = trial
-  const [lane = ""] = half.lanes
-  const number = yield* half.nextSlot(lane, "known")
-  const { count, prepared } = yield* half.prepare(payments, { lane, number }, yield* half.chainHead)
+  const { facilitator } = trial
+  const [lane = ""] = facilitator.lanes
+  const number = yield* facilitator.nextSlot(lane, "known")
+  const { count, prepared } = yield* facilitator.prepare(payments, { lane, number }, yield* facilitator.chainHead)
   return {
     count,
     prepared,
@@ -165,14 +167,14 @@ export const relayed = Effect.fnUntraced(function* (trial: Trial, payments: Read
   }
 })
 
-/** A signed request as a message that somebody else sends on. */
+/** A signed request as a message that another account sends. */
 export const carried = (boc: string, value: bigint): MessageRelaxed => {
   const message = loadMessageRelaxed(Cell.fromBase64(boc).beginParse())
-  if (message.info.type !== "internal") throw new Error("a request travels in an internal message")
+  if (message.info.type !== "internal") throw new Error("a request is inside an internal message")
   return { ...message, info: { ...message.info, value: { coins: value } } }
 }
 
-/** How many external messages a wallet has carried out. */
+/** Number of external messages that a wallet has carried out. */
 export const externals = Effect.fnUntraced(function* (account: Account) {
   const { transactions } = yield* TonTestChain.TonTestChain
   return (yield* transactions(account.address)).filter(({ inMessage }) => inMessage?.info.type === "external-in").length

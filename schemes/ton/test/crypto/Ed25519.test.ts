@@ -37,7 +37,7 @@ describe("Ed25519", () => {
       }
     })
 
-    it(`by ${ed25519.name} takes no other signature, key or message, and throws for none`, () => {
+    it(`by ${ed25519.name} accepts no other signature, key or message, and never throws`, () => {
       const [{ key, message, signature } = { key: "", message: "", signature: "" }] = vectors
       for (let at = 0; at < 64; at++) {
         const changed = bytes(signature)
@@ -51,7 +51,7 @@ describe("Ed25519", () => {
       }
     })
 
-    it(`by ${ed25519.name} takes no signature whose number is beyond the order`, () => {
+    it(`by ${ed25519.name} accepts no signature whose number is beyond the order`, () => {
       const [{ key, message, signature } = { key: "", message: "", signature: "" }] = vectors
       const order = 2n ** 252n + 27742317777372353535851937790883648493n
       const malleable = bytes(signature)

@@ -1,4 +1,4 @@
-/** The payer's half: what it signs, and what it does not. */
+/** The scheme client: requests that it signs, and requests that it refuses. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Misconfigured } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
@@ -40,7 +40,7 @@ const requestBy = (
     )
   })
 
-/** A wallet that answers TON Connect's `signMessage`, by `@ton/ton`, with a fixed amount as wallets like it. */
+/** A wallet with TON Connect's `signMessage`, by `@ton/ton`, with a fixed amount as wallet apps have it. */
 const wallet = (
   trial: Trial.Trial,
   change: (order: TonSigner.TonSigningOrder) => TonSigner.TonSigningOrder = (order) => order
@@ -57,9 +57,9 @@ const wallet = (
   }
 }
 
-describe("the payer's half", () => {
+describe("the scheme client", () => {
   layer(TonTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("signs what the offer asks, bound to the request", () =>
+    it.effect("signs the offer's terms, bound to the request", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const client = trial.clientOf(trial.chain.accounts.payers[0])
@@ -77,7 +77,7 @@ describe("the payer's half", () => {
       })
     )
 
-    it.effect("takes keys in each form, and never one that is not its public key's", () =>
+    it.effect("accepts keys in each form, and none of another public key", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const { network, rpcUrl, accounts } = trial.chain
@@ -91,7 +91,7 @@ describe("the payer's half", () => {
         }
         for (const signer of [whole, { publicKey, secretKey: seed }, remote]) {
           const { payload } = yield* sign(trial, clientOf(signer))
-          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.half.verify(payment))
+          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.facilitator.verify(payment))
           assert.strictEqual(yield* Trial.wordOf(verdict), "ok")
         }
         for (const wrong of [
@@ -104,14 +104,14 @@ describe("the payer's half", () => {
       })
     )
 
-    it.effect("takes what a wallet has signed by TON Connect, and it settles", () =>
+    it.effect("accepts a request that a wallet signed by TON Connect, and it settles", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const { network, rpcUrl, jetton } = trial.chain
         const assets = [{ network, address: jetton.raw, symbol: "TUSD", decimals: 6 }]
         const client = exactTon.client({ signer: wallet(trial), network, rpcUrl, assets })
         const { payload } = yield* sign(trial, client)
-        const settled = yield* Trial.withService(trial.half, (service) =>
+        const settled = yield* Trial.withService(trial.facilitator, (service) =>
           service.settle(Trial.request(trial, payload), Trial.newClaim())
         )
         assert.isTrue(Trial.isSettled(settled))
@@ -131,7 +131,7 @@ describe("the payer's half", () => {
       })
     }
     for (const [name, change] of Object.entries(changes)) {
-      it.effect(`refuses what a wallet has signed ${name}`, () =>
+      it.effect(`refuses a request that a wallet signed ${name}`, () =>
         Effect.gen(function* () {
           const trial = yield* Trial.make()
           const { jetton, network, rpcUrl } = trial.chain
@@ -143,16 +143,16 @@ describe("the payer's half", () => {
     }
 
     it.effect(
-      "signs nothing that nobody would relay, of another kind, to no address, or while the chain is silent",
+      "signs nothing that no facilitator would relay, of another kind, to an invalid address, or while the chain is unavailable",
       () =>
         Effect.gen(function* () {
           const trial = yield* Trial.make()
           const client = trial.clientOf(trial.chain.accounts.payers[0])
-          const { kinds, maxInnerTon } = trial.half.extra ?? {}
+          const { kinds, maxInnerTon } = trial.facilitator.extra ?? {}
           for (const requirements of [
             { ...trial.requirements, extra: { kinds: kinds ?? [], maxInnerTon: maxInnerTon ?? "" } },
-            { ...trial.requirements, extra: { ...trial.half.extra, kinds: ["external"] } },
-            { ...trial.requirements, extra: { ...trial.half.extra, responseDestination: "nobody" } },
+            { ...trial.requirements, extra: { ...trial.facilitator.extra, kinds: ["external"] } },
+            { ...trial.requirements, extra: { ...trial.facilitator.extra, responseDestination: "nobody" } },
             { ...trial.requirements, payTo: "nobody" }
           ]) {
             const failed = yield* Effect.flip(sign({ ...trial, requirements }, client))
@@ -164,7 +164,7 @@ describe("the payer's half", () => {
         })
     )
 
-    it.effect("knows no asset but those of the table", () =>
+    it.effect("knows only the assets of the table", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const client = trial.clientOf(trial.chain.accounts.payers[0])

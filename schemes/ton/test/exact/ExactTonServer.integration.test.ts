@@ -1,4 +1,4 @@
-/** The seller's half: what it sells in, and what it proves before. */
+/** The scheme server: its assets, and its checks at start. */
 import { assert, describe, layer } from "@effect/vitest"
 import { type Asset, Misconfigured } from "@pontage/core"
 import { Address, beginCell, Cell } from "@ton/core"
@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { exactTon, TonNetwork } from "../../src/index.ts"
 import { ToncenterFault, TonTestChain } from "../../src/testing/index.ts"
 
-describe("the seller's half", () => {
+describe("the scheme server", () => {
   layer(TonTestChain.layer(), { excludeTestServices: true })((it) => {
     const setUp = Effect.gen(function* () {
       const chain = yield* TonTestChain.TonTestChain
@@ -42,7 +42,7 @@ describe("the seller's half", () => {
       })
     )
 
-    it.effect("does not take for a master what is none", () =>
+    it.effect("refuses an asset that is not a master", () =>
       Effect.gen(function* () {
         const { asset, chain, server } = yield* setUp
         const { payee, payers } = chain.accounts
@@ -55,7 +55,7 @@ describe("the seller's half", () => {
       })
     )
 
-    it.effect("says nothing while the chain cannot be asked", () =>
+    it.effect("proves nothing while the chain is unavailable", () =>
       Effect.gen(function* () {
         const { asset, chain, server } = yield* setUp
         yield* chain.spoil("*", ToncenterFault.Broken())
@@ -65,7 +65,7 @@ describe("the seller's half", () => {
       })
     )
 
-    it.effect("refuses a configuration that is none", () =>
+    it.effect("refuses an invalid configuration", () =>
       Effect.gen(function* () {
         const { rpcUrl } = yield* TonTestChain.TonTestChain
         const asset = { network: "ton:mainnet", symbol: "X", decimals: 6 }

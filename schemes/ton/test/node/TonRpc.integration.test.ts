@@ -1,4 +1,4 @@
-/** A node that is not to be trusted: everything that is no answer is `ChainUnavailable`, and nothing gets past that. */
+/** An untrusted node: every malformed response is `ChainUnavailable`, without exception. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -11,7 +11,7 @@ import * as Forgery from "../TonForgery.ts"
 
 const account = Forgery.addressOf(`0:${"12".repeat(32)}`)
 
-/** A node that answers as it likes. */
+/** A node with any response. */
 const node = (answer: (response: ServerResponse, request: IncomingMessage) => void) =>
   Effect.acquireRelease(
     Effect.promise(
@@ -51,7 +51,7 @@ const good = {
   sync_utime: 7
 }
 
-describe("a question fails with ChainUnavailable where the node", () => {
+describe("a request fails with ChainUnavailable where the node", () => {
   const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
     "breaks the connection": (response) => void response.destroy(),
     "answers a page": (response) => void response.end("<html>"),
@@ -106,7 +106,7 @@ describe("a question fails with ChainUnavailable where the node", () => {
 })
 
 describe("a node", () => {
-  it.live("is believed in its well-formed answers, and asked once for each", () =>
+  it.live("is believed in well-formed responses, each of one request", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { url } = yield* node((response) => json(response, { ok: true, result: good }))
@@ -121,7 +121,7 @@ describe("a node", () => {
     )
   )
 
-  it.live("may refuse a message, in words without its address, and is not said to be down", () =>
+  it.live("may refuse a message, with a text without the node's address, and counts as available", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const words = "cannot apply external message, see /secret-customer-key/help"
@@ -133,7 +133,7 @@ describe("a node", () => {
     )
   )
 
-  it.live("gets the credentials of its address and the key, and shows neither", () =>
+  it.live("gets the credentials of its address and the key, and no message shows them", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const sent: Array<unknown> = []
@@ -152,7 +152,7 @@ describe("a node", () => {
     )
   )
 
-  it.live("knows no block, which is an answer", () =>
+  it.live("may not know a block, which is a valid response", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { url } = yield* node((response) => json(response, { ok: false, error: "not in db", code: 500 }, 500))

@@ -70,7 +70,7 @@ const twice = (message: Cell) =>
   ])
 
 describe("a good request", () => {
-  it("says who pays whom how much, until when, and where the rest goes", () => {
+  it("states payer, recipient, amount, validity, and the destination of the unused TON", () => {
     const read = Result.getOrThrow(TonAuthorization.read(payloadOf(), terms))
     assert.strictEqual(read.payer, payer.raw)
     assert.strictEqual(read.jettonWallet, jettonWallet)
@@ -80,7 +80,7 @@ describe("a good request", () => {
     assert.strictEqual(read.nonce.length, 64)
   })
 
-  it("keeps its nonce under another signature of the same words, and changes it with any of them", () => {
+  it("keeps its nonce under another signature of the same fields, and changes it with any of them", () => {
     assert.strictEqual(nonceOf({ request: { seed: new Uint8Array(32).fill(9) } }), nonceOf({}))
     assert.notStrictEqual(nonceOf({ request: { seqno: 1 } }), nonceOf({}))
     assert.notStrictEqual(nonceOf({ transfer: { queryId: 8n } }), nonceOf({}))
@@ -93,7 +93,7 @@ describe("a good request", () => {
     ))
 })
 
-describe("a request is refused, however well it is signed, where", () => {
+describe("a request with a valid signature is refused where", () => {
   const init = { code: Cell.EMPTY, data: Cell.EMPTY }
   const cases: Readonly<Record<string, readonly [string, Forged]>> = {
     "it has two actions": ["unsupported_authorization/request", { actions: twice }],
@@ -170,8 +170,8 @@ describe("a request is refused, however well it is signed, where", () => {
       "unsupported_authorization/transfer",
       { transfer: { tail: (builder) => builder.storeBit(0) } }
     ],
-    "the rest goes to nobody": ["INVALID_RECIPIENT", { transfer: { responseTo: undefined } }],
-    "the rest goes to somebody else": ["INVALID_RECIPIENT", { transfer: { responseTo: other } }],
+    "the unused TON goes to no account": ["INVALID_RECIPIENT", { transfer: { responseTo: undefined } }],
+    "the unused TON goes to another account": ["INVALID_RECIPIENT", { transfer: { responseTo: other } }],
     "the rest goes to the payer": ["INVALID_RECIPIENT", { transfer: { responseTo: Forgery.addressOf(payer.raw) } }]
   }
   for (const [name, [word, forged]] of Object.entries(cases)) {
@@ -201,7 +201,7 @@ describe("an external request", () => {
     return { kind: "external", boc: TonBoc.toBase64(TonMessage.external(to, body)), from: payer.raw }
   }
 
-  it("is taken with mode 3 and an amount of its own, wherever the rest goes", () => {
+  it("is accepted with mode 3 and an amount of its own, with any destination of the unused TON", () => {
     for (const responseTo of [to, undefined]) {
       const good = external({ mode: 3, inner: { value: 50_000_000n }, transfer: { responseTo } })
       assert.strictEqual(wordOf(TonAuthorization.read(good, terms)), "taken")
@@ -215,7 +215,7 @@ describe("an external request", () => {
     }
   })
 
-  it("is not one for an internal message, and an internal message carries none", () => {
+  it("does not fit an internal message, nor an internal request an external one", () => {
     const inside = external({ mode: 3, inner: { value: 50_000_000n } }, 0x73696e74)
     assert.strictEqual(wordOf(TonAuthorization.read(inside, terms)), "unsupported_authorization/request")
     assert.strictEqual(wordOf(TonAuthorization.read({ ...payloadOf(), kind: "external" }, terms)), "malformed/kind")
@@ -317,9 +317,9 @@ describe("a good payment with one bit flipped", () => {
     return Result.isSuccess(judged) && judged.success.ahead === 0
   }
 
-  it("is taken without the flip", () => assert.isTrue(isTaken(good)))
+  it("is accepted without the flip", () => assert.isTrue(isTaken(good)))
 
-  it("is refused, whichever bit of whichever cell it is", () => {
+  it("is refused, for every bit of every cell", () => {
     let count = 0
     for (const flipped of flips(Cell.fromBase64(good.boc))) {
       count++
@@ -328,7 +328,7 @@ describe("a good payment with one bit flipped", () => {
     assert.isAbove(count, 1_700)
   })
 
-  it("is refused, whichever bit of its bytes it is", () => {
+  it("is refused, for every bit of its bytes", () => {
     const bytes = Buffer.from(good.boc, "base64")
     for (let at = 0; at < bytes.length * 8; at++) {
       const flipped = Buffer.from(bytes)

@@ -8,7 +8,7 @@ const raw = "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
 const core = Address.parseRaw(raw)
 
 describe("TonAddress", () => {
-  it("takes every strict form of one account, and knows the mark of test networks", () => {
+  it("accepts every strict form of one account, and knows the mark of test networks", () => {
     for (const bounceable of [true, false]) {
       for (const urlSafe of [true, false]) {
         const text = core.toString({ bounceable, urlSafe })
@@ -34,7 +34,7 @@ describe("TonAddress", () => {
     "a digit too few": raw.slice(0, -1),
     "a digit too many": `${raw}0`,
     "a wrong checksum": `${friendly.slice(0, -1)}${friendly.endsWith("A") ? "B" : "A"}`,
-    "a published example that is none": "EQ5d11d21276ac6b5efdf179e654ff0c6eee34e0abfa263ad4ce1ae3c2d1c8b3",
+    "a published invalid example": "EQ5d11d21276ac6b5efdf179e654ff0c6eee34e0abfa263ad4ce1ae3c2d1c8b3",
     nothing: "",
     "an EVM address": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
   }
@@ -57,7 +57,7 @@ describe("TonAddress", () => {
     assert.isFalse(TonAddress.equals("nobody", "nobody"))
   })
 
-  it("survives every way through the library", () => {
+  it("stays the same through every form of the library", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (hash) => {
         fc.pre(hash.some((byte) => byte !== 0))
@@ -68,7 +68,7 @@ describe("TonAddress", () => {
     )
   })
 
-  it("answers any text without throwing, and takes none that the library would not", () => {
+  it("parses any text without throwing, and accepts none that the library refuses", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 80 }), (text) => {
         const found = TonAddress.fromText(text)

@@ -44,7 +44,7 @@ describe("TonBoc", () => {
     assert.isUndefined(TonBoc.fromBase64(cell.toBoc({ idx: false, crc32: false }).toString("base64")))
   })
 
-  it("answers any bytes without throwing", () => {
+  it("reads any bytes without throwing", () => {
     for (const head of [Buffer.alloc(0), Buffer.from("b5ee9c7241", "hex"), Buffer.from("b5ee9c72410103", "hex")]) {
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
@@ -67,7 +67,7 @@ describe("TonBoc", () => {
     assert.isUndefined(TonBoc.fromBase64(Buffer.concat([bytes, Buffer.alloc(1)]).toString("base64")))
   })
 
-  it("counts cells, and bears those that multiply", () => {
+  it("limits cells, also those that multiply", () => {
     assert.isDefined(TonBoc.fromBase64(TonBoc.toBase64(chain(TonBoc.maximumCells))))
     assert.isUndefined(TonBoc.fromBase64(TonBoc.toBase64(chain(TonBoc.maximumCells + 1))))
     let bomb = Cell.EMPTY
@@ -106,8 +106,8 @@ describe("TonBoc", () => {
 
 const to = TonAddress.fromHash(Buffer.alloc(32, 3))
 
-describe("what reads cells", () => {
-  it("answers any cells without throwing past its border", () => {
+describe("the readers of cells", () => {
+  it("read any cells without throwing to their caller", () => {
     fc.assert(
       fc.property(tree, (cell) => {
         for (const parse of [
@@ -122,7 +122,7 @@ describe("what reads cells", () => {
     )
   })
 
-  it("reads a transfer as it was written", () => {
+  it("read a transfer as it was written", () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 2n ** 64n - 1n), fc.bigInt(0n, 2n ** 120n - 1n), (queryId, amount) => {
         const transfer = { queryId, amount, to, responseTo: to }

@@ -4,7 +4,7 @@ import { WalletContractV5R1 } from "@ton/ton"
 import { TonNetwork, TonWallet } from "../../src/index.ts"
 
 describe("TonNetwork", () => {
-  it("understands other names of a network, and writes one", () => {
+  it("accepts other names of a network, and writes one", () => {
     for (const text of ["ton:mainnet", "ton:-239", "tvm:-239"])
       assert.strictEqual(TonNetwork.fromText(text), TonNetwork.mainnet)
     for (const text of ["ton:testnet", "ton:-3", "tvm:-3"])
@@ -21,7 +21,7 @@ describe("TonNetwork", () => {
     assert.strictEqual(TonNetwork.walletId(TonNetwork.testnet), 2147483645)
   })
 
-  it("tells whose usual wallet an id is of", () => {
+  it("finds the network of a default wallet's id", () => {
     for (const network of [TonNetwork.mainnet, TonNetwork.testnet, TonNetwork.local])
       assert.strictEqual(TonNetwork.ofUsualWallet(TonNetwork.walletId(network)), network)
     assert.isUndefined(TonNetwork.ofUsualWallet(TonNetwork.walletId(TonNetwork.mainnet, 7)))

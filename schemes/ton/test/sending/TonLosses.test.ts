@@ -48,7 +48,7 @@ const blamed = ({ payload }: Payment<TonAuthorization.TonAuthorization>, gravity
 })
 
 describe("TonLosses", () => {
-  it.effect("bans after the first grave loss, for a while, and nobody else", () =>
+  it.effect("bans the culprit for a while after the first grave loss, and no other payer", () =>
     Effect.gen(function* () {
       const losses = yield* open()
       const bad = paymentOf("griefer")
@@ -75,19 +75,21 @@ describe("TonLosses", () => {
     })
   )
 
-  it.effect("bans a payer of whom three payments of a day could not be played, and none for a loss without blame", () =>
-    Effect.gen(function* () {
-      const losses = yield* open()
-      for (const word of ["ok", "ok", "unsupported_authorization account_banned"]) {
-        yield* losses.suspect(paymentOf("odd"))
-        yield* losses.lose(paymentOf("unlucky"), 1n, undefined)
-        assert.strictEqual(yield* Trial.wordOf(losses.allow(paymentOf("odd"), 10n)), word)
-      }
-      assert.strictEqual(yield* Trial.wordOf(losses.allow(paymentOf("unlucky"), 10n)), "ok")
-    })
+  it.effect(
+    "bans a payer after three payments in a day that could not be emulated, and none for a loss without blame",
+    () =>
+      Effect.gen(function* () {
+        const losses = yield* open()
+        for (const word of ["ok", "ok", "unsupported_authorization account_banned"]) {
+          yield* losses.suspect(paymentOf("odd"))
+          yield* losses.lose(paymentOf("unlucky"), 1n, undefined)
+          assert.strictEqual(yield* Trial.wordOf(losses.allow(paymentOf("odd"), 10n)), word)
+        }
+        assert.strictEqual(yield* Trial.wordOf(losses.allow(paymentOf("unlucky"), 10n)), "ok")
+      })
   )
 
-  it.effect("counts what is in flight until it has ended, and judges it once", () =>
+  it.effect("counts a pending payment until it has ended, and judges it once", () =>
     Effect.gen(function* () {
       const losses = yield* open()
       const first = paymentOf("one")
@@ -102,7 +104,7 @@ describe("TonLosses", () => {
     })
   )
 
-  it.effect("serves who has settled when the budget is used up, and no newcomer", () =>
+  it.effect("serves a payer with a settled payment when the budget is used up, and no newcomer", () =>
     Effect.gen(function* () {
       const losses = yield* open()
       const honest = paymentOf("honest")

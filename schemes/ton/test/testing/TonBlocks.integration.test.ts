@@ -10,13 +10,13 @@ const chain = TonTestChain.TonTestChain
 
 const parcel = 1_000_000n
 
-/** How many parcels have arrived at the payee, which pays for its storage out of them. */
+/** Number of messages with TON that have reached the payee, which pays for its storage from them. */
 const parcels = Effect.gen(function* () {
   const { accounts, coins } = yield* chain
   return ((yield* coins(accounts.payee.address)) + parcel - 1n) / parcel
 })
 
-/** What a payment has come to: the payer's seqno and what the payee has. */
+/** State of a payment: the payer's seqno and the payee's balance. */
 const progress = Effect.gen(function* () {
   const { accounts, balanceOf, client } = yield* chain
   const { stack } = yield* Effect.promise(() => client.runMethod(accounts.payers[0].address, "seqno"))
@@ -53,7 +53,7 @@ describe("blocks", () => {
       })
     )
 
-    it.effect("drop a message from outside whose turn came too late", () =>
+    it.effect("drop a message from outside that has expired in the meantime", () =>
       Effect.gen(function* () {
         const { accounts, block, client, time } = yield* chain
         const { address, secretKey, wallet } = accounts.relayers[1]
@@ -82,7 +82,7 @@ describe("blocks", () => {
       })
     )
 
-    it.effect("have a time that is put forward, and that contracts obey", () =>
+    it.effect("have a time that can be moved forward, and that contracts obey", () =>
       Effect.gen(function* () {
         const { accounts, block, client, setTime, time } = yield* chain
         const { address, secretKey, wallet } = accounts.relayers[2]
@@ -109,7 +109,7 @@ describe("blocks", () => {
       })
     )
 
-    it.effect("come by themselves when that is asked for, and at once when that is", () =>
+    it.effect("follow an interval or come at once, by the schedule", () =>
       Effect.gen(function* () {
         const { accounts, block, head, send, setBlocks } = yield* chain
         const [relayer] = accounts.relayers
@@ -131,7 +131,7 @@ describe("blocks", () => {
     )
   })
 
-  it.effect("are never behind the clock for who asks a chain that makes them at once", () =>
+  it.effect("are never behind the clock on a chain that makes them at once", () =>
     Effect.gen(function* () {
       const { client, head } = yield* TonTestChain.make({ payers: 1, newcomers: 1, veterans: 1, timestamp: 5000 })
       const first = yield* head
@@ -145,24 +145,26 @@ describe("blocks", () => {
     })
   )
 
-  it.effect("are forgotten after a while, with their transactions and states, but not what an account has", () =>
-    Effect.gen(function* () {
-      const options = { payers: 1, newcomers: 1, veterans: 1, keepBlocks: 3 }
-      const { accounts, block, client, coins, send, size, transactions } = yield* TonTestChain.make(options)
-      const [relayer] = accounts.relayers
-      const pay = send(relayer, internal({ to: accounts.payee.address, value: 5n, bounce: false }))
-      yield* Effect.replicateEffect(pay, 4)
-      const small = yield* size
-      yield* Effect.replicateEffect(pay, 20)
-      assert.deepStrictEqual(yield* size, small)
-      assert.strictEqual(small.blocks, 3)
-      assert.strictEqual((yield* transactions(relayer.address)).length, 3)
-      yield* Effect.replicateEffect(block, 5)
-      assert.deepStrictEqual(yield* transactions(relayer.address), [])
-      assert.strictEqual(yield* coins(accounts.payee.address), 24n * 5n)
-      const state = yield* Effect.promise(() => client.getContractState(relayer.address))
-      assert.strictEqual(state.state, "active")
-      assert.isNotNull(state.lastTransaction)
-    })
+  it.effect(
+    "are forgotten after a while, with their transactions and states, except the newest state of an account",
+    () =>
+      Effect.gen(function* () {
+        const options = { payers: 1, newcomers: 1, veterans: 1, keepBlocks: 3 }
+        const { accounts, block, client, coins, send, size, transactions } = yield* TonTestChain.make(options)
+        const [relayer] = accounts.relayers
+        const pay = send(relayer, internal({ to: accounts.payee.address, value: 5n, bounce: false }))
+        yield* Effect.replicateEffect(pay, 4)
+        const small = yield* size
+        yield* Effect.replicateEffect(pay, 20)
+        assert.deepStrictEqual(yield* size, small)
+        assert.strictEqual(small.blocks, 3)
+        assert.strictEqual((yield* transactions(relayer.address)).length, 3)
+        yield* Effect.replicateEffect(block, 5)
+        assert.deepStrictEqual(yield* transactions(relayer.address), [])
+        assert.strictEqual(yield* coins(accounts.payee.address), 24n * 5n)
+        const state = yield* Effect.promise(() => client.getContractState(relayer.address))
+        assert.strictEqual(state.state, "active")
+        assert.isNotNull(state.lastTransaction)
+      })
   )
 })

@@ -44,7 +44,7 @@ const failure = async (promise: Promise<unknown>): Promise<string> => {
 
 describe("TonTestChain", () => {
   layer(TonTestChain.layer({ payers: 8 }), { excludeTestServices: true })((it) => {
-    it.effect("has the same people and jettons in every run", () =>
+    it.effect("has the same accounts and jettons in every run", () =>
       Effect.gen(function* () {
         const { accounts, globalId, governed, jetton, network } = yield* chain
         assert.strictEqual(network, "ton:local")
@@ -77,7 +77,7 @@ describe("TonTestChain", () => {
       })
     )
 
-    it.effect("tells TON's own client of the jetton what is true of it", () =>
+    it.effect("shows the jetton to TON's own client", () =>
       Effect.gen(function* () {
         const { accounts, client, jetton } = yield* chain
         const [payer] = accounts.payers
@@ -117,7 +117,7 @@ describe("TonTestChain", () => {
       })
     )
 
-    it.effect("carries a gasless payment over five hops that all succeed; it cannot be carried twice", () =>
+    it.effect("executes a gasless payment in five hops that all succeed, once", () =>
       Effect.gen(function* () {
         const shape = yield* chain
         const { accounts, balanceOf, client, coins, credits, jetton, send } = shape
@@ -191,7 +191,7 @@ describe("TonTestChain", () => {
       })
     )
 
-    it.effect("deploys a newcomer's wallet on the way", () =>
+    it.effect("deploys a newcomer's wallet with the payment", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, client, coins, send } = yield* chain
         const [payer] = accounts.newcomers
@@ -222,7 +222,7 @@ describe("TonTestChain", () => {
       })
     )
 
-    it.effect("bounces what a locked wallet may not receive, and stops what it may not send", () =>
+    it.effect("bounces a transfer to a locked wallet, and stops one from it", () =>
       Effect.gen(function* () {
         const shape = yield* chain
         const { accounts, balanceOf, client, credits, governed, lock, send } = shape
@@ -287,7 +287,7 @@ describe("TonTestChain", () => {
       })
     )
 
-    it.effect("has a wallet that swallows what is carried to it, and a master that lies", () =>
+    it.effect("has a wallet that swallows its messages, and a master that lies", () =>
       Effect.gen(function* () {
         const { accounts, client, coins, install, send, transactions } = yield* chain
         const { wallet } = accounts.payers[3] ?? accounts.payers[0]

@@ -1,6 +1,6 @@
 /**
- * Transfers as tests need them, signed and put together by `@ton/ton` alone: a payer signs a jetton transfer, a relayer
- * carries it to the payer's wallet.
+ * Transfers for tests, signed and made by `@ton/ton` only: a payer signs a jetton transfer, a relayer sends it to the payer's
+ * wallet.
  */
 import {
   type Address,
@@ -17,12 +17,12 @@ import * as Effect from "effect/Effect"
 
 import { type TestJetton, type TonTestAccounts, TonTestChain } from "../../src/testing/index.ts"
 
-/** What is signed. */
+/** Fields of a signed transfer. */
 export interface Transfer {
   readonly payer: TonTestAccounts.TestAccount
   readonly to: Address
   readonly amount: bigint
-  /** Where the rest of the TON goes. */
+  /** Destination of the unused TON. */
   readonly excessTo: Address
   readonly jetton: TestJetton.TestJetton
   readonly seqno: number
@@ -32,10 +32,10 @@ export interface Transfer {
 
 const transferOperation = 0x0f8a7ea5
 
-/** The way in which a W5 has to send what it is asked for from outside. */
+/** The send mode that a W5 demands of a message from outside. */
 export const sendMode = SendMode.PAY_GAS_SEPARATELY + SendMode.IGNORE_ERRORS
 
-/** What a jetton wallet is told. */
+/** The body of a transfer, for the payer's jetton wallet. */
 export const body = ({
   amount,
   excessTo,
@@ -53,7 +53,7 @@ export const body = ({
     .storeMaybeRef(null)
     .endCell()
 
-/** What the payer signs for somebody else to carry. */
+/** The request that the payer signs for a relayer to send. */
 export const signed = (transfer: Transfer): Cell =>
   transfer.payer.wallet.createTransfer({
     authType: "internal",
@@ -71,7 +71,7 @@ export const signed = (transfer: Transfer): Cell =>
     ]
   })
 
-/** The relayer's message that carries it; with the payer's state where its wallet is not deployed. */
+/** The relayer's message with the request, and with the payer's state init where its wallet is not deployed. */
 export const carried = (transfer: Transfer, nanoton: bigint, isDeployed = true): MessageRelaxed =>
   internal({
     to: transfer.payer.address,
@@ -88,7 +88,7 @@ export const envelope = (to: Address, body: Cell): Buffer =>
     .endCell()
     .toBoc()
 
-/** 10,000 units of the plain jetton from the first payer to the payee, carried by the first relayer. */
+/** 10,000 units of the plain jetton from the first payer to the payee, sent by the first relayer. */
 export const usual = Effect.gen(function* () {
   const { accounts, jetton, time } = yield* TonTestChain.TonTestChain
   const [payer] = accounts.payers

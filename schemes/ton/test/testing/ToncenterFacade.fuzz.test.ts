@@ -12,7 +12,7 @@ const chain = TonTestChain.TonTestChain
 const integers = fc.bigInt({ min: -(2n ** 256n), max: 2n ** 256n - 1n })
 const cells = fc.uint8Array({ maxLength: 127 }).map((bytes) => beginCell().storeBuffer(Buffer.from(bytes)).endCell())
 
-/** An answer, whatever it says, is JSON with a status that is meant for it. */
+/** Every response is JSON with a documented status. */
 const answered = async (url: string, method: string, params: unknown): Promise<boolean> => {
   const body = JSON.stringify({ id: "1", jsonrpc: "2.0", method, params })
   const response = await fetch(url, { method: "POST", body })
@@ -22,7 +22,7 @@ const answered = async (url: string, method: string, params: unknown): Promise<b
 
 describe("ToncenterFacade", () => {
   layer(TonTestChain.layer({ payers: 1, newcomers: 1, veterans: 1 }), { excludeTestServices: true })((it) => {
-    it.effect("answers any params of any method", () =>
+    it.effect("responds to any params of any method", () =>
       Effect.gen(function* () {
         const { rpcUrl } = yield* chain
         const methods = fc.constantFrom("getAddressInformation", "runGetMethod", "sendBoc", "getTransactions")
@@ -35,35 +35,33 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect(
-      "lives on after messages that differ from a signed one in a byte, and carries that out once at most",
-      () =>
-        Effect.gen(function* () {
-          const { accounts, client, rpcUrl, time } = yield* chain
-          const { address, secretKey, wallet } = accounts.relayers[0]
-          const timeout = (yield* time) + 600
-          const messages = [internal({ to: accounts.stranger.address, value: 1n, bounce: false })]
-          const { sendMode } = TonTestTransfer
-          const body = wallet.createTransfer({ seqno: 0, secretKey, timeout, sendMode, messages })
-          // Without a checksum, so that what is changed is looked at.
-          const bytes = beginCell()
-            .store(storeMessage(external({ to: address, body })))
-            .endCell()
-            .toBoc({ crc32: false })
-          const place = fc.integer({ min: 0, max: bytes.length - 1 })
-          const change = fc.integer({ min: 1, max: 255 })
-          const property = fc.asyncProperty(place, change, async (index, difference) => {
-            const changed = Buffer.from(bytes)
-            changed[index] = (changed[index] ?? 0) ^ difference
-            return answered(rpcUrl, "sendBoc", { boc: changed.toString("base64") })
-          })
-          yield* Effect.promise(() => fc.assert(property, { numRuns: 200 }))
-          yield* Effect.promise(() => client.sendFile(bytes).catch(() => undefined))
-          assert.strictEqual(yield* Effect.promise(() => client.open(wallet).getSeqno()), 1)
+    it.effect("survives messages that differ from a signed one in a byte, and executes that one at most once", () =>
+      Effect.gen(function* () {
+        const { accounts, client, rpcUrl, time } = yield* chain
+        const { address, secretKey, wallet } = accounts.relayers[0]
+        const timeout = (yield* time) + 600
+        const messages = [internal({ to: accounts.stranger.address, value: 1n, bounce: false })]
+        const { sendMode } = TonTestTransfer
+        const body = wallet.createTransfer({ seqno: 0, secretKey, timeout, sendMode, messages })
+        // Without a checksum, so that the changed bytes are read.
+        const bytes = beginCell()
+          .store(storeMessage(external({ to: address, body })))
+          .endCell()
+          .toBoc({ crc32: false })
+        const place = fc.integer({ min: 0, max: bytes.length - 1 })
+        const change = fc.integer({ min: 1, max: 255 })
+        const property = fc.asyncProperty(place, change, async (index, difference) => {
+          const changed = Buffer.from(bytes)
+          changed[index] = (changed[index] ?? 0) ^ difference
+          return answered(rpcUrl, "sendBoc", { boc: changed.toString("base64") })
         })
+        yield* Effect.promise(() => fc.assert(property, { numRuns: 200 }))
+        yield* Effect.promise(() => client.sendFile(bytes).catch(() => undefined))
+        assert.strictEqual(yield* Effect.promise(() => client.open(wallet).getSeqno()), 1)
+      })
     )
 
-    it.effect("keeps and tells a bomb that a contract takes, and takes one as an argument", () =>
+    it.effect("stores and returns a bomb that a contract accepts, and accepts one as an argument", () =>
       Effect.gen(function* () {
         const { client, install } = yield* chain
         let bomb = Cell.EMPTY
@@ -85,7 +83,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("says numbers and cells of a stack so that they are understood", () =>
+    it.effect("writes numbers and cells of a stack in a readable form", () =>
       Effect.sync(() => {
         const property = fc.property(integers, cells, (value, cell) => {
           const [numberKind, number] = ToncenterStack.fromItem({ type: "int", value })

@@ -33,7 +33,7 @@ const ask = Effect.fnUntraced(function* (method: string, params: unknown = {}) {
   return yield* post(rpcUrl, JSON.stringify({ id: "1", jsonrpc: "2.0", method, params }))
 })
 
-/** More than storage costs here. */
+/** More than the storage costs here. */
 const parcel = 1_000_000n
 
 /** A well-signed message from the relayer. */
@@ -51,7 +51,7 @@ const message = Effect.gen(function* () {
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
 
-/** So many levels, each with the one below it four times: 4^levels cells, of which few are different. */
+/** A tree of `levels` levels, each with the one below it four times: 4^levels cells, few of them different. */
 const bomb = (levels: number): Cell => {
   let cell = Cell.EMPTY
   for (let level = 0; level < levels; level++) {
@@ -60,7 +60,7 @@ const bomb = (levels: number): Cell => {
   return cell
 }
 
-/** Cells so deep in one another, with so many bytes in each. */
+/** A chain of nested cells, of this depth, with this number of bytes in each. */
 const tower = (depth: number, bytes = 0): Cell => {
   let cell = Cell.EMPTY
   for (let level = 0; level < depth; level++) {
@@ -71,7 +71,7 @@ const tower = (depth: number, bytes = 0): Cell => {
 
 describe("ToncenterFacade", () => {
   layer(TonTestChain.layer({ payers: 1, newcomers: 1, veterans: 1 }), { excludeTestServices: true })((it) => {
-    it.effect("tells TON's own client of blocks and what is in them", () =>
+    it.effect("shows blocks and their transactions to TON's own client", () =>
       Effect.gen(function* () {
         const { accounts, client, head, send } = yield* chain
         const transfer = yield* TonTestTransfer.usual
@@ -97,7 +97,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("tells a block's time and the chain's id, which a client checks first", () =>
+    it.effect("returns a block's time and the chain's id, which a client checks first", () =>
       Effect.gen(function* () {
         const { globalId, head } = yield* chain
         yield* ask("getMasterchainInfo")
@@ -109,7 +109,7 @@ describe("ToncenterFacade", () => {
         const unknown = yield* ask("lookupBlock", { workchain: -1, shard: "-9223372036854775808", seqno: seqno + 50 })
         assert.include(unknown?.error, "LITE_SERVER_NOTREADY")
         const consensus = yield* ask("getConsensusBlock")
-        // A question that comes in another second finds another block.
+        // A request in another second finds another block.
         const newest = yield* head
         assert.deepStrictEqual(consensus?.result, { consensus_block: newest.seqno, timestamp: newest.utime })
       })
@@ -171,7 +171,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("answers a get method of what is not there with -13, of what is not known with 11", () =>
+    it.effect("returns -13 for a get method of a missing account, 11 for an unknown method", () =>
       Effect.gen(function* () {
         const { accounts, client } = yield* chain
         const nothing = yield* Effect.promise(() => client.runMethodWithError(accounts.payee.address, "seqno"))
@@ -184,7 +184,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("estimates what a message then costs", () =>
+    it.effect("estimates the cost of a message", () =>
       Effect.gen(function* () {
         const { accounts, client, time } = yield* chain
         const { address, secretKey, wallet } = accounts.relayers[3]
@@ -210,7 +210,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("gives the chain's configuration, whole and by parameter, and an account as a cell", () =>
+    it.effect("returns the chain's configuration, whole and by parameter, and an account as a cell", () =>
       Effect.gen(function* () {
         const { accounts, client, coins, globalId } = yield* chain
         const cellOf = Effect.fnUntraced(function* (method: string, params: unknown) {
@@ -237,7 +237,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("reads as of a block that is named", () =>
+    it.effect("reads as of a named block", () =>
       Effect.gen(function* () {
         const { accounts, coins, head, send } = yield* chain
         const { address } = accounts.payee
@@ -252,7 +252,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("gives the hash of a message it takes", () =>
+    it.effect("returns the hash of an accepted message", () =>
       Effect.gen(function* () {
         const bytes = yield* message
         const answer = yield* ask("sendBocReturnHash", { boc: base64(bytes) })
@@ -261,7 +261,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("goes wrong as it is told, so often, and is mended", () =>
+    it.effect("fails by a fault, a number of times, until it is mended", () =>
       Effect.gen(function* () {
         const { calls, client, mend, spoil } = yield* chain
         const health = ask("getMasterchainInfo")
@@ -286,7 +286,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("keeps silent when it is told to", () =>
+    it.effect("stays silent on demand", () =>
       Effect.gen(function* () {
         const { mend, rpcUrl, spoil } = yield* chain
         yield* spoil("getMasterchainInfo", ToncenterFault.Silent(), 1)
@@ -299,7 +299,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("takes a message and loses the answer, or says it took one and did not", () =>
+    it.effect("accepts a message and loses the response, or confirms one and drops it", () =>
       Effect.gen(function* () {
         const { accounts, client, coins, spoil } = yield* chain
         const { address } = accounts.stranger
@@ -328,7 +328,7 @@ describe("ToncenterFacade", () => {
         const transactions = Effect.promise(() => client.getTransactions(address, { limit: 100 }))
         const before = [yield* balance, (yield* transactions).length, (yield* head).seqno]
         yield* send(accounts.stranger, internal({ to: address, value: parcel, bounce: false }))
-        // No block is made while it is asked, however long that takes.
+        // No block is made during the requests, even on a busy machine.
         yield* setBlocks("manual")
         yield* spoil("*", ToncenterFault.Lagging({ blocks: (yield* head).seqno - Number(before[2]) }))
         const { latestSeqno } = yield* Effect.promise(() => client.getMasterchainInfo())
@@ -339,7 +339,7 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("refuses what is malformed, in the words of the API", () =>
+    it.effect("refuses malformed requests with the API's texts", () =>
       Effect.gen(function* () {
         const { accounts, rpcUrl } = yield* chain
         const status = (body: string) => Effect.map(post(rpcUrl, body), (answer) => answer?.status)
@@ -361,17 +361,17 @@ describe("ToncenterFacade", () => {
       })
     )
 
-    it.effect("reads no more of a body than it may have", () =>
+    it.effect("reads no more of a body than the limit", () =>
       Effect.gen(function* () {
         const { rpcUrl } = yield* chain
         const answer = yield* post(rpcUrl, `{"method":"x","params":"${"a".repeat(4_000_000)}"}`)
-        // Either the refusal arrives, or the connection is closed before all was sent.
+        // Either the refusal arrives, or the connection is closed before the body was sent.
         assert.isTrue(answer === undefined || answer.status === 413)
         assert.isTrue((yield* ask("getMasterchainInfo"))?.ok)
       })
     )
 
-    it.effect("refuses messages that are too large, too deep, no messages at all, or bombs; and lives on", () =>
+    it.effect("refuses messages that are too large, too deep, not messages at all, or bombs; and survives", () =>
       Effect.gen(function* () {
         const { accounts } = yield* chain
         const { address } = accounts.relayers[0]
@@ -406,7 +406,7 @@ describe("ToncenterFacade", () => {
     )
   })
 
-  it.effect("goes away with its scope, also with a connection that waits", () =>
+  it.effect("closes with its scope, also with a waiting connection", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const options = { payers: 1, newcomers: 1, veterans: 1 }
@@ -423,7 +423,7 @@ describe("ToncenterFacade", () => {
     })
   )
 
-  it.effect("says which port it cannot have", () =>
+  it.effect("names the port that is not available", () =>
     Effect.gen(function* () {
       const options = { payers: 1, newcomers: 1, veterans: 1 }
       const { rpcUrl } = yield* TonTestChain.make(options)

@@ -1,4 +1,4 @@
-/** Payers and tokens with ill will, on a real virtual machine: what is refused, and what refusing late costs. */
+/** Hostile payers and tokens on a real virtual machine: the refusals, and the cost of a late one. */
 import { assert, describe, layer } from "@effect/vitest"
 import { beginCell, Cell, Dictionary } from "@ton/core"
 import { Executor } from "@ton/sandbox"
@@ -6,17 +6,17 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { vi } from "vitest"
 
-import { type TonEmulation, TonMessage, TonNetwork, TonRpc, TonWallet, WalletRequest } from "../src/index.ts"
-import { SwallowingWallet, ToncenterFault, type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
-import * as SandboxEmulation from "../src/transfer/SandboxEmulation.ts"
-import * as Forgery from "./TonForgery.ts"
-import * as Trial from "./TonTrial.ts"
+import { type TonEmulation, TonMessage, TonNetwork, TonRpc, TonWallet, WalletRequest } from "../../src/index.ts"
+import { SwallowingWallet, ToncenterFault, type TonTestAccounts, TonTestChain } from "../../src/testing/index.ts"
+import * as SandboxEmulation from "../../src/transfer/SandboxEmulation.ts"
+import * as Forgery from "../TonForgery.ts"
+import * as Trial from "../TonTrial.ts"
 
 const payerOf = ({ chain }: Trial.Trial) => chain.accounts.payers[0]
 
 const chainLayer = TonTestChain.layer({ payers: 8 })
 
-/** A relayed payment of a payer, put together by hand. */
+/** A relayed payment of a payer, made by hand. */
 const forged = Effect.fnUntraced(function* (
   trial: Trial.Trial,
   payer: TonTestAccounts.TestAccount,
@@ -56,7 +56,7 @@ describe("a payment is refused by the chain's state where", () => {
         Effect.gen(function* () {
           const trial = yield* Trial.make(wish)
           const payload = yield* forge(trial)
-          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.half.verify(payment))
+          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.facilitator.verify(payment))
           assert.strictEqual(yield* Trial.wordOf(verdict), word)
         })
       )
@@ -73,10 +73,10 @@ describe("a payment is refused by the chain's state where", () => {
     refused("its turn has not come", "EXPIRED_PAYMENT seqno_ahead", (trial) =>
       forged(trial, payerOf(trial), { request: { seqno: 1 } })
     )
-    refused("it is over by the chain's clock", "EXPIRED_PAYMENT expired", (trial) =>
+    refused("it has expired by the chain's clock", "EXPIRED_PAYMENT expired", (trial) =>
       Effect.flatMap(trial.chain.time, (time) => forged(trial, payerOf(trial), { request: { validUntil: time + 5 } }))
     )
-    refused("the Jetton wallet is somebody else's", "INVALID_RECIPIENT other_jetton_wallet", (trial) => {
+    refused("the Jetton wallet is another account's", "INVALID_RECIPIENT other_jetton_wallet", (trial) => {
       const { accounts, jetton } = trial.chain
       const to = Forgery.addressOf(jetton.walletOf(accounts.deployer.address).toRawString())
       return forged(trial, payerOf(trial), { inner: { to } })
@@ -102,7 +102,7 @@ describe("a payment is refused by the chain's state where", () => {
       forged(trial, trial.chain.accounts.relayers[0])
     )
 
-    it.effect("the wallet is one that swallows what it is sent, with the data of a good one", () =>
+    it.effect("the wallet swallows its messages, with the data of a good one", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const payer = trial.chain.accounts.payers[1] ?? payerOf(trial)
@@ -110,7 +110,7 @@ describe("a payment is refused by the chain's state where", () => {
         const code = Cell.fromBase64(SwallowingWallet.code)
         const address = yield* trial.chain.install({ code, data: data ?? Cell.EMPTY }, 0n)
         const payload = yield* forged(trial, { ...payer, raw: address.toRawString() })
-        const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.half.verify(payment))
+        const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.facilitator.verify(payment))
         assert.strictEqual(yield* Trial.wordOf(verdict), "INVALID_SIGNATURE unknown_wallet")
       })
     )
@@ -133,24 +133,24 @@ describe("a payment is refused by the chain's state where", () => {
             .endCell()
           const address = yield* trial.chain.install({ code, data }, 0n)
           const payload = yield* forged(trial, { ...payer, raw: address.toRawString() })
-          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.half.verify(payment))
+          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => trial.facilitator.verify(payment))
           assert.strictEqual(yield* Trial.wordOf(verdict), word)
         })
       )
     }
 
-    it.effect("the offer sends the rest of the TON to a stranger", () =>
+    it.effect("the offer sends the unused TON to a stranger", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const responseDestination = trial.chain.accounts.stranger.raw
-        const requirements = { ...trial.requirements, extra: { ...trial.half.extra, responseDestination } }
+        const requirements = { ...trial.requirements, extra: { ...trial.facilitator.extra, responseDestination } }
         const payload = yield* Trial.signed({ ...trial, requirements }, payerOf(trial))
-        const word = yield* Trial.wordOf(trial.half.read(requirements, payload))
+        const word = yield* Trial.wordOf(trial.facilitator.read(requirements, payload))
         assert.strictEqual(word, "INVALID_RECIPIENT foreign_response_destination")
       })
     )
 
-    it.effect("the node answers late, or a refusal, or another's account: that is no verdict", () =>
+    it.effect("the node responds late, with an error, or with another account: that proves nothing", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const payment = yield* Trial.payment(trial, payerOf(trial))
@@ -164,43 +164,43 @@ describe("a payment is refused by the chain's state where", () => {
           ]) {
             const fresh = yield* Trial.make()
             yield* trial.chain.spoil(method, fault)
-            assert.strictEqual(yield* Trial.wordOf(fresh.half.verify(payment)), "ChainUnavailable")
+            assert.strictEqual(yield* Trial.wordOf(fresh.facilitator.verify(payment)), "ChainUnavailable")
             yield* trial.chain.mend
           }
         }
-        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(payment)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(trial.facilitator.verify(payment)), "ok")
       })
     )
   })
 })
 
-describe("a backend of the node that has fallen behind its fellows", () => {
+describe("a backend of the node that is behind the others", () => {
   layer(TonTestChain.layer({ payers: 2, blocks: "manual" }), { excludeTestServices: true })((it) => {
-    it.effect("is no witness against a payment, and is one for what it has seen", () =>
+    it.effect("proves nothing against a payment, and counts for the state that it has seen", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const { payers, stranger } = chain.accounts
         const blocks = Effect.replicateEffect(chain.block, 4)
         yield* blocks
         yield* chain.mint(stranger.address, Trial.amount)
         yield* blocks
         const payment = yield* Trial.payment(trial, stranger)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "ok")
         for (const method of ["runGetMethod", "getAddressInformation", "*"]) {
           yield* chain.spoil(method, ToncenterFault.Lagging({ blocks: 6 }))
-          const word = yield* Trial.wordOf(half.verify(payment))
+          const word = yield* Trial.wordOf(facilitator.verify(payment))
           assert.strictEqual(word, method === "getAddressInformation" ? "ok" : "ChainUnavailable")
           const known = yield* Trial.payment(trial, payers[0])
-          assert.strictEqual(yield* Trial.wordOf(half.verify(known)), "ok")
+          assert.strictEqual(yield* Trial.wordOf(facilitator.verify(known)), "ok")
           yield* chain.mend
         }
         const poor = yield* forged(trial, chain.accounts.relayers[1])
-        const verdict = Effect.flatMap(Trial.read(trial, poor), (one) => half.verify(one))
+        const verdict = Effect.flatMap(Trial.read(trial, poor), (one) => facilitator.verify(one))
         assert.strictEqual(yield* Trial.wordOf(verdict), "INSUFFICIENT_BALANCE balance_below_amount")
         const other = yield* Trial.make()
         yield* chain.spoil("*", ToncenterFault.Lagging({ blocks: 6 }))
-        const unaware = yield* Trial.wordOf(other.half.verify(payment))
+        const unaware = yield* Trial.wordOf(other.facilitator.verify(payment))
         assert.notStrictEqual(unaware, "ok")
         yield* chain.mend
       })
@@ -210,26 +210,33 @@ describe("a backend of the node that has fallen behind its fellows", () => {
 
 describe("a token that locks accounts", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
-    it.effect("has neither a locked payer pay nor a locked recipient be paid", () =>
+    it.effect("lets neither a locked payer pay nor a locked recipient be paid", () =>
       Effect.gen(function* () {
         const { governed } = yield* TonTestChain.TonTestChain
         const trial = yield* Trial.make({ jetton: governed })
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const { payee, payers } = chain.accounts
         const payment = yield* Trial.payment(trial, payers[0])
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "ok")
         yield* chain.lock(payers[0].address, 1)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "unsupported_authorization account_blocked")
+        assert.strictEqual(
+          yield* Trial.wordOf(facilitator.verify(payment)),
+          "unsupported_authorization account_blocked"
+        )
         yield* chain.lock(payers[0].address, 0)
         yield* chain.lock(payee.address, 2)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "INVALID_RECIPIENT account_blocked")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "INVALID_RECIPIENT account_blocked")
         yield* chain.lock(payee.address, 0)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "ok")
       })
     )
 
     for (const [name, isRecipient, word] of [
-      ["the recipient after the payment was sent: it fails by proof, and nobody is paid", true, "INVALID_RECIPIENT"],
+      [
+        "the recipient after the payment was sent: it fails by proof, and the recipient is not paid",
+        true,
+        "INVALID_RECIPIENT"
+      ],
       [
         "the payer after the payment was sent: it fails by proof, and the payer is banned",
         false,
@@ -240,19 +247,19 @@ describe("a token that locks accounts", () => {
         Effect.gen(function* () {
           const { governed } = yield* TonTestChain.TonTestChain
           const trial = yield* Trial.make({ jetton: governed })
-          const { chain, half } = trial
+          const { chain, facilitator } = trial
           const { payee, payers } = chain.accounts
           const payer = payers[isRecipient ? 2 : 3] ?? payers[0]
           const payment = yield* Trial.payment(trial, payer)
-          yield* half.verify(payment)
-          const [lane = ""] = half.lanes
-          const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-          const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
+          yield* facilitator.verify(payment)
+          const [lane = ""] = facilitator.lanes
+          const slot = { lane, number: yield* facilitator.nextSlot(lane, "known") }
+          const { prepared } = yield* facilitator.prepare([payment], slot, yield* facilitator.chainHead)
           const received = yield* chain.balanceOf(payee.address, governed)
           const held = yield* chain.balanceOf(payer.address, governed)
           yield* chain.lock(isRecipient ? payee.address : payer.address, 3)
-          yield* half.submit(prepared)
-          const { observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+          yield* facilitator.submit(prepared)
+          const { observations } = yield* facilitator.observe([{ payment, since: prepared.head }], [prepared])
           const [seen] = observations
           assert.strictEqual(seen?._tag === "Failed" && seen.error._tag === "PaymentError" && seen.error.code, word)
           yield* chain.lock(isRecipient ? payee.address : payer.address, 0)
@@ -260,9 +267,9 @@ describe("a token that locks accounts", () => {
           assert.strictEqual(yield* chain.balanceOf(payer.address, governed), held)
           assert.strictEqual(trial.expenses[0]?.isSettled, false)
           const again = yield* Trial.payment(trial, payer)
-          assert.strictEqual(yield* Trial.wordOf(half.verify(again)), "unsupported_authorization account_banned")
+          assert.strictEqual(yield* Trial.wordOf(facilitator.verify(again)), "unsupported_authorization account_banned")
           const others = yield* Trial.make({ jetton: governed, lossBudget: 1n })
-          assert.strictEqual(yield* Trial.wordOf(others.half.verify(again)), "FacilitatorUnavailable")
+          assert.strictEqual(yield* Trial.wordOf(others.facilitator.verify(again)), "FacilitatorUnavailable")
         })
       )
     }
@@ -276,7 +283,7 @@ describe("with an emulation", () => {
         const trial = yield* Trial.make({ emulation: yield* SandboxEmulation.make() })
         const { newcomers, payers } = trial.chain.accounts
         for (const payer of [payers[0], newcomers[0]]) {
-          assert.strictEqual(yield* Trial.wordOf(trial.half.verify(yield* Trial.payment(trial, payer))), "ok")
+          assert.strictEqual(yield* Trial.wordOf(trial.facilitator.verify(yield* Trial.payment(trial, payer))), "ok")
         }
       })
     )
@@ -285,13 +292,16 @@ describe("with an emulation", () => {
       Effect.gen(function* () {
         const trial = yield* Trial.make({ emulation: yield* SandboxEmulation.make(), attachedTon: 8_000_000n })
         const payment = yield* Trial.payment(trial, trial.chain.accounts.payers[0])
-        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(payment)), "INSUFFICIENT_BALANCE transfer_refused")
+        assert.strictEqual(
+          yield* Trial.wordOf(trial.facilitator.verify(payment)),
+          "INSUFFICIENT_BALANCE transfer_refused"
+        )
         const blind = yield* Trial.make({ attachedTon: 8_000_000n })
-        assert.strictEqual(yield* Trial.wordOf(blind.half.verify(payment)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(blind.facilitator.verify(payment)), "ok")
       })
     )
 
-    it.effect("a message that no machine can play is its payer's fault, and costs the next payment nothing", () =>
+    it.effect("a message that no machine can emulate is its payer's fault, and does not affect the next payment", () =>
       Effect.gen(function* () {
         const machine = yield* SandboxEmulation.make()
         const trial = yield* Trial.make()
@@ -313,21 +323,21 @@ describe("with an emulation", () => {
           Effect.tapError(machine(isOdd ? { ...scene, message: odd } : scene), ({ _tag }) =>
             Effect.sync(() => seen.push(_tag))
           )
-        const { half } = yield* Trial.make({ emulation })
+        const { facilitator } = yield* Trial.make({ emulation })
         for (let time = 0; time < 3; time++) {
           const payment = yield* Trial.payment(trial, payer)
-          assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "unsupported_authorization not_playable")
+          assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "unsupported_authorization not_playable")
         }
         assert.deepStrictEqual(seen, ["EmulationFailed", "EmulationFailed", "EmulationFailed"])
         isOdd = false
         const fourth = yield* Trial.payment(trial, payer)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(fourth)), "unsupported_authorization account_banned")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(fourth)), "unsupported_authorization account_banned")
         const others = yield* Trial.payment(trial, chain.accounts.payers[2] ?? payerOf(trial))
-        assert.strictEqual(yield* Trial.wordOf(half.verify(others)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(others)), "ok")
       })
     )
 
-    it.effect("a machine that has thrown is used no more", () =>
+    it.effect("a machine that has thrown is replaced", () =>
       Effect.gen(function* () {
         const create = vi.spyOn(Executor, "create")
         const machine = yield* SandboxEmulation.make()
@@ -351,23 +361,23 @@ describe("with an emulation", () => {
         const before = create.mock.calls.length
         for (let time = 1; time <= 3; time++) {
           assert.strictEqual((yield* Effect.flip(machine(scene)))._tag, "EmulationFailed")
-          // One to try the scene again, and one that shows that it is not the machine.
+          // One to try the message again, and one for a control message.
           assert.strictEqual(create.mock.calls.length, before + 2 * time)
         }
-        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(yield* Trial.payment(trial, payer))), "ok")
+        assert.strictEqual(yield* Trial.wordOf(trial.facilitator.verify(yield* Trial.payment(trial, payer))), "ok")
         assert.strictEqual(create.mock.calls.length, before + 6)
         create.mockRestore()
       })
     )
 
-    it.effect("a machine that cannot be run is no verdict", () =>
+    it.effect("a machine that cannot run proves nothing", () =>
       Effect.gen(function* () {
         const machine = yield* SandboxEmulation.make()
         const empty = Dictionary.empty(Dictionary.Keys.Int(32), Dictionary.Values.Cell()).set(0, Cell.EMPTY)
         const config = beginCell().storeDictDirect(empty).endCell()
         const trial = yield* Trial.make({ emulation: (scene) => machine({ ...scene, config }) })
         const payment = yield* Trial.payment(trial, trial.chain.accounts.payers[0])
-        assert.strictEqual(yield* Trial.wordOf(trial.half.verify(payment)), "ChainUnavailable")
+        assert.strictEqual(yield* Trial.wordOf(trial.facilitator.verify(payment)), "ChainUnavailable")
       })
     )
   })

@@ -1,4 +1,4 @@
-/** Payments on a real virtual machine: who pays what, when a payment counts, and that it counts once. */
+/** Payments on a real virtual machine: their costs, the time when a payment counts, and that it counts once. */
 import { assert, describe, layer } from "@effect/vitest"
 import { MemoryPaymentStore, PaymentStore, type SchemeFacilitator } from "@pontage/core"
 import { loadMessageRelaxed, SendMode } from "@ton/core"
@@ -7,23 +7,23 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 
-import { ExactTon, TonBoc, TonMessage } from "../src/index.ts"
-import { TonTestChain } from "../src/testing/index.ts"
-import * as Forgery from "./TonForgery.ts"
-import * as Trial from "./TonTrial.ts"
+import { ExactTon, TonBoc, TonMessage } from "../../src/index.ts"
+import { TonTestChain } from "../../src/testing/index.ts"
+import * as Forgery from "../TonForgery.ts"
+import * as Trial from "../TonTrial.ts"
 
 const chainOf = (options: TonTestChain.Options = {}) => TonTestChain.layer({ payers: 12, ...options })
 
 describe("a relayed payment", () => {
   layer(chainOf(), { excludeTestServices: true })((it) => {
-    it.effect("moves the Jettons, costs its payer not a nanoton, and its relayer a little", () =>
+    it.effect("moves the Jettons, costs the payer no TON, and the relayer a little", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const { payee, payers } = chain.accounts
         yield* chain.setCoins(payers[0].address, 123_456_789n)
         const payload = yield* Trial.signed(trial, payers[0])
-        const settled = yield* Trial.withService(half, (service) =>
+        const settled = yield* Trial.withService(facilitator, (service) =>
           service.settle(Trial.request(trial, payload), Trial.newClaim())
         )
         assert.isTrue(Trial.isSettled(settled))
@@ -41,14 +41,18 @@ describe("a relayed payment", () => {
     it.effect("deploys the wallet of a payer who has none, once", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const [newcomer] = chain.accounts.newcomers
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const first = yield* Trial.signed(trial, newcomer)
-        yield* Trial.withService(half, (service) => service.settle(Trial.request(trial, first), Trial.newClaim()))
+        yield* Trial.withService(facilitator, (service) =>
+          service.settle(Trial.request(trial, first), Trial.newClaim())
+        )
         const second = yield* Trial.signed(trial, newcomer)
         assert.isBelow(JSON.stringify(second).length, JSON.stringify(first).length)
-        yield* Trial.withService(half, (service) => service.settle(Trial.request(trial, second), Trial.newClaim()))
+        yield* Trial.withService(facilitator, (service) =>
+          service.settle(Trial.request(trial, second), Trial.newClaim())
+        )
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + 2n * Trial.amount)
       })
     )
@@ -56,16 +60,16 @@ describe("a relayed payment", () => {
     it.effect("may be paid for by the payer itself, by an external message", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[1]
         assert.isDefined(payer)
         if (payer === undefined) return
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const poor = yield* Trial.payment(trial, payer, "external")
-        assert.strictEqual(yield* Trial.wordOf(half.verify(poor)), "INSUFFICIENT_BALANCE no_gas")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(poor)), "INSUFFICIENT_BALANCE no_gas")
         yield* chain.setCoins(payer.address, 1_000_000_000n)
         const payload = yield* Trial.signed(trial, payer, "external")
-        const settled = yield* Trial.withService(half, (service) =>
+        const settled = yield* Trial.withService(facilitator, (service) =>
           service.settle(Trial.request(trial, payload), Trial.newClaim())
         )
         assert.isTrue(Trial.isSettled(settled))
@@ -78,7 +82,7 @@ describe("a relayed payment", () => {
     it.effect("may come from an older wallet, by an external message", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half, requirements } = trial
+        const { chain, facilitator, requirements } = trial
         const [veteran] = chain.accounts.veterans
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const transfer = Forgery.transfer({
@@ -96,7 +100,7 @@ describe("a relayed payment", () => {
         })
         const boc = TonBoc.toBase64(TonMessage.external(Forgery.addressOf(veteran.raw), body))
         const payload = { kind: "external", boc, from: veteran.raw }
-        const settled = yield* Trial.withService(half, (service) =>
+        const settled = yield* Trial.withService(facilitator, (service) =>
           service.settle(Trial.request(trial, payload), Trial.newClaim())
         )
         assert.isTrue(Trial.isSettled(settled))
@@ -107,11 +111,11 @@ describe("a relayed payment", () => {
     it.effect("is one of two with the same number: the other is refused, and the money moves once", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[2] ?? chain.accounts.payers[0]
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const payloads = [yield* Trial.signed(trial, payer), yield* Trial.signed(trial, payer)]
-        const words = yield* Trial.withService(half, (service) =>
+        const words = yield* Trial.withService(facilitator, (service) =>
           Effect.forEach(
             payloads,
             (payload) => Trial.wordOf(service.settle(Trial.request(trial, payload), Trial.newClaim())),
@@ -127,15 +131,15 @@ describe("a relayed payment", () => {
       })
     )
 
-    it.effect("is one whatever twenty callers say", () =>
+    it.effect("settles once for twenty callers", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[3] ?? chain.accounts.payers[0]
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const sentBefore = yield* Trial.externals(chain.accounts.relayers[0])
         const request = Trial.request(trial, yield* Trial.signed(trial, payer))
-        const all = yield* Trial.withService(half, (service) =>
+        const all = yield* Trial.withService(facilitator, (service) =>
           Effect.forEach(Array.from({ length: 20 }), () => service.settle(request, Trial.newClaim()), {
             concurrency: "unbounded"
           })
@@ -146,22 +150,22 @@ describe("a relayed payment", () => {
       })
     )
 
-    it.effect("counts when somebody else brings it to the wallet first", () =>
+    it.effect("counts when a stranger sends it to the wallet first", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[4] ?? chain.accounts.payers[0]
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const payload = yield* Trial.signed(trial, payer)
         const payment = yield* Trial.read(trial, payload)
-        yield* half.verify(payment)
-        const [lane = ""] = half.lanes
-        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
+        yield* facilitator.verify(payment)
+        const [lane = ""] = facilitator.lanes
+        const slot = { lane, number: yield* facilitator.nextSlot(lane, "known") }
+        const { prepared } = yield* facilitator.prepare([payment], slot, yield* facilitator.chainHead)
         const { boc } = yield* ExactTon.decodePayload(payload)
         yield* chain.send(chain.accounts.stranger, Trial.carried(boc, 50_000_000n))
-        yield* half.submit(prepared)
-        const { inclusion, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+        yield* facilitator.submit(prepared)
+        const { inclusion, observations } = yield* facilitator.observe([{ payment, since: prepared.head }], [prepared])
         assert.strictEqual(inclusion?.transaction, prepared.transaction)
         const [seen] = observations
         assert.strictEqual(seen?._tag, "Settled")
@@ -171,21 +175,21 @@ describe("a relayed payment", () => {
       })
     )
 
-    it.effect("of a payer whose number was used for something else fails, and the relayer loses little", () =>
+    it.effect("of a payer whose number was used for another request fails, and the relayer loses little", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[5] ?? chain.accounts.payers[0]
         yield* chain.setCoins(payer.address, 1_000_000_000n)
         const payment = yield* Trial.payment(trial, payer)
-        yield* half.verify(payment)
-        const [lane = ""] = half.lanes
-        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
+        yield* facilitator.verify(payment)
+        const [lane = ""] = facilitator.lanes
+        const slot = { lane, number: yield* facilitator.nextSlot(lane, "known") }
+        const { prepared } = yield* facilitator.prepare([payment], slot, yield* facilitator.chainHead)
         yield* chain.send(payer)
         const before = yield* chain.coins(chain.accounts.relayers[0].address)
-        yield* half.submit(prepared)
-        const { observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+        yield* facilitator.submit(prepared)
+        const { observations } = yield* facilitator.observe([{ payment, since: prepared.head }], [prepared])
         const [seen] = observations
         assert.isTrue(seen?._tag === "Failed" && seen.error._tag === "PaymentError")
         assert.strictEqual(seen?._tag === "Failed" && seen.error.message.includes("number"), true)
@@ -194,14 +198,14 @@ describe("a relayed payment", () => {
         const [expense] = trial.expenses
         assert.strictEqual(expense?.isSettled, false)
         assert.isAbove(Number(expense?.returned), 25_000_000)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(yield* Trial.payment(trial, payer))), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(yield* Trial.payment(trial, payer))), "ok")
       })
     )
 
     it.effect("of a payer that changed before anything was signed costs nothing but an empty message", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const [, , , , , , one, two] = chain.accounts.payers
         if (one === undefined || two === undefined) return yield* Effect.die("there are enough payers")
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
@@ -211,7 +215,7 @@ describe("a relayed payment", () => {
         const { count, prepared } = yield* Trial.sent(trial, payments)
         assert.strictEqual(count, 2)
         const observedPayments = payments.map((payment) => ({ payment, since: prepared.head }))
-        const { observations } = yield* half.observe(observedPayments, [prepared])
+        const { observations } = yield* facilitator.observe(observedPayments, [prepared])
         assert.deepStrictEqual(
           observations.map(({ _tag }) => _tag),
           ["Failed", "Settled"]
@@ -223,75 +227,78 @@ describe("a relayed payment", () => {
   })
 })
 
-describe("on a chain that takes its time", () => {
+describe("on a chain with one hop a block", () => {
   layer(chainOf({ blocks: "manual" }), { excludeTestServices: true })((it) => {
-    it.effect("a payment is settled with the credit, and not a hop before", () =>
+    it.effect("a payment is settled with the credit, and not a hop earlier", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payment = yield* Trial.payment(trial, chain.accounts.payers[0])
-        yield* half.verify(payment)
+        yield* facilitator.verify(payment)
         const { prepared } = yield* Trial.sent(trial, [payment])
         const seen: Array<string> = []
         for (let hop = 0; hop < 6; hop++) {
-          const { inclusion, observations } = yield* half.observe([{ payment, since: prepared.head }], [prepared])
+          const { inclusion, observations } = yield* facilitator.observe(
+            [{ payment, since: prepared.head }],
+            [prepared]
+          )
           const received = yield* chain.balanceOf(chain.accounts.payee.address)
-          seen.push(`${inclusion === undefined ? "on its way" : "landed"} ${observations[0]?._tag} ${received}`)
+          seen.push(`${inclusion === undefined ? "pending" : "included"} ${observations[0]?._tag} ${received}`)
           yield* chain.block
         }
         assert.deepStrictEqual(seen, [
-          "on its way Pending 0",
-          "landed Pending 0",
-          "landed Pending 0",
-          "landed Pending 0",
-          "landed Settled 10000",
-          "landed Settled 10000"
+          "pending Pending 0",
+          "included Pending 0",
+          "included Pending 0",
+          "included Pending 0",
+          "included Settled 10000",
+          "included Settled 10000"
         ])
       })
     )
 
-    it.effect("another payment of the payer waits until the first is over", () =>
+    it.effect("another payment of the payer waits until the first has ended", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[1] ?? chain.accounts.payers[0]
         const first = yield* Trial.payment(trial, payer)
         const second = yield* Trial.payment(trial, payer)
         const { prepared } = yield* Trial.sent(trial, [first])
-        assert.strictEqual(yield* Trial.wordOf(half.verify(second)), "EXPIRED_PAYMENT seqno_reserved")
-        assert.strictEqual(yield* Trial.wordOf(half.verify(first)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(second)), "EXPIRED_PAYMENT seqno_reserved")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(first)), "ok")
         for (let hop = 0; hop < 5; hop++) yield* chain.block
-        yield* half.observe([{ payment: first, since: prepared.head }], [prepared])
-        assert.strictEqual(yield* Trial.wordOf(half.verify(second)), "EXPIRED_PAYMENT seqno_consumed")
-        assert.strictEqual(yield* Trial.wordOf(half.verify(first)), "already_used seqno_consumed")
-        assert.strictEqual(yield* Trial.wordOf(half.verify(yield* Trial.payment(trial, payer))), "ok")
+        yield* facilitator.observe([{ payment: first, since: prepared.head }], [prepared])
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(second)), "EXPIRED_PAYMENT seqno_consumed")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(first)), "already_used seqno_consumed")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(yield* Trial.payment(trial, payer))), "ok")
       })
     )
 
-    it.effect("a message that came too late is signed again for the same number", () =>
+    it.effect("a message that arrived too late is signed again for the same number", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
-        const [lane = ""] = half.lanes
-        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { noop } = half
-        const early = yield* noop(slot, yield* half.chainHead)
+        const { chain, facilitator } = trial
+        const [lane = ""] = facilitator.lanes
+        const slot = { lane, number: yield* facilitator.nextSlot(lane, "known") }
+        const { noop } = facilitator
+        const early = yield* noop(slot, yield* facilitator.chainHead)
         yield* chain.setTime((yield* chain.time) + 120)
         yield* chain.block
-        assert.strictEqual((yield* half.submit(early))._tag, "Outdated")
-        const late = yield* noop(slot, yield* half.chainHead)
-        assert.strictEqual((yield* half.submit(late))._tag, "Accepted")
+        assert.strictEqual((yield* facilitator.submit(early))._tag, "Outdated")
+        const late = yield* noop(slot, yield* facilitator.chainHead)
+        assert.strictEqual((yield* facilitator.submit(late))._tag, "Accepted")
         yield* chain.block
-        assert.strictEqual((yield* half.submit(early))._tag, "SlotUsed")
-        assert.strictEqual((yield* half.observe([], [early, late])).inclusion?.transaction, late.transaction)
+        assert.strictEqual((yield* facilitator.submit(early))._tag, "SlotUsed")
+        assert.strictEqual((yield* facilitator.observe([], [early, late])).inclusion?.transaction, late.transaction)
       })
     )
   })
 })
 
-describe("a facilitator that is started again in the middle", () => {
+describe("a facilitator that restarts during a settlement", () => {
   layer(chainOf({ blocks: "manual" }), { excludeTestServices: true })((it) => {
-    it.effect("goes on where the first one was, and the money moves once", () =>
+    it.effect("continues where the first one stopped, and the money moves once", () =>
       Effect.gen(function* () {
         const before = yield* Trial.make()
         const { chain } = before
@@ -301,9 +308,9 @@ describe("a facilitator that is started again in the middle", () => {
         const claim = Trial.newClaim()
         const isSent = yield* Deferred.make<void>()
         const watched = {
-          ...before.half,
-          submit: (prepared: Parameters<typeof before.half.submit>[0]) =>
-            Effect.tap(before.half.submit(prepared), () => Deferred.succeed(isSent, undefined))
+          ...before.facilitator,
+          submit: (prepared: Parameters<typeof before.facilitator.submit>[0]) =>
+            Effect.tap(before.facilitator.submit(prepared), () => Deferred.succeed(isSent, undefined))
         }
         const life = yield* Effect.forkChild(
           Trial.withService(watched, (service) => service.settle(request, claim), records)
@@ -312,7 +319,11 @@ describe("a facilitator that is started again in the middle", () => {
         yield* Fiber.interrupt(life)
         yield* chain.setBlocks("instant")
         const after = yield* Trial.make()
-        const settled = yield* Trial.withService(after.half, (service) => service.settle(request, claim), records)
+        const settled = yield* Trial.withService(
+          after.facilitator,
+          (service) => service.settle(request, claim),
+          records
+        )
         assert.isTrue(Trial.isSettled(settled))
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), Trial.amount)
         assert.strictEqual(yield* Trial.externals(chain.accounts.relayers[0]), 1)
@@ -326,9 +337,9 @@ describe("fifty payers at once", () => {
     it.effect("are paid for by one relayer in a few messages", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make({ batches: { windowMillis: 250 } })
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payloads = yield* Effect.forEach(chain.accounts.payers, (payer) => Trial.signed(trial, payer))
-        const all = yield* Trial.withService(half, (service) =>
+        const all = yield* Trial.withService(facilitator, (service) =>
           Effect.forEach(payloads, (payload) => service.settle(Trial.request(trial, payload), Trial.newClaim()), {
             concurrency: "unbounded"
           })
@@ -344,60 +355,58 @@ describe("fifty payers at once", () => {
 
 describe("a relayer's numbers", () => {
   layer(chainOf(), { excludeTestServices: true })((it) => {
-    it.effect(
-      "that a wrong count has left out are used up by messages that send nothing, and the payment behind them settles",
-      () =>
-        Effect.gen(function* () {
-          const trial = yield* Trial.make()
-          const { chain, half } = trial
-          let skipped = 2n
-          const misled: SchemeFacilitator = {
-            ...half,
-            nextSlot: (lane, counting) => Effect.map(half.nextSlot(lane, counting), (honest) => honest + skipped),
-            // The payment behind the gap is sent by now: from here on the count is right.
-            submit: (prepared) =>
-              Effect.andThen(
-                Effect.sync(() => void (skipped = 0n)),
-                half.submit(prepared)
-              )
-          }
-          const payload = yield* Trial.signed(trial, chain.accounts.payers[0])
-          const settled = yield* Trial.withService(misled, (service) =>
-            service.settle(Trial.request(trial, payload), Trial.newClaim())
-          )
-          assert.isTrue(Trial.isSettled(settled))
-          assert.strictEqual(yield* Trial.externals(chain.accounts.relayers[0]), 3)
-        })
+    it.effect("that a wrong count has left out are used by noops, and the payment behind them settles", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, facilitator } = trial
+        let skipped = 2n
+        const misled: SchemeFacilitator = {
+          ...facilitator,
+          nextSlot: (lane, counting) => Effect.map(facilitator.nextSlot(lane, counting), (honest) => honest + skipped),
+          // The payment behind the gap is sent by now: from here on the count is right.
+          submit: (prepared) =>
+            Effect.andThen(
+              Effect.sync(() => void (skipped = 0n)),
+              facilitator.submit(prepared)
+            )
+        }
+        const payload = yield* Trial.signed(trial, chain.accounts.payers[0])
+        const settled = yield* Trial.withService(misled, (service) =>
+          service.settle(Trial.request(trial, payload), Trial.newClaim())
+        )
+        assert.isTrue(Trial.isSettled(settled))
+        assert.strictEqual(yield* Trial.externals(chain.accounts.relayers[0]), 3)
+      })
     )
   })
 })
 
 describe("a payment on record", () => {
   layer(chainOf(), { excludeTestServices: true })((it) => {
-    it.effect("is read, sent again and seen to its end under other Jettons, relayers and limits", () =>
+    it.effect("is read, sent again and observed to its end under other Jettons, relayers and limits", () =>
       Effect.gen(function* () {
         const { accounts, governed, jetton, network } = yield* TonTestChain.TonTestChain
         const earlier = yield* Trial.make({ jetton: governed })
         const payload = yield* Trial.signed(earlier, accounts.payers[0])
         const { observedPayments, prepared } = yield* Trial.relayed(earlier, [yield* Trial.read(earlier, payload)])
         const { decimals, raw, symbol } = jetton
-        const { half } = yield* Trial.make({
+        const { facilitator } = yield* Trial.make({
           signer: accounts.relayers[1],
           assets: [{ network, address: raw, symbol, decimals }],
           maxInnerTon: 1n
         })
-        const read = half.read(earlier.requirements, payload)
+        const read = facilitator.read(earlier.requirements, payload)
         assert.strictEqual(yield* Trial.wordOf(read), "asset_mismatch asset_not_settled")
-        const payment = yield* half.recall?.(earlier.requirements, payload) ?? assert.fail("it can be recalled")
+        const payment = yield* facilitator.recall?.(earlier.requirements, payload) ?? assert.fail("it can be recalled")
         assert.deepStrictEqual(payment.authorization, observedPayments[0]?.payment.authorization)
-        assert.strictEqual((yield* half.submit(prepared))._tag, "Accepted")
+        assert.strictEqual((yield* facilitator.submit(prepared))._tag, "Accepted")
         const { inclusion, observations } = yield* Effect.repeat(
-          half.observe([{ payment, since: prepared.head }], [prepared]),
+          facilitator.observe([{ payment, since: prepared.head }], [prepared]),
           { while: ({ observations }) => observations.some(({ _tag }) => _tag === "Pending") }
         )
         assert.strictEqual(inclusion?.transaction, prepared.transaction)
         assert.include(observations[0], { _tag: "Settled", external: false })
-        assert.strictEqual((yield* half.conclude({ payment, since: prepared.head }))._tag, "Settled")
+        assert.strictEqual((yield* facilitator.conclude({ payment, since: prepared.head }))._tag, "Settled")
       })
     )
   })
@@ -405,18 +414,18 @@ describe("a payment on record", () => {
 
 describe("a batch", () => {
   layer(chainOf({ payers: 230 }), { excludeTestServices: true })((it) => {
-    it.effect("is as large as its relayer can pay for, and as it may cost", () =>
+    it.effect("is limited by its relayer's balance and by the maximum cost", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const [relayer] = chain.accounts.relayers
         const payments = yield* Effect.forEach(chain.accounts.payers.slice(0, 6), (payer) =>
           Trial.payment(trial, payer)
         )
-        const [lane = ""] = half.lanes
-        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const chainHead = yield* half.chainHead
-        const prepare = (maximumCost?: bigint) => half.prepare(payments, slot, chainHead, maximumCost)
+        const [lane = ""] = facilitator.lanes
+        const slot = { lane, number: yield* facilitator.nextSlot(lane, "known") }
+        const chainHead = yield* facilitator.chainHead
+        const prepare = (maximumCost?: bigint) => facilitator.prepare(payments, slot, chainHead, maximumCost)
         const owned = yield* chain.coins(relayer.address)
         const all = yield* prepare()
         assert.strictEqual(all.count, 6)
@@ -433,7 +442,7 @@ describe("a batch", () => {
       })
     )
 
-    it.effect("is signed again with all of its payments, whatever the maximum and the budget are by then", () =>
+    it.effect("is signed again with all of its payments under a lower maximum and budget", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const { chain } = trial
@@ -442,14 +451,14 @@ describe("a batch", () => {
         )
         const first = yield* Trial.relayed(trial, payments)
         assert.strictEqual(first.count, 6)
-        const { half } = yield* Trial.make({ batches: { maximum: 2 }, lossBudget: 1n })
+        const { facilitator } = yield* Trial.make({ batches: { maximum: 2 }, lossBudget: 1n })
         const { slot } = first.prepared
-        const chainHead = yield* half.chainHead
-        const { count, prepared } = yield* half.prepare(payments, slot, chainHead, undefined, first.prepared)
+        const chainHead = yield* facilitator.chainHead
+        const { count, prepared } = yield* facilitator.prepare(payments, slot, chainHead, undefined, first.prepared)
         assert.strictEqual(count, 6)
-        yield* half.submit(prepared)
+        yield* facilitator.submit(prepared)
         const { observations } = yield* Effect.repeat(
-          half.observe(first.observedPayments, [first.prepared, prepared]),
+          facilitator.observe(first.observedPayments, [first.prepared, prepared]),
           {
             while: ({ observations }) => observations.some(({ _tag }) => _tag === "Pending")
           }
@@ -458,17 +467,17 @@ describe("a batch", () => {
       })
     )
 
-    it.effect("never outgrows an external message, and takes no two payments of one payer", () =>
+    it.effect("fits into an external message, and holds one payment of a payer", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make({ batches: { maximum: 255 }, lossBudget: 20_000_000_000n })
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payments = yield* Effect.forEach(chain.accounts.payers, (payer) => Trial.payment(trial, payer))
-        const [lane = ""] = half.lanes
-        const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-        const { count, prepared } = yield* half.prepare(payments, slot, yield* half.chainHead)
+        const [lane = ""] = facilitator.lanes
+        const slot = { lane, number: yield* facilitator.nextSlot(lane, "known") }
+        const { count, prepared } = yield* facilitator.prepare(payments, slot, yield* facilitator.chainHead)
         assert.isTrue(count > 190 && count < 230, `${count}`)
         assert.isAtMost(Buffer.from(prepared.bytes, "base64").length, 65_535)
-        assert.strictEqual((yield* half.submit(prepared))._tag, "Accepted")
+        assert.strictEqual((yield* facilitator.submit(prepared))._tag, "Accepted")
         const payer = chain.accounts.payers[229] ?? chain.accounts.payers[0]
         const two = [yield* Trial.payment(trial, payer), yield* Trial.payment(trial, payer)]
         assert.strictEqual((yield* Trial.sent(trial, two)).count, 1)

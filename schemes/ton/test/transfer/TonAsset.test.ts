@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import * as TonAddress from "../src/primitives/TonAddress.ts"
-import * as TonNetwork from "../src/primitives/TonNetwork.ts"
-import * as TonAsset from "../src/transfer/TonAsset.ts"
+import * as TonAddress from "../../src/primitives/TonAddress.ts"
+import * as TonNetwork from "../../src/primitives/TonNetwork.ts"
+import * as TonAsset from "../../src/transfer/TonAsset.ts"
 
 const raw = `0:${"12".repeat(32)}`
 const own: TonAsset.CustomAsset = { network: TonNetwork.mainnet, address: raw, symbol: "GOLD", decimals: 9 }
@@ -34,7 +34,7 @@ describe("TonAsset.table", () => {
     for (const { address } of table.of(TonNetwork.local)) assert.strictEqual(TonAddress.fromText(address), address)
   })
 
-  it("takes an address that is marked for test networks on these alone", () => {
+  it("accepts an address with the mark of test networks on these only", () => {
     assert.strictEqual(messageOf({ ...own, address: friendly(false) }), "taken")
     assert.strictEqual(messageOf({ ...own, network: TonNetwork.testnet, address: friendly(true) }), "taken")
     assert.match(messageOf({ ...own, address: friendly(true) }), /GOLD: address ".*" is marked for test networks/)

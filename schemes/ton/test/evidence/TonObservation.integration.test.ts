@@ -1,25 +1,25 @@
-/** What counts as proof that a payment's money moved: whoever sent it, and whatever else a node shows. */
+/** Proof that a payment's money moved, with any sender and with nodes that show other transactions. */
 import { assert, describe, layer } from "@effect/vitest"
 import type { Payment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import { ExactTon } from "../src/index.ts"
-import { ToncenterFault, type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
-import * as Trial from "./TonTrial.ts"
+import { ExactTon } from "../../src/index.ts"
+import { ToncenterFault, type TonTestAccounts, TonTestChain } from "../../src/testing/index.ts"
+import * as Trial from "../TonTrial.ts"
 
 const chainLayer = TonTestChain.layer({ payers: 10 })
 
 const observed = (
-  half: SchemeFacilitator,
+  facilitator: SchemeFacilitator,
   payment: Payment,
   prepared: PreparedTransaction,
   since = prepared.head,
   earliest = Number.MAX_SAFE_INTEGER
-) => Effect.map(half.observe([{ payment, since, earliest }], [prepared]), ({ observations }) => observations[0])
+) => Effect.map(facilitator.observe([{ payment, since, earliest }], [prepared]), ({ observations }) => observations[0])
 
-/** A payment that is bound to a challenge, as its bytes and as it is read. */
+/** A payment that is bound to a challenge: its payload, and the payment that is read from it. */
 const bound = Effect.fnUntraced(function* (trial: Trial.Trial, account: TonTestAccounts.TestAccount) {
   const { clientOf, requirements } = trial
   const client = clientOf(account)
@@ -33,21 +33,21 @@ const bound = Effect.fnUntraced(function* (trial: Trial.Trial, account: TonTestA
   return { payload, boc, payment: yield* Trial.read(trial, payload) }
 })
 
-/** A stranger brings a request to its wallet, with TON of its own. */
+/** A stranger sends a request to its wallet, with the stranger's TON. */
 const broughtBy = (trial: Trial.Trial, boc: string) =>
   trial.chain.send(trial.chain.accounts.stranger, Trial.carried(boc, 50_000_000n))
 
-describe("a node that answers with a genuine credit of an older payment", () => {
+describe("a node that returns a genuine credit of an older payment", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
-    it.effect("has not shown that a newer one was paid, at no step of its way", () =>
+    it.effect("proves nothing about a newer one, at any step of its transfer", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const [first, second] = chain.accounts.payers
         if (second === undefined) return yield* Effect.die("there are enough payers")
         const older = yield* Trial.payment(trial, first)
         const { prepared: earlier } = yield* Trial.sent(trial, [older])
-        const paid = yield* observed(half, older, earlier)
+        const paid = yield* observed(facilitator, older, earlier)
         assert.strictEqual(paid?._tag, "Settled")
         const [credit] = yield* chain.credits(chain.accounts.payee.address)
         const transactions = yield* Effect.promise(() =>
@@ -71,15 +71,19 @@ describe("a node that answers with a genuine credit of an older payment", () => 
 
         yield* chain.setBlocks("manual")
         const newer = yield* Trial.payment(trial, second)
-        yield* half.verify(newer)
+        yield* facilitator.verify(newer)
         const { prepared } = yield* Trial.sent(trial, [newer])
         const received = yield* chain.balanceOf(chain.accounts.payee.address)
         for (let hop = 0; hop < 3; hop++) {
           yield* chain.block
           yield* chain.spoil("tryLocateResultTx", ToncenterFault.Instead({ result }))
-          assert.strictEqual(yield* Trial.wordOf(observed(half, newer, prepared)), "ChainUnavailable", `hop ${hop}`)
+          assert.strictEqual(
+            yield* Trial.wordOf(observed(facilitator, newer, prepared)),
+            "ChainUnavailable",
+            `hop ${hop}`
+          )
           yield* chain.mend
-          // The first question of this look is answered rightly, and the second is not; then the first two.
+          // The first response of this observation is right and the second is wrong; then the first two are right.
           for (const right of [1, 2]) {
             let asked = 0
             const lying = yield* Trial.make({
@@ -88,23 +92,23 @@ describe("a node that answers with a genuine credit of an older payment", () => 
                 Effect.runSync(chain.spoil(method, ToncenterFault.Instead({ result })))
               }
             })
-            const seen = yield* Effect.result(observed(lying.half, newer, prepared))
+            const seen = yield* Effect.result(observed(lying.facilitator, newer, prepared))
             yield* chain.mend
             assert.isFalse(seen._tag === "Success" && seen.success?._tag === "Settled", `hop ${hop}`)
           }
         }
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), received)
         yield* chain.block
-        assert.strictEqual((yield* observed(half, newer, prepared))?._tag, "Settled")
+        assert.strictEqual((yield* observed(facilitator, newer, prepared))?._tag, "Settled")
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), received + Trial.amount)
         yield* chain.setBlocks("instant")
       })
     )
 
-    it.effect("or with another account's history, or one with a gap, or an empty one, has not answered", () =>
+    it.effect("or another account's history, or one with a gap, or an empty one, counts as unavailable", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[2] ?? chain.accounts.payers[0]
         const payment = yield* Trial.payment(trial, payer)
         const { prepared } = yield* Trial.sent(trial, [payment])
@@ -120,32 +124,32 @@ describe("a node that answers with a genuine credit of an older payment", () => 
         }))
         for (const result of [[], records, records.slice(1), records.filter((_, index) => index !== 1)]) {
           yield* chain.spoil("getTransactions", ToncenterFault.Instead({ result }))
-          assert.strictEqual(yield* Trial.wordOf(observed(half, payment, prepared)), "ChainUnavailable")
+          assert.strictEqual(yield* Trial.wordOf(observed(facilitator, payment, prepared)), "ChainUnavailable")
           yield* chain.mend
         }
-        assert.strictEqual((yield* observed(half, payment, prepared))?._tag, "Settled")
+        assert.strictEqual((yield* observed(facilitator, payment, prepared))?._tag, "Settled")
       })
     )
   })
 })
 
-describe("a bound payment that a stranger brings to its wallet", () => {
+describe("a bound payment that a stranger sends to its wallet", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
     it.effect("between verification and signing is settled", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const [payer] = chain.accounts.payers
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const { boc, payment } = yield* bound(trial, payer)
-        yield* half.verify(payment)
-        const { head } = yield* half.chainHead
+        yield* facilitator.verify(payment)
+        const { head } = yield* facilitator.chainHead
         yield* broughtBy(trial, boc)
         const { prepared } = yield* Trial.sent(trial, [payment])
-        // Many blocks may lie between: what counts is when it was taken in, not when we looked.
+        // Many blocks may lie between: the time of its record counts, not the time of the observation.
         const since = prepared.head + 1_000n
-        const seen = yield* observed(half, payment, prepared, since, head.time - 5)
-        const late = yield* observed(half, payment, prepared, since, head.time + 3_600)
+        const seen = yield* observed(facilitator, payment, prepared, since, head.time - 5)
+        const late = yield* observed(facilitator, payment, prepared, since, head.time + 3_600)
         assert.strictEqual(late?._tag, "Failed")
         assert.strictEqual(seen?._tag, "Settled")
         assert.isTrue(seen?._tag === "Settled" && seen.external)
@@ -153,15 +157,15 @@ describe("a bound payment that a stranger brings to its wallet", () => {
       })
     )
 
-    it.effect("after it was claimed is good, through a facilitator too, and is paid for once", () =>
+    it.effect("after its claim is valid, through a facilitator too, and pays once", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[1] ?? chain.accounts.payers[0]
         const before = yield* chain.balanceOf(chain.accounts.payee.address)
         const { boc, payload, payment } = yield* bound(trial, payer)
         const request = Trial.request(trial, payload)
-        const [first, second] = yield* Trial.withService(half, (service) =>
+        const [first, second] = yield* Trial.withService(facilitator, (service) =>
           Effect.gen(function* () {
             const claim = Trial.newClaim()
             yield* service.claim(request, claim)
@@ -169,7 +173,7 @@ describe("a bound payment that a stranger brings to its wallet", () => {
             return [yield* service.settle(request, claim), yield* service.settle(request, Trial.newClaim())] as const
           })
         )
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "already_used seqno_consumed")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "already_used seqno_consumed")
         assert.isTrue(Trial.isSettled(first))
         assert.strictEqual(first.execution, "granted")
         assert.notStrictEqual(second.execution, "granted")
@@ -177,62 +181,62 @@ describe("a bound payment that a stranger brings to its wallet", () => {
       })
     )
 
-    it.effect("and that did not arrive is refused for the reason why", () =>
+    it.effect("and that did not arrive is refused with the reason", () =>
       Effect.gen(function* () {
         const { governed } = yield* TonTestChain.TonTestChain
         const trial = yield* Trial.make({ jetton: governed })
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[2] ?? chain.accounts.payers[0]
         const { boc, payment } = yield* bound(trial, payer)
         yield* chain.lock(chain.accounts.payee.address, 2)
         yield* broughtBy(trial, boc)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "INVALID_RECIPIENT bounced")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "INVALID_RECIPIENT bounced")
         yield* chain.lock(chain.accounts.payee.address, 0)
       })
     )
 
-    it.effect("is held against nobody, however often it happens while ours is on its way", () =>
+    it.effect("bans no account, any number of times while ours is pending", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[3] ?? chain.accounts.payers[0]
         for (let time = 0; time < 4; time++) {
           const { boc, payment } = yield* bound(trial, payer)
-          yield* half.verify(payment)
-          const [lane = ""] = half.lanes
-          const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-          const { prepared } = yield* half.prepare([payment], slot, yield* half.chainHead)
+          yield* facilitator.verify(payment)
+          const [lane = ""] = facilitator.lanes
+          const slot = { lane, number: yield* facilitator.nextSlot(lane, "known") }
+          const { prepared } = yield* facilitator.prepare([payment], slot, yield* facilitator.chainHead)
           yield* broughtBy(trial, boc)
-          yield* half.submit(prepared)
-          assert.strictEqual((yield* observed(half, payment, prepared))?._tag, "Settled")
+          yield* facilitator.submit(prepared)
+          assert.strictEqual((yield* observed(facilitator, payment, prepared))?._tag, "Settled")
         }
         assert.strictEqual(trial.expenses.length, 4)
         assert.isTrue(trial.expenses.every(({ isSettled }) => isSettled))
-        assert.strictEqual(yield* Trial.wordOf(half.verify(yield* Trial.payment(trial, payer))), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(yield* Trial.payment(trial, payer))), "ok")
       })
     )
   })
 })
 
-describe("a payment that is bound to nothing", () => {
+describe("an unbound payment", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
-    it.effect("and was carried out before is refused: it may have been shown elsewhere", () =>
+    it.effect("that was carried out before is refused: it may have been shown elsewhere", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payload = yield* Trial.signed(trial, chain.accounts.payers[0])
         const { boc } = yield* ExactTon.decodePayload(payload)
         yield* broughtBy(trial, boc)
-        const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => half.verify(payment))
+        const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => facilitator.verify(payment))
         assert.strictEqual(yield* Trial.wordOf(verdict), "already_used seqno_consumed")
       })
     )
   })
 })
 
-describe("one payer's account that cannot be looked at", () => {
+describe("one payer's account that is unavailable", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
-    it.effect("keeps no other payment of the same message from its end", () =>
+    it.effect("does not delay another payment of the same message", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
         const { chain } = trial
@@ -241,17 +245,17 @@ describe("one payer's account that cannot be looked at", () => {
         const payments = [yield* Trial.payment(trial, one), yield* Trial.payment(trial, two)]
         const { prepared } = yield* Trial.sent(trial, payments)
         let asked = 0
-        const { half } = yield* Trial.make({
+        const { facilitator } = yield* Trial.make({
           onRequest: (method) => {
             if (method === "tryLocateResultTx" && ++asked === 1)
               Effect.runSync(chain.spoil(method, ToncenterFault.Broken(), 1))
           }
         })
         const observedPayments = payments.map((payment) => ({ payment, since: prepared.head }))
-        const { observations } = yield* half.observe(observedPayments, [prepared])
+        const { observations } = yield* facilitator.observe(observedPayments, [prepared])
         assert.deepStrictEqual(observations.map(({ _tag }) => _tag).toSorted(), ["Pending", "Settled"])
         yield* chain.mend
-        const { observations: later } = yield* half.observe(observedPayments, [prepared])
+        const { observations: later } = yield* facilitator.observe(observedPayments, [prepared])
         assert.isTrue(later.every(({ _tag }) => _tag === "Settled"))
       })
     )

@@ -1,4 +1,4 @@
-/** What it costs a relayer to be used and abused: its balance before and after, beside what the settings allow. */
+/** Cost of use and abuse for a relayer: its balance before and after, compared with the settings' limits. */
 import { assert, describe, layer } from "@effect/vitest"
 import type { Payment, SchemeFacilitator } from "@pontage/core"
 import { type Address, beginCell, Cell, contractAddress, Dictionary, internal, type StateInit } from "@ton/core"
@@ -6,11 +6,11 @@ import { Blockchain } from "@ton/sandbox"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import { TonAddress, TonNetwork, TonWallet, WalletRequest } from "../src/index.ts"
-import { type TonTestAccounts, TonTestChain } from "../src/testing/index.ts"
-import * as SandboxEmulation from "../src/transfer/SandboxEmulation.ts"
-import * as Forgery from "./TonForgery.ts"
-import * as Trial from "./TonTrial.ts"
+import { TonAddress, TonNetwork, TonWallet, WalletRequest } from "../../src/index.ts"
+import { type TonTestAccounts, TonTestChain } from "../../src/testing/index.ts"
+import * as SandboxEmulation from "../../src/transfer/SandboxEmulation.ts"
+import * as Forgery from "../TonForgery.ts"
+import * as Trial from "../TonTrial.ts"
 
 type Account = TonTestAccounts.TestAccount
 
@@ -19,7 +19,7 @@ const relayerOf = ({ chain }: Trial.Trial) => chain.coins(chain.accounts.relayer
 const addressOf = ({ code, data }: StateInit): TonAddress.Address =>
   TonAddress.fromHash(contractAddress(0, { code: code ?? null, data: data ?? null }).hash)
 
-/** The most TON that a request may hand on, as offers say it. */
+/** The most TON that a request may hand on, in an offer's form. */
 const offeredBy = ({ extra }: SchemeFacilitator): bigint => {
   const most = extra?.["maxInnerTon"]
   return typeof most === "string" ? BigInt(most) : 0n
@@ -27,7 +27,7 @@ const offeredBy = ({ extra }: SchemeFacilitator): bigint => {
 
 const sumOf = (amounts: ReadonlyArray<bigint>) => amounts.reduce((sum, amount) => sum + amount, 0n)
 
-/** What accounts own in TON; nothing where there is no account. */
+/** Balances of accounts in nanotons; 0 for an account that does not exist. */
 const ownedBy = (trial: Trial.Trial, addresses: ReadonlyArray<Address>) =>
   Effect.map(Effect.forEach(addresses, trial.chain.coins), sumOf)
 
@@ -37,7 +37,7 @@ interface Forged {
   readonly mode?: number
 }
 
-/** A payload of an account, as its key may sign it. */
+/** A payload that an account's key may sign. */
 const forged = Effect.fnUntraced(function* (
   trial: Trial.Trial,
   account: Account,
@@ -71,12 +71,12 @@ const emptied = Effect.fnUntraced(function* (trial: Trial.Trial, account: Accoun
   yield* send(account, internal({ to: jetton.walletOf(account.address), value: 60_000_000n, body }))
 })
 
-describe("encodings that a lenient reader takes and the chain does not", () => {
+describe("encodings that a lenient reader accepts and the chain does not", () => {
   layer(TonTestChain.layer({ payers: 12 }), { excludeTestServices: true })((it) => {
-    it.effect("cost their relayer nothing, and bring their payer nothing", () =>
+    it.effect("cost the relayer nothing and gain the payer nothing", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const attacks: ReadonlyArray<Forged> = [
           { inner: { odd: { ihrFee: Forgery.longCoins(0n, 1) } } },
           { inner: { odd: { forwardFee: Forgery.longCoins(0n, 15) } } },
@@ -90,7 +90,7 @@ describe("encodings that a lenient reader takes and the chain does not", () => {
         const before = yield* relayerOf(trial)
         const addresses = chain.accounts.payers.map(({ address }) => address)
         const owned = yield* ownedBy(trial, addresses)
-        yield* Trial.withService(half, (service) =>
+        yield* Trial.withService(facilitator, (service) =>
           Effect.forEach(attacks, (attack, index) =>
             Effect.gen(function* () {
               const payer = chain.accounts.payers[index] ?? chain.accounts.payers[0]
@@ -105,10 +105,10 @@ describe("encodings that a lenient reader takes and the chain does not", () => {
       })
     )
 
-    it.effect("get who signed one banned at once, where the chain showed it first", () =>
+    it.effect("ban their payer at once where the chain showed them first", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[10] ?? chain.accounts.payers[0]
         const good = yield* Trial.payment(trial, payer)
         const { payload: held } = good
@@ -119,38 +119,38 @@ describe("encodings that a lenient reader takes and the chain does not", () => {
         const parts = { validUntil, seqno: 0, actions: Forgery.actionOf(message), seed: payer.seed }
         const hostile = Forgery.request(parts)
         const request = WalletRequest.read(hostile, false)
-        // As a reader would hold it that had taken it for the good one.
+        // As a reader would return it that took it for the good one.
         const nonce = Buffer.from(request?.signedHash ?? []).toString("hex")
         const bad = { ...good, payload: { ...(typeof held === "object" ? held : {}), body: hostile, request, nonce } }
-        assert.strictEqual(yield* Trial.wordOf(half.verify(bad)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(bad)), "ok")
         const before = yield* relayerOf(trial)
         const { observedPayments, prepared } = yield* Trial.relayed(trial, [bad])
-        yield* half.submit(prepared)
-        const { observations } = yield* half.observe(observedPayments, [prepared])
+        yield* facilitator.submit(prepared)
+        const { observations } = yield* facilitator.observe(observedPayments, [prepared])
         assert.strictEqual(observations[0]?._tag, "Failed")
         assert.isAbove(Number(before - (yield* relayerOf(trial))), 20_000_000)
         const again = yield* Trial.payment(trial, payer)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(again)), "unsupported_authorization account_banned")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(again)), "unsupported_authorization account_banned")
       })
     )
   })
 })
 
-describe("twenty-five payers whose Jettons are on their way to somebody else when they are verified", () => {
+describe("twenty-five payers with a pending transfer of their Jettons when they are verified", () => {
   layer(TonTestChain.layer({ payers: 32, blocks: "manual" }), { excludeTestServices: true })((it) => {
-    it.effect("cost no more than the budget, and an honest payer is served on", () =>
+    it.effect("cost no more than the budget, and an honest payer is still served", () =>
       Effect.gen(function* () {
         const lossBudget = 300_000_000n
         const trial = yield* Trial.make({ lossBudget, lossBudgetPerCaller: lossBudget, lossBudgetPerPayer: lossBudget })
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const [honest, ...gang] = chain.accounts.payers
         const blocks = Effect.replicateEffect(chain.block, 8)
         const settled = (payments: ReadonlyArray<Payment>) =>
           Effect.gen(function* () {
             const { count, observedPayments, prepared } = yield* Trial.relayed(trial, payments)
-            yield* half.submit(prepared)
+            yield* facilitator.submit(prepared)
             yield* blocks
-            const { observations } = yield* half.observe(observedPayments, [prepared])
+            const { observations } = yield* facilitator.observe(observedPayments, [prepared])
             return { count, words: observations.map(({ _tag }) => _tag) }
           })
         const good = yield* Trial.payment(trial, honest)
@@ -159,14 +159,14 @@ describe("twenty-five payers whose Jettons are on their way to somebody else whe
         let [tried, hit] = [0, 0]
         for (let round = 0; round < 5; round++) {
           const griefers = gang.slice(round * 5, round * 5 + 5)
-          // The wallets have sent the Jettons away, with the next number, and the Jetton wallets do not know yet.
+          // The wallets have sent the Jettons away, with the next number; the Jetton wallets have not received the message yet.
           yield* Effect.forEach(griefers, (griefer) => emptied(trial, griefer))
           yield* chain.block
           const payments = yield* Effect.forEach(griefers, (griefer) => Trial.payment(trial, griefer))
           tried += payments.length
           const verified: Array<Payment> = []
           for (const payment of payments) {
-            const word = yield* Trial.wordOf(half.verify(payment))
+            const word = yield* Trial.wordOf(facilitator.verify(payment))
             if (word === "ok") verified.push(payment)
             else assert.strictEqual(word, "FacilitatorUnavailable")
           }
@@ -182,9 +182,9 @@ describe("twenty-five payers whose Jettons are on their way to somebody else whe
         assert.isTrue(lost > lossBudget / 2n && lost <= lossBudget, `${lost} lost`)
         const newcomer = chain.accounts.payers[30] ?? honest
         const stranger = yield* Trial.payment(trial, newcomer)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(stranger)), "FacilitatorUnavailable")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(stranger)), "FacilitatorUnavailable")
         const next = yield* Trial.payment(trial, honest)
-        assert.strictEqual(yield* Trial.wordOf(half.verify(next)), "ok")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(next)), "ok")
         assert.deepStrictEqual((yield* settled([next])).words, ["Settled"])
       })
     )
@@ -194,13 +194,13 @@ describe("twenty-five payers whose Jettons are on their way to somebody else whe
         const { jetton, network } = yield* TonTestChain.TonTestChain
         const assets = [{ network, address: jetton.raw, symbol: jetton.symbol, decimals: jetton.decimals }]
         const trial = yield* Trial.make({ assets })
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const payer = chain.accounts.payers[31] ?? chain.accounts.payers[0]
-        const offered = offeredBy(half)
+        const offered = offeredBy(facilitator)
         assert.isTrue(offered > 22_500_000n && offered < 35_000_000n, `${offered}`)
         const wordOf = (value: bigint) =>
           Effect.flatMap(forged(trial, payer, { mode: 3, inner: { value } }), (payload) =>
-            Trial.wordOf(Effect.flatMap(Trial.read(trial, payload), (payment) => half.verify(payment)))
+            Trial.wordOf(Effect.flatMap(Trial.read(trial, payload), (payment) => facilitator.verify(payment)))
           )
         assert.strictEqual(yield* wordOf(offered + 1n), "unsupported_authorization send_mode")
         assert.strictEqual(yield* wordOf(offered - 1n), "unsupported_authorization too_little_ton")
@@ -210,7 +210,7 @@ describe("twenty-five payers whose Jettons are on their way to somebody else whe
   })
 })
 
-describe("what is attached", () => {
+describe("the attached TON", () => {
   const cheap = Effect.promise(async () => {
     const { config } = await Blockchain.create({ config: "slim" })
     const cell = typeof config === "string" ? Cell.fromBase64(config) : config
@@ -253,14 +253,14 @@ describe("what is attached", () => {
               assets: [{ network: "ton:local", address: token.raw, symbol: "X", decimals: 6 }],
               emulation: yield* SandboxEmulation.make()
             })
-            const { chain, half } = trial
+            const { chain, facilitator } = trial
             for (const account of [chain.accounts.payers[0], chain.accounts.newcomers[token === jetton ? 0 : 1]]) {
               if (account === undefined) return yield* Effect.die("there are enough payers")
               const payment = yield* Trial.payment(trial, account)
-              assert.strictEqual(yield* Trial.wordOf(half.verify(payment)), "ok")
+              assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "ok")
               const { observedPayments, prepared } = yield* Trial.relayed(trial, [payment])
-              yield* half.submit(prepared)
-              const { inclusion, observations } = yield* half.observe(observedPayments, [prepared])
+              yield* facilitator.submit(prepared)
+              const { inclusion, observations } = yield* facilitator.observe(observedPayments, [prepared])
               assert.strictEqual(observations[0]?._tag, "Settled")
               assert.isAtMost(Number(inclusion?.cost), Number(prepared.cost))
             }
@@ -277,15 +277,15 @@ describe("what is attached", () => {
   }
 })
 
-describe("the cost that is told before", () => {
+describe("the cost of a prepared transaction", () => {
   layer(TonTestChain.layer({ payers: 52, newcomers: 12 }), { excludeTestServices: true })((it) => {
-    it.effect("is an upper bound of what lands, near it, for every shape", () =>
+    it.effect("is a close upper bound of the included cost, for every kind of payment", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make({ batches: { maximum: 255 }, lossBudget: 50_000_000_000n })
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const { newcomers, payers } = chain.accounts
         yield* Effect.forEach(payers, ({ address }) => chain.setCoins(address, 1_000_000_000n))
-        const offered = offeredBy(half)
+        const offered = offeredBy(facilitator)
         const relayedOf = (account: Account) => Trial.payment(trial, account)
         const ownOf = (account: Account) => Trial.payment(trial, account, "external")
         const fixedOf = (account: Account) =>
@@ -313,27 +313,27 @@ describe("the cost that is told before", () => {
           const payments = yield* Effect.forEach(making, (make) => Effect.orDie(make))
           const { count, prepared } = yield* Trial.relayed(trial, payments)
           assert.strictEqual(count, payments.length, name)
-          yield* half.submit(prepared)
+          yield* facilitator.submit(prepared)
           const observedPayments = payments.map((payment) => ({ payment, since: prepared.head }))
-          const { inclusion, observations } = yield* half.observe(observedPayments, [prepared])
+          const { inclusion, observations } = yield* facilitator.observe(observedPayments, [prepared])
           assert.isTrue(
             observations.every(({ _tag }) => _tag === "Settled"),
             name
           )
           const cost = inclusion?.cost ?? 0n
-          assert.isTrue(cost > 0n && cost <= prepared.cost, `${name}: ${prepared.cost} told, ${cost} landed`)
+          assert.isTrue(cost > 0n && cost <= prepared.cost, `${name}: ${prepared.cost} prepared, ${cost} included`)
           assert.isTrue(
             prepared.cost < (cost * 5n) / 4n + 20_000_000n,
-            `${name}: ${prepared.cost} told, ${cost} landed`
+            `${name}: ${prepared.cost} prepared, ${cost} included`
           )
         }
       })
     )
 
-    it.effect("holds since nothing is deployed but a new wallet of the payer's key", () =>
+    it.effect("holds because only a new wallet of the payer's key is deployed", () =>
       Effect.gen(function* () {
         const trial = yield* Trial.make()
-        const { chain, half } = trial
+        const { chain, facilitator } = trial
         const [account] = chain.accounts.newcomers
         const walletId = TonNetwork.walletId(TonNetwork.local)
         const { code, data } = TonWallet.w5Init(account.publicKey, walletId)
@@ -365,13 +365,13 @@ describe("the cost that is told before", () => {
             {},
             init
           )
-          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => half.verify(payment))
+          const verdict = Effect.flatMap(Trial.read(trial, payload), (payment) => facilitator.verify(payment))
           const word = index < 2 ? "INVALID_SIGNATURE no_wallet" : "INVALID_SIGNATURE used_wallet"
           assert.strictEqual(yield* Trial.wordOf(verdict), word)
           const extended = yield* Trial.make({ extendedPayers: true })
-          const there = Effect.flatMap(Trial.read(extended, payload), (payment) => extended.half.verify(payment))
+          const there = Effect.flatMap(Trial.read(extended, payload), (payment) => extended.facilitator.verify(payment))
           assert.match(yield* Trial.wordOf(there), /^INVALID_SIGNATURE (no|used)_wallet$/)
-          // The same, deployed by the payer at its own cost: each payment would pay for what is stored there.
+          // The same, deployed by the payer at its own cost: each payment would pay for its storage.
           yield* chain.install({ code: code ?? Cell.EMPTY, data: one }, 0n)
           if (index < 2) assert.strictEqual(yield* Trial.wordOf(verdict), "INVALID_SIGNATURE unknown_wallet")
         }
