@@ -197,7 +197,7 @@ const laneOf = () => {
       loads: (lanes: ReadonlyArray<string>) =>
         Effect.sync(() => new Map(lanes.map((name) => [name, state.queue.length + pending().length]))),
       queued: (_: string, limit: number) => Effect.sync(() => state.queue.slice(0, limit)),
-      flights: () => Effect.sync(() => state.transactions),
+      openTransactions: () => Effect.sync(() => state.transactions),
       spent: (...question: ReadonlyArray<unknown>) => Effect.sync(() => (asked.push(question), state.spent))
     }
   }
