@@ -28,7 +28,18 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
     "crypto",
     "primitives"
   ],
-  "schemes/tron/src/": [beside, ...family]
+  "schemes/tron/src/": [beside, ...family],
+  "apps/facilitator/src/": [
+    beside,
+    "settling",
+    "settings",
+    "api",
+    "readiness",
+    "webhooks",
+    "callers",
+    "http",
+    "metrics"
+  ]
 }
 
 /** Folders that are no rooms: their own rules are in `Layers.ts`. */

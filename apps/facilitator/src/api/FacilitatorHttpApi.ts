@@ -1,5 +1,5 @@
 /**
- * The facilitator's HTTP API: its endpoints, what they take and what they answer. The OpenAPI page is made of this.
+ * The facilitator's HTTP API: its endpoints with their requests and responses. The OpenAPI document is generated from it.
  */
 import { FacilitatorApi, Settlement, X402ServerApiKinds } from "@pontage/core"
 import * as HttpApi from "effect/http-api/HttpApi"
@@ -26,10 +26,10 @@ const described = (description: string) => OpenApi.annotations({ description })
 const paymentId = { id: Schema.String.annotate({ description: "pay_ and 22 characters of base64url" }) }
 
 /** `POST /verify`. */
-export const verifying = { payload: PresentedPayment.VerifyRequest, success: PresentedPayment.VerifyAnswer }
+export const verifying = { payload: PresentedPayment.VerifyRequest, success: PresentedPayment.VerifyResponse }
 
 /** `POST /settle`. */
-export const settling = { payload: PresentedPayment.SettleRequest, success: PresentedPayment.SettleAnswer }
+export const settling = { payload: PresentedPayment.SettleRequest, success: PresentedPayment.SettleResponse }
 
 /** `POST /claims`. */
 export const claiming = { payload: PresentedPayment.ClaimRequest, success: FacilitatorApi.SettleResponse }
@@ -40,7 +40,7 @@ export const finishing = { payload: FacilitatorApi.FinishRequest, success: Settl
 /** `POST /payments/finish`. */
 export const finishingSeveral = { payload: FacilitatorApi.FinishesRequest, success: FacilitatorApi.FinishesResponse }
 
-/** What servers call, with their API key where keys are used. */
+/** Endpoints for servers, with their API key where keys are used. */
 class PaymentsGroup extends HttpApiGroup.make("payments")
   .add(
     HttpApiEndpoint.post("verify", "/verify", {
@@ -48,7 +48,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       error: [Forbidden, TooManyRequestsResponse, TemporarilyUnavailableResponse]
     }).annotateMerge(
       described(
-        "Checks a payment and changes nothing. Every verdict has status 200. Each caller is answered in its own words: a server of this protocol (protocolVersion) or of x402 (x402Version 1 or 2)."
+        "Checks a payment and changes nothing. Every verdict has status 200. The response has the dialect of the request: this protocol (protocolVersion) or x402 (x402Version 1 or 2)."
       )
     ),
     HttpApiEndpoint.post("settle", "/settle", {
@@ -56,7 +56,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       error: [Forbidden, TooManyRequestsResponse, TemporarilyUnavailableResponse]
     }).annotateMerge(
       described(
-        "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again. Servers of x402 are told so by settlement_pending (version 2) or unexpected_settle_error (version 1)."
+        "Verifies, claims and transfers. Idempotent by authorization. Every verdict has status 200; success: false without code and reason means that the outcome is not known yet: send the same payment again. For servers of x402 the same is settlement_pending (version 2) or unexpected_settle_error (version 1)."
       )
     ),
     HttpApiEndpoint.post("claim", "/claims", {
@@ -67,20 +67,20 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       params: paymentId,
       ...finishing,
       error: [UnknownPayment, FinishRefused, TemporarilyUnavailableResponse]
-    }).annotateMerge(described("Tells how a granted run ended. Idempotent, fenced by the claim's id.")),
+    }).annotateMerge(described("Reports the end of a granted execution. Idempotent, fenced by the claim's id.")),
     HttpApiEndpoint.post("finishSeveral", "/payments/finish", {
       ...finishingSeveral,
       error: TooManyRequestsResponse
     }).annotateMerge(
       described(
-        `Tells how several granted runs ended, at most ${FacilitatorApi.maximumFinishes}. Each is answered for itself, in their order, with the status and the body that POST /payments/{id}/finish would have had.`
+        `Reports the ends of up to ${FacilitatorApi.maximumFinishes} granted executions. Each has its own answer, in their order, with the status and the body of POST /payments/{id}/finish.`
       )
     )
   )
   .middleware(RequestFaults)
   .middleware(CallerAuthentication) {}
 
-/** What is on record: a caller sees its own payments, an operator all. Who calls without a key sees those of nobody. */
+/** Endpoints of the records: a caller reads its own payments, an operator all. A caller without a key reads payments without a caller's name. */
 class RecordsGroup extends HttpApiGroup.make("records")
   .add(
     HttpApiEndpoint.get("payment", "/payments/:id", {
@@ -101,24 +101,24 @@ class RecordsGroup extends HttpApiGroup.make("records")
   .middleware(RequestFaults)
   .middleware(CallerAuthentication) {}
 
-/** What anybody may ask. */
+/** Endpoints for everybody. */
 class OffersGroup extends HttpApiGroup.make("offers")
   .add(
     HttpApiEndpoint.get("supported", "/supported", {
       success: X402ServerApiKinds.SupportedAnswer,
       error: TemporarilyUnavailableResponse
-    }).annotateMerge(described("The schemes and networks that are settled here, and the signers that settle them."))
+    }).annotateMerge(described("The schemes and networks that this facilitator settles, and its signers."))
   )
   .middleware(RequestFaults) {}
 
-/** What those who run the service ask. */
+/** Endpoints for the operator. */
 class OperationGroup extends HttpApiGroup.make("operation").add(
   HttpApiEndpoint.get("live", "/live", { success: Schema.Struct({ live: Schema.Literal(true) }) }).annotateMerge(
-    described("Whether the process answers.")
+    described("Liveness of the process.")
   ),
   HttpApiEndpoint.get("ready", "/ready", { success: ReadinessReport, error: NotReady }).annotateMerge(
     described(
-      "Whether the service can do its work: checks says of everything that was looked at what is wrong and what mends it. Looked at anew every 2 seconds."
+      "Readiness of the service: every check with its troubles, each with a problem and its remedy (mend). A report is at most 2 seconds old."
     )
   )
 ) {}
@@ -133,6 +133,6 @@ export class FacilitatorHttpApi extends HttpApi.make("facilitator")
     OpenApi.annotations({
       title: "Pontage facilitator",
       version: "2",
-      description: "Verifies payments for HTTP resources, settles them on their chain, and remembers."
+      description: "Verifies payments for HTTP resources, settles them on their chain, and records them."
     })
   ) {}

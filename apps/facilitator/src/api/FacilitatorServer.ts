@@ -1,6 +1,6 @@
 /**
- * The HTTP server: the API, its page and its metrics on one port. It stops in the order of trust: no new requests, then the
- * requests under way get their answers, then the facilitator behind it closes.
+ * The HTTP server: the API, its documentation and its metrics on one port. It stops in this order: no new requests, responses
+ * to the open requests, then the facilitator behind it closes.
  */
 import { createServer, type Server } from "node:http"
 
@@ -36,32 +36,32 @@ import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints
 import { layerPayments } from "./PaymentEndpoints.ts"
 import { layerOffers, layerRecords } from "./RecordEndpoints.ts"
 
-/** How the service is offered. */
+/** Options of the service. */
 export interface Options {
   /** Default `127.0.0.1`. */
   readonly host?: string
   /** Default 4021; 0 takes a free one. */
   readonly port?: number
-  /** Who may call; without any, everybody may. */
+  /** Callers with keys; without this option everybody may call. */
   readonly callers?: ReadonlyArray<CallerTerms.CallerTerms>
-  /** How often one address may ask without a key; without it, as often as it likes. */
+  /** Rate limits of one address without a key; default no limit. */
   readonly anonymousRates?: CallerTerms.RateTerms
   /**
-   * The names besides `localhost` and its own addresses that the service is called by where anybody may call, with a port
-   * (`facilitator:8080`) or for any (`facilitator`); default none.
+   * Host names that requests without a key may use besides `localhost` and the service's own addresses, with a port
+   * (`facilitator:8080`) or for any port (`facilitator`); default none.
    */
   readonly allowedHosts?: ReadonlyArray<string>
   /** Whether webhooks may go to private networks, and by plain http; default false. */
   readonly webhooksToPrivate?: boolean
-  /** What each signer must hold for the service to be ready, by network, in its smallest native unit; default 1. */
+  /** Least balance of each signer for the service to be ready, by network, in its smallest native unit; default 1. */
   readonly minimumGas?: (network: string) => bigint
-  /** How many connections are held at once; default 5000. Above it quiet ones give way. */
+  /** Most connections at once; default 5000. Beyond it quiet connections are closed for new ones. */
   readonly maximumConnections?: number
-  /** How long a request may take to arrive, head and body together, in milliseconds; default 15 000. */
+  /** Longest time for a request to arrive, head and body together, in milliseconds; default 15 000. */
   readonly requestTimeoutMillis?: number
-  /** How long requests under way may take when the service stops, in milliseconds; default 25 000. */
+  /** Longest time for open requests when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
-  /** The door of the facilitator behind it (`LocalFacilitator`'s option `intake`), so that a trouble can close it. */
+  /** The facilitator's gate for new payments (`LocalFacilitator`'s option `intake`), which a trouble closes. */
   readonly intake?: IntakeGate.IntakeGate
 }
 
@@ -81,7 +81,7 @@ const check = OptionCheck.options<Options>({
   intake: OptionCheck.optional(IntakeGate.check)
 })
 
-/** Where the running service is. */
+/** Address of the running service. */
 export interface Running {
   readonly url: string
   readonly port: number
@@ -99,11 +99,11 @@ const Page = HttpApiScalar.layer(FacilitatorHttpApi, {
 
 const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
 
-/** With keys it does not matter what page is behind a request. */
+/** Requests with keys need no check for web pages. */
 const guarded = (callers: ReadonlyArray<CallerTerms.CallerTerms>, allowedHosts: ReadonlyArray<string>) =>
   callers.length > 0 ? Routes : Layer.merge(Routes, BrowserRequest.layer(allowedHosts))
 
-/** The service on a facilitator, as a layer of the HTTP server it runs on. */
+/** The service on a facilitator, as a layer of its HTTP server. */
 export const layer = (
   options: Options = {}
 ): Layer.Layer<
@@ -115,7 +115,7 @@ export const layer = (
 const opened = (options: Options) => {
   const { callers = [], host = "127.0.0.1", port = 4021, stopTimeoutMillis = 25_000 } = options
   const connections = { maximum: options.maximumConnections, requestTimeoutMillis: options.requestTimeoutMillis }
-  // A field that came twice is read as the list it is, not as the first of the two: who stands before may read the other.
+  // Duplicate header fields are joined into a list: a proxy could have read the other one of the two.
   const server = createServer({ ...ConnectionGuard.serverOptions(connections), joinDuplicateHeaders: true })
   return stopping(server, stopTimeoutMillis).pipe(
     Layer.merge(ConnectionGuard.layer(server, connections)),
@@ -135,7 +135,7 @@ const opened = (options: Options) => {
   )
 }
 
-/** Runs the service as long as the scope and tells where it is. */
+/** Runs the service until the scope closes, and returns its address. */
 export const serve = Effect.fnUntraced(function* (options: Options = {}) {
   const server = Context.get(yield* Layer.build(layer(options)), HttpServer.HttpServer)
   const url = HttpServer.formatAddress(server.address)
@@ -143,8 +143,8 @@ export const serve = Effect.fnUntraced(function* (options: Options = {}) {
 })
 
 /**
- * A server that closes waits for its connections, and a kept-alive one ends only when its client likes. So the idle ones
- * are cut as they become idle, and all that are left when the time is over.
+ * Closes idle connections while the server stops, and all others when the time is over. A closing server waits for its
+ * connections, and without this a client could keep one alive for ever.
  */
 const stopping = (server: Server, stopTimeoutMillis: number) =>
   Layer.effectDiscard(

@@ -1,6 +1,6 @@
 /**
- * How the facilitator's values and failures become answers. Everything that is known about a payment, good or bad, is a
- * verdict with status 200; what cannot be told is a fault.
+ * Responses for the facilitator's values and failures. Knowledge about a payment, good or bad, is a verdict with status 200;
+ * a failure without a verdict is a fault.
  */
 import {
   type FacilitatorApi,
@@ -18,49 +18,49 @@ import * as Effect from "effect/Effect"
 import { TemporarilyUnavailable, FinishRefused, UnknownPayment } from "../http/FacilitatorFault.ts"
 import { RequestWarning } from "../http/RequestFaults.ts"
 
-/** The answer of `POST /verify`. */
-type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
+/** Response of `POST /verify`. */
+type VerifyResponse = typeof FacilitatorApi.VerifyResponse.Type
 
-/** The answer of `POST /settle` and `POST /claims`. */
-type SettleAnswer = typeof FacilitatorApi.SettleResponse.Type
+/** Response of `POST /settle` and `POST /claims`. */
+type SettleResponse = typeof FacilitatorApi.SettleResponse.Type
 
-/** The answer to `POST /verify`. */
+/** The response to `POST /verify`. */
 export const ofVerify = (
   verified: Effect.Effect<Verified, PaymentFailure>
-): Effect.Effect<VerifyAnswer, TemporarilyUnavailable> =>
+): Effect.Effect<VerifyResponse, TemporarilyUnavailable> =>
   Effect.matchEffect(verified, {
     onSuccess: ({ payer }) => Effect.succeed({ isValid: true, payer }),
     onFailure: (failure) =>
       failure._tag === "PaymentError" || failure._tag === "ValidationError"
-        ? Effect.succeed({ isValid: false, ...wordsOf(failure) })
-        : cannotTell(failure)
+        ? Effect.succeed({ isValid: false, ...reasonOf(failure) })
+        : unavailable(failure)
   })
 
-/** The answer to `POST /settle`: success means that the money has moved. */
+/** The response to `POST /settle`: success means that the money has moved. */
 export const ofSettle = (
   request: PaymentRequest,
   settled: Effect.Effect<Settled, PaymentFailure>
-): Effect.Effect<SettleAnswer, TemporarilyUnavailable> =>
+): Effect.Effect<SettleResponse, TemporarilyUnavailable> =>
   ofTransaction(request, settled, ({ status }) => Settlement.isSettled(status))
 
-/** The answer to `POST /claims`: success means that the caller may run the resource. */
+/** The response to `POST /claims`: success means that the caller may serve the request. */
 export const ofClaim = (
   request: PaymentRequest,
   claimed: Effect.Effect<Settled, PaymentFailure>
-): Effect.Effect<SettleAnswer, TemporarilyUnavailable> =>
+): Effect.Effect<SettleResponse, TemporarilyUnavailable> =>
   ofTransaction(request, claimed, ({ execution }) => execution === "granted")
 
-/** The verdict of `POST /verify` on a payment that could not even be read. */
-export const unreadableVerify = (failure: Refusal): VerifyAnswer => ({ isValid: false, ...wordsOf(failure) })
+/** The verdict of `POST /verify` on a malformed payment. */
+export const unreadableVerify = (failure: Refused): VerifyResponse => ({ isValid: false, ...reasonOf(failure) })
 
-/** The verdict of `POST /settle` and `POST /claims` on a payment that could not even be read. */
-export const unreadableTransaction = (network: string, failure: Refusal): SettleAnswer => refused(network, failure)
+/** The verdict of `POST /settle` and `POST /claims` on a malformed payment. */
+export const unreadableTransaction = (network: string, failure: Refused): SettleResponse => refused(network, failure)
 
-/** A `finish` that was refused: by a payment nobody knows, or by the run's own state. */
+/** The fault of a refused `finish`: the payment is unknown, or the execution's state forbids it. */
 export const ofFinishFailure = (
   failure: ValidationError | ProtocolError
 ): Effect.Effect<never, TemporarilyUnavailable | FinishRefused | UnknownPayment> => {
-  if (failure._tag !== "ValidationError") return cannotTell(failure)
+  if (failure._tag !== "ValidationError") return unavailable(failure)
   const { detail, message, reason } = failure
   return Effect.fail(
     detail === "unknown_payment"
@@ -69,11 +69,11 @@ export const ofFinishFailure = (
   )
 }
 
-/** Nothing can be told: the log gets what is known, the caller what to do. */
-export const cannotTell = (failure: ProtocolError): Effect.Effect<never, TemporarilyUnavailable> =>
+/** Fails without a verdict: the log gets the cause, the caller an instruction. */
+export const unavailable = (failure: ProtocolError): Effect.Effect<never, TemporarilyUnavailable> =>
   Effect.andThen(
     Effect.flatMap(RequestWarning, (warn) => warn(kindOf(failure), `${failure._tag}: ${failure.message}`)),
-    Effect.fail(new TemporarilyUnavailable(publicWords(failure)))
+    Effect.fail(new TemporarilyUnavailable(publicFault(failure)))
   )
 
 const kindOf = (failure: ProtocolError): string =>
@@ -83,7 +83,7 @@ const ofTransaction = (
   { paymentRequirements: { network } }: PaymentRequest,
   settled: Effect.Effect<Settled, PaymentFailure>,
   isSuccess: (settled: Settled) => boolean
-): Effect.Effect<SettleAnswer, TemporarilyUnavailable> =>
+): Effect.Effect<SettleResponse, TemporarilyUnavailable> =>
   Effect.matchEffect(settled, {
     onSuccess: (value) => Effect.succeed({ success: isSuccess(value), ...fieldsOf(value) }),
     onFailure: (failure) => {
@@ -96,7 +96,7 @@ const ofTransaction = (
         case "ChainUnavailable":
         case "FacilitatorUnavailable":
         case "Misconfigured":
-          return cannotTell(failure)
+          return unavailable(failure)
       }
     }
   })
@@ -107,26 +107,26 @@ const fieldsOf = ({ entitlement, execution, ...value }: Settled) => ({
   ...(entitlement === undefined ? {} : { entitlement })
 })
 
-type Refusal = Extract<PaymentFailure, { readonly _tag: "PaymentError" | "ValidationError" }>
+type Refused = Extract<PaymentFailure, { readonly _tag: "PaymentError" | "ValidationError" }>
 
-const wordsOf = (failure: Refusal) => {
+const reasonOf = (failure: Refused) => {
   const { detail, message } = failure
   return failure._tag === "PaymentError"
     ? { code: failure.code, detail, message }
     : { reason: failure.reason, detail, message }
 }
 
-/** A refused payment has no record of its own to be asked for, hence no name. */
-const refused = (network: string, failure: Refusal): SettleAnswer => ({
+/** A refused payment has no record of its own, hence no id. */
+const refused = (network: string, failure: Refused): SettleResponse => ({
   success: false,
   paymentId: "",
   status: "rejected",
   transaction: "",
   network,
-  ...wordsOf(failure)
+  ...reasonOf(failure)
 })
 
-const pending = (network: string, { message, paymentId, status, transaction }: SettlementPending): SettleAnswer => ({
+const pending = (network: string, { message, paymentId, status, transaction }: SettlementPending): SettleResponse => ({
   success: false,
   paymentId,
   status,
@@ -135,16 +135,16 @@ const pending = (network: string, { message, paymentId, status, transaction }: S
   message
 })
 
-/** When the same request may make sense again, where nothing better is known; seconds. */
+/** Seconds until a retry when the failure names none. */
 const usualRetry = 2
 
-const publicWords = (failure: ProtocolError): ConstructorParameters<typeof TemporarilyUnavailable>[0] => {
+const publicFault = (failure: ProtocolError): ConstructorParameters<typeof TemporarilyUnavailable>[0] => {
   const retryAfter = (failure._tag === "FacilitatorUnavailable" ? failure.retryAfter : undefined) ?? usualRetry
   switch (failure._tag) {
     case "ChainUnavailable":
       return {
         error: "chain_unavailable",
-        message: `${failure.network} cannot be asked now. Nothing is decided: send the same request again.`,
+        message: `${failure.network} does not answer now, so nothing is decided: send the same request again.`,
         retryAfter
       }
     case "FacilitatorUnavailable":
@@ -152,7 +152,7 @@ const publicWords = (failure: ProtocolError): ConstructorParameters<typeof Tempo
     case "Misconfigured":
       return {
         error: "misconfigured",
-        message: "The facilitator is not set up for this. Its operator's log says more.",
+        message: "The facilitator is not configured for this. Its operator finds the reason in the log.",
         retryAfter
       }
     case "SettlementPending":

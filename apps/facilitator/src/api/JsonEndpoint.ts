@@ -1,6 +1,6 @@
 /**
- * An endpoint that is sent JSON and answers JSON. What it takes and answers is said once, for the API's description and for
- * the reading and writing here, which costs a fraction of what the description's own way from body to answer does.
+ * An endpoint that takes and returns JSON. Its contract is defined once for the API's description and for the decoding and
+ * encoding here, which cost a fraction of Effect's own path from body to response.
  */
 import * as Effect from "effect/Effect"
 import type * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -12,27 +12,27 @@ import * as RequestBody from "../http/RequestBody.ts"
 
 type Coder = Schema.ConstraintCodec<unknown, unknown>
 
-/** What an endpoint takes and what it answers. */
-export interface Contract<Payload extends Coder, Answer extends Coder> {
+/** Request and response of an endpoint. */
+export interface Contract<Payload extends Coder, Response extends Coder> {
   readonly payload: Payload
-  readonly success: Answer
+  readonly success: Response
 }
 
-/** A request as it comes by the API's description, its body unread. */
+/** A request whose body is unread. */
 interface Unread {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** The endpoint that answers a payload like this. An answer that is none of the contract's is a defect. */
-export const answering = <Payload extends Coder, Answer extends Coder, Asked extends Unread, E, R>(
-  { payload, success }: Contract<Payload, Answer>,
-  answer: (payload: Payload["Type"], asked: Asked) => Effect.Effect<Answer["Type"], E, R>
+/** An endpoint with this contract. A response outside the contract is a defect. */
+export const jsonEndpoint = <Payload extends Coder, Response extends Coder, Asked extends Unread, E, R>(
+  { payload, success }: Contract<Payload, Response>,
+  respond: (payload: Payload["Type"], asked: Asked) => Effect.Effect<Response["Type"], E, R>
 ): ((asked: Asked) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Malformed | NotJson | TooLarge, R>) => {
   const read = RequestBody.reader(payload)
   const write = Schema.encodeSync(Schema.toCodecJson(success))
   return (asked) =>
     Effect.flatMap(read(asked.request), (body) =>
-      Effect.map(answer(body, asked), (value) => json(JSON.stringify(write(value))))
+      Effect.map(respond(body, asked), (value) => json(JSON.stringify(write(value))))
     )
 }
 

@@ -1,5 +1,5 @@
 /**
- * Answers those who run the service: liveness, readiness, metrics.
+ * Endpoints for the operator: liveness, readiness, metrics.
  */
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -27,7 +27,7 @@ export const layerOperation = HttpApiBuilder.group(
   })
 )
 
-/** `GET /metrics`: Prometheus text. The signers' balances in it are those of the readiness. */
+/** `GET /metrics`: Prometheus text. The signers' balances come from the readiness report. */
 export const layerMetrics = Layer.unwrap(
   Effect.map(Readiness, (readiness) =>
     HttpRouter.add(
@@ -40,7 +40,7 @@ export const layerMetrics = Layer.unwrap(
   )
 )
 
-/** Everything else: 404 with a fault. */
+/** Any other path: 404 with a fault. */
 export const layerNowhere = HttpRouter.use((router) =>
   Effect.forEach(["GET", "POST", "PUT", "PATCH", "DELETE"] as const, (method) => router.add(method, "/*", nowhere), {
     discard: true
@@ -49,7 +49,7 @@ export const layerNowhere = HttpRouter.use((router) =>
 
 const nowhere = Effect.sync(() =>
   HttpServerResponse.jsonUnsafe(
-    { error: "unknown_endpoint", message: "there is no such endpoint; GET /docs shows them all" },
+    { error: "unknown_endpoint", message: "there is no such endpoint; GET /docs lists them all" },
     { status: 404 }
   )
 )

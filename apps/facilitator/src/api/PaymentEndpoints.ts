@@ -1,5 +1,5 @@
 /**
- * Answers the endpoints about payments: from the presented payment to the facilitator and back to a verdict.
+ * Endpoints of payments: from the presented payment to the facilitator and back to a verdict.
  */
 import {
   FacilitatorApi,
@@ -17,43 +17,43 @@ import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 
 import { RequestingCaller } from "../callers/RequestingCaller.ts"
-import { answerOf, Forbidden } from "../http/FacilitatorFault.ts"
+import { responseOf, Forbidden } from "../http/FacilitatorFault.ts"
 import { defective } from "../http/RequestFaults.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
 import { claiming, FacilitatorHttpApi, finishing, finishingSeveral, settling, verifying } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
-import { answering } from "./JsonEndpoint.ts"
+import { jsonEndpoint } from "./JsonEndpoint.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 
-/** A payment, and the place that it comes from as its caller tells it. */
-interface Presented extends PresentedPayment.PresentedPayment {
+/** A payment, and its buyer's origin as the caller names it. */
+interface BuyersPayment extends PresentedPayment.PresentedPayment {
   readonly buyer: string | undefined
 }
-type VerifyAnswer = typeof FacilitatorApi.VerifyResponse.Type
-type SettleAnswer = typeof FacilitatorApi.SettleResponse.Type
+type VerifyResponse = typeof FacilitatorApi.VerifyResponse.Type
+type SettleResponse = typeof FacilitatorApi.SettleResponse.Type
 
-/** What servers call. */
+/** Endpoints for servers. */
 export const layerPayments = HttpApiBuilder.group(
   FacilitatorHttpApi,
   "payments",
   Effect.fnUntraced(function* (handlers) {
     const { schemes } = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
-    const desk: Desk = { facilitator: yield* Facilitator, schemes }
-    const { facilitator } = desk
+    const services: Services = { facilitator: yield* Facilitator, schemes }
+    const { facilitator } = services
     return handlers
       .handleRaw(
         "verify",
-        answering(verifying, (payload, asked) => {
+        jsonEndpoint(verifying, (payload, asked) => {
           const payment = PresentedPayment.read(payload)
-          return Effect.map(verify(desk, from(asked, payment)), payment.verified)
+          return Effect.map(verify(services, withBuyer(asked, payment)), payment.verified)
         })
       )
       .handleRaw(
         "settle",
-        answering(settling, (payload, asked) => {
+        jsonEndpoint(settling, (payload, asked) => {
           const payment = PresentedPayment.read(payload)
           const claim = payload.protocolVersion === undefined ? undefined : payload.claim
-          const settled = transact(desk, "settle", from(asked, payment), (request) =>
+          const settled = transact(services, "settle", withBuyer(asked, payment), (request) =>
             FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
           )
           return Effect.map(settled, payment.settled)
@@ -61,58 +61,60 @@ export const layerPayments = HttpApiBuilder.group(
       )
       .handleRaw(
         "claim",
-        answering(claiming, ({ claim, ...body }, asked) =>
-          transact(desk, "claim", from(asked, PresentedPayment.readOurs(body)), (request) =>
+        jsonEndpoint(claiming, ({ claim, ...body }, asked) =>
+          transact(services, "claim", withBuyer(asked, PresentedPayment.readOurs(body)), (request) =>
             FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
           )
         )
       )
       .handleRaw(
         "finish",
-        answering(finishing, (payload, { params }) => finish(facilitator, params.id, payload))
+        jsonEndpoint(finishing, (payload, { params }) => finish(facilitator, params.id, payload))
       )
       .handleRaw(
         "finishSeveral",
-        answering(finishingSeveral, ({ runs }) => finishSeveral(facilitator, runs))
+        jsonEndpoint(finishingSeveral, ({ runs }) => finishSeveral(facilitator, runs))
       )
   })
 )
 
-const from = (
+const withBuyer = (
   { request }: { readonly request: HttpServerRequest.HttpServerRequest },
   payment: PresentedPayment.PresentedPayment
-): Presented => ({ ...payment, buyer: FacilitatorApi.buyerOf(request.headers[FacilitatorApi.buyerField]) })
+): BuyersPayment => ({ ...payment, buyer: FacilitatorApi.buyerOf(request.headers[FacilitatorApi.buyerField]) })
 
-interface Desk {
+interface Services {
   readonly facilitator: Facilitator["Service"]
   readonly schemes: FacilitatorSchemeRegistry.FacilitatorSchemeRegistry["Service"]["schemes"]
 }
 
-const verify = (desk: Desk, payment: Presented) =>
+const verify = (services: Services, payment: BuyersPayment) =>
   FacilitatorMetrics.measured(
     "verify",
     outcomeOfVerify,
-    presented(
-      desk,
+    respondTo(
+      services,
       payment,
-      (request) => FacilitatorVerdict.ofVerify(desk.facilitator.verify(request)),
+      (request) => FacilitatorVerdict.ofVerify(services.facilitator.verify(request)),
       FacilitatorVerdict.unreadableVerify
     )
   )
 
 const transact = <E extends { readonly error: string }>(
-  desk: Desk,
+  services: Services,
   operation: "settle" | "claim",
-  payment: Presented,
-  answer: (request: PaymentRequest) => Effect.Effect<SettleAnswer, E>
+  payment: BuyersPayment,
+  answer: (request: PaymentRequest) => Effect.Effect<SettleResponse, E>
 ) =>
   FacilitatorMetrics.measured(
     operation,
     outcomeOfTransaction,
-    presented(desk, payment, answer, (failure) => FacilitatorVerdict.unreadableTransaction(payment.network, failure))
+    respondTo(services, payment, answer, (failure) =>
+      FacilitatorVerdict.unreadableTransaction(payment.network, failure)
+    )
   )
 
-/** A run that cannot be finished like this cost a look into the records for nothing. */
+/** Reports the end of an execution. A refused report costs the caller extra tokens, because it read the records in vain. */
 const finish = (
   facilitator: Facilitator["Service"],
   id: string,
@@ -131,7 +133,7 @@ const finish = (
     )
   )
 
-/** One after the other would be as good: together they are one commit for a store that groups them. */
+/** Reports several ends at once, so that a store that groups writes needs one commit for all. */
 const finishSeveral = Effect.fnUntraced(function* (
   facilitator: Facilitator["Service"],
   runs: (typeof FacilitatorApi.FinishesRequest.Type)["runs"]
@@ -143,22 +145,22 @@ const finishSeveral = Effect.fnUntraced(function* (
     ({ paymentId, ...run }) =>
       Effect.match(Effect.catchDefect(finish(facilitator, paymentId, run), defective), {
         onSuccess: (record) => ({ status: 200, body: record }) as const,
-        onFailure: answerOf
+        onFailure: responseOf
       }),
     { concurrency: "unbounded" }
   )
   return { answers }
 })
 
-type Answer = VerifyAnswer | SettleAnswer
+type PaymentResponse = VerifyResponse | SettleResponse
 
 /**
- * A caller that may not have this payee paid learns nothing about the payment. Where bad payments come from too often, and a
- * payer that pays too often, waits before anything of its payment is checked.
+ * Checks the caller's rights and limits around a payment. A caller without the right to this payee learns nothing about the
+ * payment. Origins with too many bad payments and payers over their rate are refused before the payment is checked.
  */
-const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
-  { schemes }: Desk,
-  { buyer, paymentRequirements, request }: Presented,
+const respondTo = Effect.fnUntraced(function* <A extends PaymentResponse, E, R>(
+  { schemes }: Services,
+  { buyer, paymentRequirements, request }: BuyersPayment,
   answer: (request: PaymentRequest) => Effect.Effect<A, E, R>,
   unreadable: (failure: PaymentError | ValidationError) => A
 ) {
@@ -176,11 +178,11 @@ const presented = Effect.fnUntraced(function* <A extends Answer, E, R>(
     return unreadable(request.failure)
   }
   if (payer !== undefined) yield* limits.admitPayer(payer)
-  const answered = yield* answer(request.success)
-  if (isRefused(answered)) yield* limits.blame(buyer, payer)
-  if (payer !== undefined && isProvenPayer(answered)) yield* limits.countPayer(payer)
-  if (payer !== undefined && isGood(answered)) yield* limits.trust(buyer, payer)
-  return answered
+  const response = yield* answer(request.success)
+  if (isRefused(response)) yield* limits.blame(buyer, payer)
+  if (payer !== undefined && isProvenPayer(response)) yield* limits.countPayer(payer)
+  if (payer !== undefined && isGood(response)) yield* limits.trust(buyer, payer)
+  return response
 })
 
 const notRegistered = ({
@@ -190,21 +192,21 @@ const notRegistered = ({
 }: PaymentRequirements.PaymentRequirements) =>
   new Forbidden({ message: `payments to ${payTo} in ${asset} on ${network} are not registered for this caller` })
 
-/** Also what was used already: the payments of a shop are public, and one that is not on record here asks the chain. */
-const isRefused = ({ code, reason }: Answer): boolean => code !== undefined || reason !== undefined
+/** Includes used payments: the payments of a shop are public, and one without a record here costs a request to the chain. */
+const isRefused = ({ code, reason }: PaymentResponse): boolean => code !== undefined || reason !== undefined
 
-/** A signature was good, or nothing would be known of the balance. A payer is not held to what others sign in its name. */
-const isProvenPayer = ({ code, reason }: Answer): boolean =>
+/** Whether the payer's signature was valid; the balance is only checked after it. Invalid signatures do not count for a payer. */
+const isProvenPayer = ({ code, reason }: PaymentResponse): boolean =>
   code === "INSUFFICIENT_BALANCE" || (code === undefined && reason === undefined)
 
-/** It was neither refused nor left open: the money was there. */
-const isGood = (answer: Answer): boolean =>
+/** Whether the payment was accepted: neither refused nor pending. */
+const isGood = (answer: PaymentResponse): boolean =>
   "isValid" in answer ? answer.isValid : answer.success || answer.execution === "granted"
 
-const outcomeOfVerify = ({ code, isValid, reason }: VerifyAnswer): string =>
+const outcomeOfVerify = ({ code, isValid, reason }: VerifyResponse): string =>
   isValid ? "valid" : (code ?? reason ?? "invalid")
 
-const outcomeOfTransaction = ({ code, execution = "granted", reason, status, success }: SettleAnswer): string => {
+const outcomeOfTransaction = ({ code, execution = "granted", reason, status, success }: SettleResponse): string => {
   if (code !== undefined || reason !== undefined) return code ?? reason ?? "refused"
   if (execution !== "granted") return execution
   if (!success) return "pending"

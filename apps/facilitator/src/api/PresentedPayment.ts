@@ -1,7 +1,7 @@
 /**
- * A payment as a caller presents it, be it a server of ours or one of x402, and how that caller is answered: beyond this
- * there is one kind of payment and one kind of verdict. The envelope that a payer sent is decoded leniently, because what
- * is wrong with it is a verdict about the payment and not a fault of the caller, who only passes it on.
+ * Requests with a payment from servers of this protocol and of x402, and the responses in their dialect. Other modules see one
+ * kind of payment and one kind of verdict. The payer's envelope is decoded leniently, because an error in it is a verdict about
+ * the payment, not a fault of the caller who passes it on.
  */
 import {
   FacilitatorApi,
@@ -34,7 +34,7 @@ const ours = {
   ),
   x402Version: otherwise("protocolVersion"),
   paymentPayload: Schema.Union([PaymentPayload.PaymentPayload, Schema.Json]).annotate({
-    description: "What the payer sent. Anything but a payment envelope of version 2 is answered with a verdict"
+    description: "The payer's envelope. Anything but a payment envelope of version 2 gets a verdict"
   })
 }
 
@@ -44,7 +44,7 @@ const x402Requests = [
   Schema.Struct({ ...X402ServerApiRequest.RequestV2.fields, ...theirs }),
   Schema.Struct({ ...X402ServerApiRequest.RequestV1.fields, ...theirs }),
   Schema.Struct({ ...X402ServerApiRequest.RequestOther.fields, ...theirs }).annotate({
-    description: "Any other version of x402 is answered with a verdict"
+    description: "Any other version of x402 gets a verdict"
   })
 ] as const
 
@@ -54,7 +54,7 @@ export const VerifyRequest = Schema.Union([
   ...x402Requests
 ])
 
-/** `POST /settle`. Servers of x402 make no claim. */
+/** `POST /settle`. Servers of x402 send no claim. */
 export const SettleRequest = Schema.Union([
   Schema.Struct({ ...FacilitatorApi.SettleRequest.fields, ...ours }),
   ...x402Requests
@@ -63,26 +63,26 @@ export const SettleRequest = Schema.Union([
 /** `POST /claims`. */
 export const ClaimRequest = Schema.Struct({ ...FacilitatorApi.ClaimRequest.fields, ...ours })
 
-/** The answer of `POST /verify`, to either kind of caller. */
-export const VerifyAnswer = Schema.Union([X402ServerApiResponse.VerifyAnswer, FacilitatorApi.VerifyResponse])
+/** Response of `POST /verify` in either dialect. */
+export const VerifyResponse = Schema.Union([X402ServerApiResponse.VerifyAnswer, FacilitatorApi.VerifyResponse])
 
-/** The answer of `POST /settle`, to either kind of caller. */
-export const SettleAnswer = Schema.Union([FacilitatorApi.SettleResponse, X402ServerApiResponse.SettleAnswer])
+/** Response of `POST /settle` in either dialect. */
+export const SettleResponse = Schema.Union([FacilitatorApi.SettleResponse, X402ServerApiResponse.SettleAnswer])
 
-type Refusal = PaymentError | ValidationError
+type Refused = PaymentError | ValidationError
 
-/** A payment as it is understood, and how its caller is answered. */
+/** A decoded payment, and the encoders of the responses to its caller. */
 export interface PresentedPayment {
-  /** The network as the caller names it. */
+  /** The network in the caller's spelling. */
   readonly network: string
-  readonly paymentRequirements: Result.Result<PaymentRequirements.PaymentRequirements, Refusal>
-  /** Nothing of it is believed. */
-  readonly request: Result.Result<PaymentRequest, Refusal>
-  readonly verified: (answer: typeof FacilitatorApi.VerifyResponse.Type) => typeof VerifyAnswer.Type
-  readonly settled: (answer: typeof FacilitatorApi.SettleResponse.Type) => typeof SettleAnswer.Type
+  readonly paymentRequirements: Result.Result<PaymentRequirements.PaymentRequirements, Refused>
+  /** The request, not verified. */
+  readonly request: Result.Result<PaymentRequest, Refused>
+  readonly verified: (answer: typeof FacilitatorApi.VerifyResponse.Type) => typeof VerifyResponse.Type
+  readonly settled: (answer: typeof FacilitatorApi.SettleResponse.Type) => typeof SettleResponse.Type
 }
 
-/** Reads what a caller sent. What cannot be read fails inside. */
+/** Reads a request. Malformed parts are failures inside of the result. */
 export const read = (body: typeof VerifyRequest.Type): PresentedPayment =>
   body.protocolVersion === undefined ? readTheirs(X402ServerApiRequest.read(body)) : readOurs(body)
 
@@ -97,7 +97,7 @@ const readTheirs = (asked: X402ServerApiRequest.X402Request): PresentedPayment =
   }
 }
 
-/** Reads what a server of ours sent. */
+/** Reads a request of a server of this protocol. */
 export const readOurs = (body: Omit<typeof ClaimRequest.Type, "claim">): PresentedPayment => {
   const { paymentRequirements } = body
   return {
@@ -134,16 +134,16 @@ const otherVersion = (version: number) => {
   return Result.fail(invalid("unsupported_version", "protocol_version", message))
 }
 
-/** Who the payment says pays, by its own words: nothing is proven. `undefined` where it cannot be read. */
+/** The payer that an unverified payment names, with its network; `undefined` for a malformed payment. */
 export const payerOf = (
   schemes: ReadonlyArray<SchemeFacilitator>,
   request: PaymentRequest
 ): Effect.Effect<string | undefined> => {
-  const { network, scheme } = request.paymentRequirements
-  const half = schemes.find((one) => one.scheme.name === scheme && one.scheme.network(network) === one.network)
-  if (half === undefined) return Effect.undefined
-  return Effect.match(PaymentReading.read(half, request), {
-    onSuccess: ({ payment }) => `${half.network} ${payment.authorization.payer}`,
+  const { network, scheme: name } = request.paymentRequirements
+  const scheme = schemes.find((one) => one.scheme.name === name && one.scheme.network(network) === one.network)
+  if (scheme === undefined) return Effect.undefined
+  return Effect.match(PaymentReading.read(scheme, request), {
+    onSuccess: ({ payment }) => `${scheme.network} ${payment.authorization.payer}`,
     onFailure: () => undefined
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Answers what is asked of the records, and what is settled here at all.
+ * Endpoints of the records, and of the supported schemes and networks.
  */
 import { CurrentCaller, Facilitator, maySee, PaymentId, PaymentStore, X402ServerApiKinds } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -30,24 +30,24 @@ export const layerOffers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const facilitator = yield* Facilitator
     const supported = Effect.map(facilitator.supported, X402ServerApiKinds.fromSupported)
-    return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.cannotTell) })
+    return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.unavailable) })
   })
 )
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/** Another's payment is as unknown as one that is not there. */
+/** Another caller's payment is as unknown as a missing one. */
 const payment = Effect.fnUntraced(function* (store: Store, id: string) {
   const stored = PaymentId.isPaymentId(id)
-    ? yield* Effect.catch(store.find(id), FacilitatorVerdict.cannotTell)
+    ? yield* Effect.catch(store.find(id), FacilitatorVerdict.unavailable)
     : undefined
   if (stored !== undefined && maySee(yield* CurrentCaller, stored)) {
     return PaymentStore.toRecord(stored, yield* store.now)
   }
-  return yield* new UnknownPayment({ message: "nobody here knows this payment" })
+  return yield* new UnknownPayment({ message: "this payment is unknown here" })
 })
 
-/** Serials begin above zero; the first page begins below whatever there is. */
+/** A serial below all records; the first page begins after it. */
 const beforeAll = -1n
 
 const payments = Effect.fnUntraced(function* (
@@ -56,6 +56,9 @@ const payments = Effect.fnUntraced(function* (
 ) {
   const { name, seesAll = false } = yield* CurrentCaller
   const start = after === undefined ? beforeAll : BigInt(after)
-  const found = yield* Effect.catch(store.page(start, limit, seesAll ? undefined : name), FacilitatorVerdict.cannotTell)
+  const found = yield* Effect.catch(
+    store.page(start, limit, seesAll ? undefined : name),
+    FacilitatorVerdict.unavailable
+  )
   return PaymentExport.toPage(found, limit, yield* store.now)
 })

@@ -1,7 +1,6 @@
 /**
- * Who is calling. Without keys every caller may; with keys a caller proves one by `Authorization: Bearer <key>`. A key is
- * compared with all there are, by digests and in constant time, and its caller is held to its limits before anything of the
- * request is read.
+ * Authentication of callers by `Authorization: Bearer <key>`; without keys in the settings everybody may call. A key is
+ * compared with all keys by digests and in constant time, and the caller's rate is charged before the request's body is read.
  */
 import { type Caller, CurrentCaller, FacilitatorSchemeRegistry, type SchemeFacilitator } from "@pontage/core"
 import * as Context from "effect/Context"
@@ -19,14 +18,14 @@ import { type CallerTerms, isRegistered, type RateTerms } from "./CallerTerms.ts
 import * as RateLimiter from "./RateLimiter.ts"
 import * as RequestingCaller from "./RequestingCaller.ts"
 
-/** Who may call. Without any callers everybody may, and is the same caller, limited by the address it calls from. */
+/** Options of the authentication. Without callers everybody may call, as one caller, with limits for each address. */
 export interface Options {
   readonly callers: ReadonlyArray<CallerTerms>
-  /** How often one address may ask without a key, or with a key nobody was given; without it, as often as it likes. */
+  /** Rate limits of one address without a key or with an unknown key; `undefined` for no limits. */
   readonly anonymousRates: RateTerms | undefined
 }
 
-/** Finds the caller. */
+/** Middleware that identifies the caller. */
 export class CallerAuthentication extends HttpApiMiddleware.Service<
   CallerAuthentication,
   { provides: RequestingCaller.RequestingCaller }
@@ -68,13 +67,13 @@ export class CallerAuthentication extends HttpApiMiddleware.Service<
 
 type Stopped = Unauthenticated | TooManyRequests
 
-/** Who shows a key that nobody was given pays for it as for a payment. */
+/** Refuses an unknown key, and charges the address as for a payment. */
 const turnAway = ({ asking }: Recognised): Effect.Effect<never, Stopped> =>
   Effect.andThen(asking.limits.admit("payments"), Effect.fail(new Unauthenticated({ message: unauthenticated })))
 
-const unauthenticated = "This facilitator asks for an API key: send Authorization: Bearer <key>."
+const unauthenticated = "This facilitator requires an API key: send Authorization: Bearer <key>."
 
-/** A caller as this service and as the facilitator behind it know it. */
+/** A caller for this service and for the facilitator behind it. */
 interface Recognised {
   readonly asking: RequestingCaller.RequestingCaller["Service"]
   readonly current: Caller
@@ -113,7 +112,7 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
 
 const always = () => true
 
-/** The caller of the empty name: payments of callers who had a name are not everybody's because there are no keys now. */
+/** The caller without a key has the empty name, so payments of named callers stay theirs when the keys are removed. */
 const anybody = (limits: RequestingCaller.CallerLimits): Recognised => ({
   current: { name: "", notify: false },
   asking: { mayHavePaid: always, limits }
@@ -121,7 +120,7 @@ const anybody = (limits: RequestingCaller.CallerLimits): Recognised => ({
 
 const unlimitedStranger = anybody(RequestingCaller.unlimited)
 
-/** All keys are compared, whichever fits. */
+/** Compares all keys even after a match, so that the duration tells nothing. */
 const findByKey = (register: ReadonlyArray<Registered>, credential: string): Recognised | undefined => {
   const shown = ApiKey.digestOf(credential)
   let found: Recognised | undefined

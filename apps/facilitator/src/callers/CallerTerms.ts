@@ -1,6 +1,6 @@
 /**
- * What a caller is granted: whom it may have paid in which assets, how often it may ask, what its payments may cost the
- * signers in gas, and where it is told of their ends.
+ * Terms of a caller: its registered payees and assets, its rate limits, its gas ceilings, and the webhook for the ends of its
+ * payments.
  */
 import { type Network, OptionCheck, type PaymentRequirements, type SchemeFacilitator } from "@pontage/core"
 import { EvmNetwork } from "@pontage/evm"
@@ -11,37 +11,37 @@ import * as Redacted from "effect/Redacted"
 import type { ApiKeyDigest } from "./ApiKey.ts"
 import type { Rate } from "./RateLimiter.ts"
 
-/** Payees and assets that are registered for a caller, on one network or on all; what is left out is not limited. */
+/** Payees and assets that are registered for a caller, on one network or on all. An absent field does not limit. */
 export interface Registration {
   readonly network?: string
   readonly payees?: ReadonlyArray<string>
   readonly assets?: ReadonlyArray<string>
 }
 
-/** Where the ends of payments are told, and the secret that proves who tells them. Both may hold credentials. */
+/** URL of a webhook, and the secret that signs it. Both may contain credentials. */
 export interface WebhookTerms {
   readonly url: Redacted.Redacted
   readonly secret: Redacted.Redacted
 }
 
-/** How often may be asked: by the caller, and by each payer whose payments it brings. */
+/** Rate limits of the caller, and of each payer of its payments. */
 export interface RateTerms {
   readonly rate: Rate
   readonly payerRate: Rate
 }
 
 /**
- * A caller. Its payments are kept under its name; an operator sees everybody's. Without `registrations` it may have anybody
- * paid in anything, without `rates` it may ask as often as it likes.
+ * A caller. Its payments are recorded under its name; an operator reads those of all. Without `registrations` it may use any
+ * payee and asset, without `rates` it has no limits.
  */
 export interface CallerTerms {
   readonly name: string
-  /** Any of them; several while one is replaced by another. */
+  /** Digests of the valid keys; several while one key replaces another. */
   readonly keys: ReadonlyArray<ApiKeyDigest>
   readonly operator?: boolean
   readonly registrations?: ReadonlyArray<Registration>
   readonly rates?: RateTerms
-  /** What its payments may cost in 24 hours, by network, in the smallest native unit; elsewhere it has its share of the total. */
+  /** Most gas of its payments in 24 hours, by network, in the smallest native unit; on other networks its share of the total. */
   readonly gasCeilings?: ReadonlyMap<string, bigint>
   readonly webhook?: WebhookTerms
 }
@@ -50,10 +50,10 @@ const texts = OptionCheck.optional(OptionCheck.list(OptionCheck.text))
 const redacted = <A>() => OptionCheck.given<Redacted.Redacted<A>>("a redacted value", Redacted.isRedacted)
 const rate = OptionCheck.options<Rate>({ perSecond: OptionCheck.whole(1), burst: OptionCheck.whole(1) })
 
-/** The keys of rates. */
+/** Checks rates. */
 export const rateCheck: OptionCheck.Check<RateTerms> = OptionCheck.options<RateTerms>({ rate, payerRate: rate })
 
-/** The keys of a caller's terms: one that is misspelt would grant what it was to limit. */
+/** Checks a caller's terms. Unknown keys are refused, because a misspelt limit would not limit. */
 export const check: OptionCheck.Check<CallerTerms> = OptionCheck.options<CallerTerms>({
   name: OptionCheck.text,
   keys: OptionCheck.filled(redacted(), "give the digest of a key, or leave the caller out"),
@@ -79,8 +79,8 @@ export const networkFromText = (text: string): Network.Network | undefined =>
 type Requirements = PaymentRequirements.PaymentRequirements
 
 /**
- * Whether a payment to this payee in this asset is registered. Addresses are compared as the family's scheme writes them,
- * so that one address in two spellings is one. Where assets are registered, the asset has to be named.
+ * Whether a payment to this payee in this asset is registered. Addresses are compared in the canonical form of the scheme.
+ * Where assets are registered, the payment has to name its asset.
  */
 export const isRegistered = (
   registrations: ReadonlyArray<Registration> | undefined,
@@ -88,24 +88,24 @@ export const isRegistered = (
   requirements: Requirements
 ): boolean => {
   if (registrations === undefined) return true
-  const { asset, network, payTo, scheme } = requirements
-  const half = schemes.find((one) => one.scheme.name === scheme && one.scheme.network(network) === one.network)
-  if (half === undefined) return false
+  const { asset, network, payTo, scheme: name } = requirements
+  const scheme = schemes.find((one) => one.scheme.name === name && one.scheme.network(network) === one.network)
+  if (scheme === undefined) return false
   const isAmong = (addresses: ReadonlyArray<string> | undefined, asked: string | undefined) => {
     if (addresses === undefined) return true
-    const canonical = asked === undefined ? undefined : half.scheme.address(asked)
-    return canonical !== undefined && addresses.some((address) => half.scheme.address(address) === canonical)
+    const canonical = asked === undefined ? undefined : scheme.scheme.address(asked)
+    return canonical !== undefined && addresses.some((address) => scheme.scheme.address(address) === canonical)
   }
   return registrations.some(
     (one) =>
-      (one.network === undefined || half.scheme.network(one.network) === half.network) &&
+      (one.network === undefined || scheme.scheme.network(one.network) === scheme.network) &&
       isAmong(one.payees, payTo) &&
       isAmong(one.assets, asset)
   )
 }
 
 /**
- * The names of those who may have somebody paid on a network, and so share what settling there may cost; without a network, anywhere.
+ * Names of the callers with a registered payee on a network, or on any network without one. They share the gas ceiling there.
  */
 export const sharers = (callers: ReadonlyArray<CallerTerms>, network?: string): ReadonlyArray<string> => {
   const isThere = (one: Registration) =>

@@ -1,36 +1,36 @@
 /**
- * Token buckets in this process: no store is asked, so the limits hold when it is down. Each key has a bucket that fills at
- * its rate up to its burst. What is charged after the work may leave a debt, which has to be filled first. Memory is
- * bounded: of too many buckets one that was used long ago is forgotten, which favours whoever it limits. Buckets of several
- * owners share that room fairly (`SharedRoom`): the strangers at one owner's door make it forget none of another's.
+ * Token buckets in this process, independent of the store, so the limits hold when it is down. Each key has a bucket that
+ * fills at its rate up to its burst. A charge after the work may leave a debt, which has to be filled first. Memory is
+ * bounded: beyond it the least recently used bucket is forgotten, which lifts its limit. Owners share the memory fairly
+ * (`SharedRoom`), so requests for one owner never make it forget buckets of another.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import * as SharedRoom from "./SharedRoom.ts"
 
-/** How fast a bucket fills, in tokens a second, and how much it holds. */
+/** A bucket's refill in tokens a second, and its size in tokens. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
 
-/** Buckets by their keys, and by their owners where there are several. */
+/** Buckets by their keys, and by their owners if there are several. */
 export interface RateLimiter {
-  /** Takes tokens, or none and tells how many seconds to wait. Taking none asks whether the bucket is in debt. */
+  /** Takes tokens; or takes none and returns the seconds to wait. Zero tokens check whether the bucket is in debt. */
   readonly take: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<number | undefined>
-  /** How many seconds it takes until the bucket holds so many; `undefined` where it does. It takes none. */
+  /** Seconds until the bucket holds this number of tokens; `undefined` if it does now. It takes none. */
   readonly wait: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<number | undefined>
-  /** Takes tokens that may not be there: the debt is at most as deep as the bucket. Fewer than none are given back. */
+  /** Takes tokens even if they are missing; the debt is at most the bucket's size. A negative number gives tokens back. */
   readonly charge: (key: string, rate: Rate, tokens: number, owner?: string) => Effect.Effect<void>
 }
 
-/** The buckets that are remembered unless it is said otherwise: a few megabytes. */
+/** Default number of buckets in memory: a few megabytes. */
 export const defaultCapacity = 20_000
 
 /**
- * Thousandths of tokens at a time in milliseconds: whole numbers, so that no fraction is ever lost. It changes in its place:
- * what is long-lived and gets new parts with every request costs the garbage collector more than the request costs us.
+ * A bucket's content in thousandths of tokens at a time in milliseconds: whole numbers, so that no fraction is lost. It is
+ * mutable, because a long-lived object with new parts at every request costs the garbage collector more than the request.
  */
 interface Bucket {
   thousandths: number
@@ -43,7 +43,7 @@ export const make = (capacity: number = defaultCapacity): RateLimiter => {
 
   let latest: Bucket | undefined
 
-  /** The bucket as it is filled by now. The one that was used last is at its place already. */
+  /** The bucket, filled up to now. The most recently used one needs no new position. */
   const use = (owner: string, key: string, rate: Rate, now: number): Bucket => {
     const bucket = buckets.find(owner, key) ?? { thousandths: rate.burst * 1000, at: now }
     fill(bucket, rate, now)
@@ -75,7 +75,7 @@ export const make = (capacity: number = defaultCapacity): RateLimiter => {
 const within = ({ burst }: Rate, thousandths: number): number =>
   Math.min(burst * 1000, Math.max(-burst * 1000, thousandths))
 
-/** A clock that is set back fills nothing. */
+/** Fills the bucket. A clock that is set back fills nothing. */
 const fill = (bucket: Bucket, { burst, perSecond }: Rate, now: number): void => {
   bucket.thousandths = Math.min(burst * 1000, bucket.thousandths + Math.max(0, now - bucket.at) * perSecond)
   bucket.at = now

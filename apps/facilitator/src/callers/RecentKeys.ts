@@ -1,5 +1,5 @@
 /**
- * Keys of several owners that were seen lately, as many as there is room for; the owners share it fairly (`SharedRoom`).
+ * Recently seen keys of several owners, bounded in number; the owners share the memory fairly (`SharedRoom`).
  */
 import * as SharedRoom from "./SharedRoom.ts"
 
@@ -10,7 +10,7 @@ export interface RecentKeys {
   readonly forget: (owner: string, key: string) => void
 }
 
-/** Remembers nothing yet. */
+/** An empty memory of this capacity. */
 export const make = (capacity: number): RecentKeys => {
   const keys = SharedRoom.make<true>(capacity)
   return {

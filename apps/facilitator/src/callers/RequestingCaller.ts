@@ -1,6 +1,6 @@
 /**
- * The caller of the request that is being answered: what it may do, and what its request costs it. A request takes a token
- * before any work. A payment that is refused is held against the place that it came from, as its caller tells it.
+ * The caller of the current request: its rights, and the cost of its requests. Each request takes a token before any work. A
+ * refused payment counts against its buyer's origin, as the caller names it.
  */
 import type { PaymentRequirements } from "@pontage/core"
 import * as Context from "effect/Context"
@@ -13,28 +13,28 @@ import * as RateLimits from "./RateLimiter.ts"
 import * as RecentKeys from "./RecentKeys.ts"
 
 /**
- * The kinds of requests. Each has a bucket of its own, so that a flood of payments does not keep a server from telling how the
- * runs of others ended.
+ * Kinds of requests. Each has its own bucket, so that a flood of payments does not prevent a server from reporting the ends of
+ * executions.
  */
 export type RequestKind = "payments" | "runs" | "records"
 
 /**
- * The tokens that a report of a run's end costs its caller on top where it is refused: it made us look into the records for nothing.
+ * Extra tokens for a refused report of an execution's end, because it read the records in vain.
  */
 export const refusalCost = 4
 
 /**
- * The part of a caller's rate that bad payments from one place may use, and the part of its burst that is kept for payers
- * who have paid before. Bad payments cost nobody else anything: a caller has no say in who knocks at its door.
+ * The part of a caller's rate for bad payments from one origin, and the part of its burst that is reserved for payers who have
+ * paid before. Bad payments cost other origins nothing, since a caller cannot choose its visitors.
  */
 const placePart = 1 / 2
 const keptPart = 1 / 4
 
-/** The caller. */
+/** The caller of the current request. */
 export class RequestingCaller extends Context.Service<
   RequestingCaller,
   {
-    /** Whether it may verify, claim and settle payments to this payee in this asset. */
+    /** Whether the caller may verify, claim and settle payments to this payee in this asset. */
     readonly mayHavePaid: (requirements: PaymentRequirements.PaymentRequirements) => boolean
     readonly limits: CallerLimits
   }
@@ -44,27 +44,27 @@ export class RequestingCaller extends Context.Service<
 export interface CallerLimits {
   /** Takes a token for a request. */
   readonly admit: (errand: RequestKind) => Effect.Effect<void, TooManyRequests>
-  /** The request was worth so many tokens more than the one it took. */
+  /** Takes further tokens for a request that did the work of several. */
   readonly count: (errand: RequestKind, tokens: number) => Effect.Effect<void>
-  /** The caller told of an end that was refused. */
+  /** Charges for a refused report of an end. */
   readonly penalise: (errand: RequestKind) => Effect.Effect<void>
   /**
-   * Whether payments from this place are looked at now. Those of payers who have paid from there before always are, whatever
-   * else comes from there. Without a place all that come so are of one. A payment that is turned away costs its caller nothing.
+   * Admits a payment from this origin. Payers who have paid from it before are always admitted. All payments without an origin
+   * share one. A refused payment costs its caller nothing.
    */
   readonly admitBuyer: (buyer: string | undefined, payer: string | undefined) => Effect.Effect<void, TooManyRequests>
   /**
-   * From this place came a payment that was refused. The payer that it names, signed or not, has to pay from there once more
-   * to count as one who has paid before: names are public, and whoever bears one must not be looked at for ever.
+   * Counts a refused payment against this origin. The payer that it names, signed or not, loses its trust there until it pays
+   * again: addresses are public, and a trusted one must not open the door for ever.
    */
   readonly blame: (buyer: string | undefined, payer: string | undefined) => Effect.Effect<void>
-  /** This payer's payment from this place was good. */
+  /** Trusts this payer at this origin after a good payment. */
   readonly trust: (buyer: string | undefined, payer: string) => Effect.Effect<void>
-  /** Whether payments of this payer, who is not proven yet, are looked at now. */
+  /** Admits a payment of this payer, whose signature is not verified yet. */
   readonly admitPayer: (payer: string) => Effect.Effect<void, TooManyRequests>
-  /** The payer is proven: this payment was its own, and counts. */
+  /** Counts a payment of this payer after its signature was verified. */
   readonly countPayer: (payer: string) => Effect.Effect<void>
-  /** Whether payers are limited at all. */
+  /** Whether payers have limits. */
   readonly limitsPayers: boolean
 }
 
@@ -82,18 +82,18 @@ export const unlimited: CallerLimits = {
 }
 
 /**
- * The memory of the limits. Of places and payers each caller has a part of its own that no other one's strangers use up.
+ * State of the limits. Each caller has its own share of the memory for origins and payers, which other callers cannot use up.
  */
 export interface Limiters {
   readonly callers: RateLimiter
-  /** Places that payments come from. */
+  /** Origins of payments. */
   readonly buyers: RateLimiter
   readonly payers: RateLimiter
-  /** Payers whose payments were good, by their callers and the places they came from. */
+  /** Payers of good payments, by their callers and origins. */
   readonly trusted: RecentKeys.RecentKeys
 }
 
-/** Limiters of their own. */
+/** Limiters without history. */
 export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limiters => ({
   callers: RateLimits.make(callers),
   buyers: RateLimits.make(),
@@ -102,8 +102,8 @@ export const makeLimiters = (callers: number = RateLimits.defaultCapacity): Limi
 })
 
 /**
- * The limits on whoever is behind this key: a caller's name, or an address. Callers are told apart first, so that no caller
- * and no payer of another can use up what is this one's. Their buckets and those of payers are kept apart too.
+ * Limits by a key: a caller's name, or an address. Buckets are separate for each key, so that other callers and their payers
+ * cannot use them up, and separate for callers and payers.
  */
 export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: RateTerms): CallerLimits => {
   const buckets = { payments: `payments ${key}`, runs: `runs ${key}`, records: `records ${key}` }
@@ -111,7 +111,7 @@ export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: R
   return {
     admit: (errand) =>
       Effect.flatMap(limiters.callers.take(buckets[errand], rate, 1), (wait) =>
-        wait === undefined ? Effect.void : Effect.fail(tooMany("this caller asks", rate.perSecond, wait))
+        wait === undefined ? Effect.void : Effect.fail(tooMany("this caller sends requests", rate.perSecond, wait))
       ),
     count: charge,
     penalise: (errand) => charge(errand, refusalCost),
@@ -125,7 +125,7 @@ export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: R
                 ? Effect.void
                 : Effect.andThen(
                     charge("payments", -1),
-                    Effect.fail(tooMany("bad payments come", rate.perSecond * placePart, wait))
+                    Effect.fail(tooMany("this origin sends bad payments", rate.perSecond * placePart, wait))
                   )
           ),
     blame: (buyer, payer) =>
@@ -143,7 +143,7 @@ export const limitsOf = (limiters: Limiters, key: string, { payerRate, rate }: R
   }
 }
 
-/** All that come without a place are of one. */
+/** Payments without an origin share one. */
 const placeOf = (buyer: string | undefined): string => buyer ?? ""
 
 const regular = (buyer: string | undefined, payer: string): string => `${placeOf(buyer)} ${payer}`
@@ -161,7 +161,7 @@ interface Unproven {
   readonly rate: Rate
 }
 
-/** How long a payment of a payer nobody knows has to wait: for the debt of its place, or for the caller's bucket to fill. */
+/** Seconds that a payment of an unknown payer has to wait: for the debt of its origin, or for the caller's bucket to fill. */
 const unprovenWait = (
   { buyers, callers }: Limiters,
   { bucket, key, place, rate }: Unproven
@@ -172,6 +172,6 @@ const unprovenWait = (
 
 const tooMany = (who: string, perSecond: number, retryAfter: number) =>
   new TooManyRequests({
-    message: `${who} more often than ${perSecond} times a second; come back in ${retryAfter} s`,
+    message: `${who} more often than ${perSecond} times a second; retry in ${retryAfter} s`,
     retryAfter
   })

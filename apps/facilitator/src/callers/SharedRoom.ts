@@ -1,18 +1,18 @@
 /**
- * A memory of bounded size that several owners share fairly: one that keeps more than its part makes room for the others by
- * what it used longest ago, and no owner within its part loses anything by what others do. Its part is the whole divided by
- * the owners that keep something.
+ * A memory of bounded size that several owners share fairly. An owner's share is the capacity divided by the owners with
+ * values. When the memory is full, an owner above its share loses its least recently used value; an owner within its share
+ * loses nothing.
  */
 
-/** What is kept, by owners and their keys. */
+/** Values by owners and their keys. */
 export interface SharedRoom<Value> {
   readonly find: (owner: string, key: string) => Value | undefined
-  /** Keeps a value, as the one that was used last. */
+  /** Keeps a value as the most recently used one. */
   readonly keep: (owner: string, key: string, value: Value) => void
   readonly forget: (owner: string, key: string) => void
 }
 
-/** Makes empty room for so many values. */
+/** An empty memory for this number of values. */
 export const make = <Value>(capacity: number): SharedRoom<Value> => {
   const holdings = new Map<string, Map<string, Value>>()
   let size = 0
@@ -27,8 +27,8 @@ export const make = <Value>(capacity: number): SharedRoom<Value> => {
   const isOver = (own: Map<string, Value>) => own.size * holdings.size > capacity
 
   /**
-   * An owner that keeps more than its part: where there is too much in all, there is one. The hand stays where it found one.
-   * What was kept just now is no other's to give.
+   * An owner above its share; there is one whenever the memory is too full. The iterator stays at it for the next call. The
+   * owner of the newest value is not a candidate.
    */
   const greedy = (newest: Map<string, Value>): readonly [string, Map<string, Value>] | undefined => {
     for (let looks = 0; looks <= holdings.size + 1; looks++) {

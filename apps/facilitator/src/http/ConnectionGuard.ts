@@ -1,8 +1,8 @@
 /**
- * Connections are few, and who opens them and says nothing must not keep others out. A connection has to bring its request
- * in time and to read the answer. Where there is no room for one more, a quiet one gives way to it: first those that are late
- * with a whole request or do not read their answer, then idle ones, last those that came a moment ago, of the place that
- * holds most of them the oldest. One that waits for its answer is never cut for another.
+ * Limit on connections, so that quiet ones do not keep others out. A connection has to send its request in time and to read
+ * the response. When the limit is reached, a new connection replaces a quiet one: first one that is late with its request or
+ * does not read its response, then an idle one, last a fresh one; in each group the oldest of the origin with the most. A
+ * connection that waits for its response is never closed for another.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -17,33 +17,32 @@ import { seriesOf } from "../metrics/MetricSeries.ts"
 import * as RequestOrigin from "./RequestOrigin.ts"
 
 /**
- * The connections that are held at once unless it is said otherwise. A caller that settles a hundred payments a second waits
- * for the chain on some 2,500 of them.
+ * Default limit of connections. A caller that settles a hundred payments a second has about 2,500 of them waiting for the
+ * chain.
  */
 export const defaultMaximum = 5000
 
 /**
- * How long a request may take to arrive, head and body together, in milliseconds, unless it is said otherwise. None is longer
- * than 64 KiB.
+ * Default time for a request to arrive, head and body together, in milliseconds. The longest request has 64 KiB.
  */
 export const defaultRequestTimeoutMillis = 15_000
 
 /**
- * How long a connection may stay between requests, in milliseconds, and with an answer that is not given and read. `/settle`
- * takes up to two minutes to answer.
+ * Longest time of a connection between requests, and until a response is given and read, in milliseconds. `/settle` takes up
+ * to two minutes.
  */
-export const patienceMillis = { idle: 65_000, answering: 150_000 }
+export const longestMillis = { idle: 65_000, answering: 150_000 }
 
-type Standing = "silent" | "receiving" | keyof typeof patienceMillis
+type ConnectionState = "silent" | "receiving" | keyof typeof longestMillis
 
-/** How a server watches over its connections: how many it holds, and how long it waits for a request to arrive. */
+/** Limits of connections. */
 export interface Options {
   readonly maximum?: number | undefined
   readonly requestTimeoutMillis?: number | undefined
 }
 
 /**
- * What Node's own server has to be told for the same: it alone sees when a later request of a connection began to arrive.
+ * Options of Node's server for the same limits: only Node sees when a later request of a connection begins to arrive.
  */
 export const serverOptions = ({ requestTimeoutMillis = defaultRequestTimeoutMillis }: Options) => ({
   requestTimeout: requestTimeoutMillis,
@@ -53,21 +52,21 @@ export const serverOptions = ({ requestTimeoutMillis = defaultRequestTimeoutMill
 })
 
 /**
- * How long a connection that brings its first request is left alone, in milliseconds: its bytes may still be on their way.
+ * Milliseconds for which a new connection counts as fresh: its first request may still be in transit.
  */
 export const graceMillis = 2_000
 
 interface Connection {
   readonly socket: Socket
   readonly place: string
-  /** Requests that are not answered yet; several where they are sent without waiting. */
+  /** Requests without a response yet; several with pipelining. */
   readonly open: Set<IncomingMessage>
   wasAnswered: boolean
-  /** Since when it stands as it does, Unix milliseconds. */
+  /** Time at which the current state began, in Unix milliseconds. */
   since: number
 }
 
-const standingOf = ({ open, wasAnswered }: Connection): Standing => {
+const stateOf = ({ open, wasAnswered }: Connection): ConnectionState => {
   if (open.size === 0) return wasAnswered ? "idle" : "silent"
   for (const request of open) if (!request.complete) return "receiving"
   return "answering"
@@ -75,24 +74,24 @@ const standingOf = ({ open, wasAnswered }: Connection): Standing => {
 
 type Quiet = "late" | "idle" | "fresh"
 
-/** The kinds that give way, in their order. */
+/** Kinds of quiet connections, in the order in which they are closed. */
 const quiet: ReadonlyArray<Quiet> = ["late", "idle", "fresh"]
 
-/** A connection that has been sent an answer and does not read it waits for nothing; `undefined` for one that does wait. */
+/** The kind of a quiet connection; `undefined` for one that waits for its response. One that does not read it is late. */
 const quietOf = (connection: Connection, at: number): Quiet | undefined => {
-  const standing = standingOf(connection)
-  if (standing === "idle") return "idle"
-  if (standing === "answering") return connection.socket.writableLength > 0 ? "late" : undefined
+  const state = stateOf(connection)
+  if (state === "idle") return "idle"
+  if (state === "answering") return connection.socket.writableLength > 0 ? "late" : undefined
   return at - connection.since >= graceMillis ? "late" : "fresh"
 }
 
 /**
- * At most so many are cut at once, and of few only one: to look through all for each would cost more than the connections do,
- * and who came a moment ago may be about to ask.
+ * Most connections that are closed together, since a search through all of them for each one would cost more than they do.
+ * Fewer than 16 late ones are closed one by one.
  */
-const cutTogether = 32
+const closeTogether = 32
 
-/** Watches over a server's connections as long as the layer lives. */
+/** Limits a server's connections as long as the layer lives. */
 export const layer = (server: Server, options: Options = {}): Layer.Layer<never> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -108,9 +107,9 @@ export const layer = (server: Server, options: Options = {}): Layer.Layer<never>
         )
       )
       const sweep = Effect.gen(function* () {
-        guard.cutLate()
+        guard.closeLate()
         yield* Metric.update(connectionsOpen({}), connections.size)
-        for (const [why, count] of guard.takeCuts()) yield* Metric.update(cut({ why }), count)
+        for (const [why, count] of guard.takeClosed()) yield* Metric.update(cut({ why }), count)
       })
       yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced("1 second")))
     })
@@ -122,7 +121,7 @@ const makeGuard = (
   now: () => number
 ) => {
   const cuts = new Map<string, number>()
-  const longest = { ...patienceMillis, silent: requestTimeoutMillis, receiving: requestTimeoutMillis }
+  const longest = { ...longestMillis, silent: requestTimeoutMillis, receiving: requestTimeoutMillis }
   const drop = ({ socket }: Connection, why: string) => {
     connections.delete(socket)
     cuts.set(why, (cuts.get(why) ?? 0) + 1)
@@ -135,7 +134,7 @@ const makeGuard = (
       connections.set(socket, connection)
       socket.once("close", () => connections.delete(socket))
       if (connections.size <= maximum) return
-      const victims = leastMissed(connections.values(), connection, now())
+      const victims = connectionsToClose(connections.values(), connection, now())
       for (const victim of victims) drop(victim, "crowded")
       if (victims.length === 0) drop(connection, "crowded")
     },
@@ -150,14 +149,14 @@ const makeGuard = (
         connection.since = now()
       })
     },
-    cutLate: () => {
+    closeLate: () => {
       const at = now()
       for (const connection of connections.values()) {
-        const standing = standingOf(connection)
-        if (at - connection.since >= longest[standing]) drop(connection, standing)
+        const state = stateOf(connection)
+        if (at - connection.since >= longest[state]) drop(connection, state)
       }
     },
-    takeCuts: () => {
+    takeClosed: () => {
       const taken = [...cuts]
       cuts.clear()
       return taken
@@ -165,8 +164,8 @@ const makeGuard = (
   }
 }
 
-/** The quiet ones to cut for a new one, in the order they came; none where all others wait for their answers. */
-const leastMissed = (all: Iterable<Connection>, newest: Connection, at: number): ReadonlyArray<Connection> => {
+/** Quiet connections to close for a new one, oldest first; none if all others wait for their responses. */
+const connectionsToClose = (all: Iterable<Connection>, newest: Connection, at: number): ReadonlyArray<Connection> => {
   const places = quiet.map(() => new Map<string, Array<Connection>>())
   for (const connection of all) {
     if (connection === newest) continue
@@ -181,9 +180,9 @@ const leastMissed = (all: Iterable<Connection>, newest: Connection, at: number):
       (largest, one) => (one.length > largest.length ? one : largest),
       []
     )
-    // An idle connection may be used the next moment: of those no more are cut than are needed.
+    // An idle or fresh connection may be used the next moment, so only one of them is closed.
     if (most.length > 0)
-      return most.slice(0, kind === 0 ? Math.max(1, Math.min(cutTogether, Math.floor(most.length / 8))) : 1)
+      return most.slice(0, kind === 0 ? Math.max(1, Math.min(closeTogether, Math.floor(most.length / 8))) : 1)
   }
   return []
 }
@@ -195,7 +194,8 @@ const connectionsOpen = seriesOf((attributes) =>
 const cut = seriesOf((attributes) =>
   Metric.counter("pontage_connections_cut_total", {
     attributes,
-    description: "Connections that were cut: silent, receiving, idle or answering for too long, or crowded out",
+    description:
+      "Connections that the service closed: silent, receiving, idle or answering for too long, or crowded out",
     incremental: true
   })
 )

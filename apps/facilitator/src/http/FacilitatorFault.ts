@@ -1,23 +1,23 @@
 /**
- * The answers that are no verdict: each a class with its HTTP status, in the shape of the wire's `Fault`. What went wrong
- * inside is in the log; a fault tells the caller what to do.
+ * Responses without a verdict: each a class with its HTTP status, in the shape of the wire's `Fault`. A fault tells the caller
+ * what to do; the log has the cause.
  */
 import { FacilitatorApi, ValidationReason } from "@pontage/core"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 
 /**
- * 400: the request is not what the endpoint takes. A payment that is malformed for its scheme is a verdict instead.
+ * 400: the endpoint does not take such a request. A payment that is malformed for its scheme is a verdict instead.
  */
 export class Malformed extends Schema.Error<Malformed>("@pontage/facilitator/Malformed")(
   { error: Schema.tag("malformed"), message: Schema.String },
-  { httpApiStatus: 400, description: "The request is not what this endpoint takes" }
+  { httpApiStatus: 400, description: "This endpoint does not take such a request" }
 ) {}
 
-/** 401: no API key, or one nobody was given. */
+/** 401: no API key, or an unknown one. */
 export class Unauthenticated extends Schema.Error<Unauthenticated>("@pontage/facilitator/Unauthenticated")(
   { error: Schema.tag("unauthenticated"), message: Schema.String },
-  { httpApiStatus: 401, description: "No API key, or one nobody was given" }
+  { httpApiStatus: 401, description: "No API key, or an unknown one" }
 ) {}
 
 /** 403: the payee or the asset is not registered for the caller. */
@@ -26,7 +26,7 @@ export class Forbidden extends Schema.Error<Forbidden>("@pontage/facilitator/For
   { httpApiStatus: 403, description: "The payee or the asset is not registered for this caller" }
 ) {}
 
-/** 404: no such payment. */
+/** 404: the payment is unknown, or another caller's. */
 export class UnknownPayment extends Schema.Error<UnknownPayment>("@pontage/facilitator/UnknownPayment")(
   {
     error: Schema.tag(FacilitatorApi.unknownPayment),
@@ -34,13 +34,13 @@ export class UnknownPayment extends Schema.Error<UnknownPayment>("@pontage/facil
     reason: Schema.optionalKey(ValidationReason),
     detail: Schema.optionalKey(Schema.String)
   },
-  { httpApiStatus: 404, description: "Nobody here knows this payment" }
+  { httpApiStatus: 404, description: "The payment is unknown here" }
 ) {}
 
-/** 409: the run cannot be finished like this. */
+/** 409: the execution's state forbids this end. */
 export class FinishRefused extends Schema.Error<FinishRefused>("@pontage/facilitator/FinishRefused")(
   { error: Schema.tag("finish_refused"), message: Schema.String, reason: ValidationReason, detail: Schema.String },
-  { httpApiStatus: 409, description: "The run cannot be finished like this" }
+  { httpApiStatus: 409, description: "The execution's state forbids this end" }
 ) {}
 
 /** 413: the body is longer than the service reads. */
@@ -49,7 +49,7 @@ export class TooLarge extends Schema.Error<TooLarge>("@pontage/facilitator/TooLa
   { httpApiStatus: 413, description: "The body is longer than 64 KiB" }
 ) {}
 
-/** 415: the body is not declared as JSON. A page in a browser can send anything else without asking first. */
+/** 415: the body is not declared as JSON. A web page can send any other type without a CORS preflight. */
 export class NotJson extends Schema.Error<NotJson>("@pontage/facilitator/NotJson")(
   { error: Schema.tag("not_json"), message: Schema.String },
   { httpApiStatus: 415, description: "The body is not declared as application/json" }
@@ -62,13 +62,13 @@ export class TooManyRequests extends Schema.Error<TooManyRequests>("@pontage/fac
   retryAfter: Schema.Int
 }) {}
 
-/** 429 as it is answered, with `Retry-After`. */
+/** 429 on the wire, with `Retry-After`. */
 export const TooManyRequestsResponse = TooManyRequests.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
       body: Schema.Struct({ error: Schema.tag("too_many_requests"), message: Schema.String }).annotate({
         httpApiStatus: 429,
-        description: "Over the caller's or the payer's limit; come back after Retry-After seconds"
+        description: "Over the caller's or the payer's limit; retry after Retry-After seconds"
       }),
       headers: { "retry-after": Schema.Int }
     },
@@ -82,13 +82,13 @@ export const TooManyRequestsResponse = TooManyRequests.pipe(
   )
 )
 
-/** 500: a defect of ours. */
+/** 500: a defect of the service. */
 export class Defect extends Schema.Error<Defect>("@pontage/facilitator/Defect")(
   { error: Schema.tag("defect"), message: Schema.String },
-  { httpApiStatus: 500, description: "A defect of the service; its log says more" }
+  { httpApiStatus: 500, description: "A defect of the service; its log has the cause" }
 ) {}
 
-/** 503: the outcome cannot be told now. The same request may be sent again after `retryAfter` seconds. */
+/** 503: no outcome is known now. The same request may be sent again after `retryAfter` seconds. */
 export class TemporarilyUnavailable extends Schema.Error<TemporarilyUnavailable>(
   "@pontage/facilitator/TemporarilyUnavailable"
 )(
@@ -97,10 +97,10 @@ export class TemporarilyUnavailable extends Schema.Error<TemporarilyUnavailable>
     message: Schema.String,
     retryAfter: Schema.Int
   },
-  { httpApiStatus: 503, description: "Nothing can be told now; send the same request again" }
+  { httpApiStatus: 503, description: "No outcome is known now; send the same request again" }
 ) {}
 
-/** 503 as it is answered, with `Retry-After`. */
+/** 503 on the wire, with `Retry-After`. */
 export const TemporarilyUnavailableResponse = TemporarilyUnavailable.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
@@ -110,7 +110,7 @@ export const TemporarilyUnavailableResponse = TemporarilyUnavailable.pipe(
         retryAfter: Schema.Int
       }).annotate({
         httpApiStatus: 503,
-        description: "Nothing can be told now; send the same request again after Retry-After seconds"
+        description: "No outcome is known now; send the same request again after Retry-After seconds"
       }),
       headers: { "retry-after": Schema.Int }
     },
@@ -126,8 +126,8 @@ export const TemporarilyUnavailableResponse = TemporarilyUnavailable.pipe(
 
 const writeFault = Schema.encodeSync(Schema.Union([UnknownPayment, FinishRefused, TemporarilyUnavailable, Defect]))
 
-/** A `finish` that failed as it is answered among others: with the status and the body it has by itself. */
-export const answerOf = (fault: UnknownPayment | FinishRefused | TemporarilyUnavailable | Defect) => {
+/** A failed `finish` among several, with the status and the body that it has alone. */
+export const responseOf = (fault: UnknownPayment | FinishRefused | TemporarilyUnavailable | Defect) => {
   const body = writeFault(fault)
   switch (body.error) {
     case FacilitatorApi.unknownPayment:

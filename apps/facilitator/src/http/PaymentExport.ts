@@ -1,6 +1,6 @@
 /**
- * Payments as they are handed out for audits and told by webhooks: the public record, and what lets a stranger find the
- * payment on the chain and see that none is missing.
+ * Payments for audits and webhooks: the public record, and the fields by which an auditor finds the payment on the chain and
+ * sees that none is missing.
  */
 import { PaymentStore, Settlement } from "@pontage/core"
 import * as Schema from "effect/Schema"
@@ -17,9 +17,9 @@ const Serial = Count.check(
 /** One payment. `(network, asset, payer, nonce)` is what the chain consumes once. */
 export const PaymentExport = Schema.Struct({
   ...Settlement.PaymentRecord.fields,
-  /** The order in which records were made; never given twice. */
+  /** Position in the order of the records' creation; unique. */
   serial: Count,
-  /** The caller who brought it. */
+  /** Caller who presented the payment. */
   caller: Schema.String,
   scheme: Schema.String,
   nonce: Schema.String,
@@ -27,19 +27,19 @@ export const PaymentExport = Schema.Struct({
   validAfter: Schema.Int,
   /** Unix seconds. */
   validBefore: Schema.Int,
-  /** Where the money moved; absent while it has not. */
+  /** Block of the transfer; absent before it. */
   block: Schema.optionalKey(Schema.Struct({ number: Count, hash: Schema.String }))
 })
 
 export type PaymentExport = typeof PaymentExport.Type
 
 /**
- * One page. `next` is where the following page begins; absent when there was no more. A record's serial never changes,
- * its state may: who keeps books reads again what was not `final` or dead.
+ * One page. `next` is the start of the following page; absent on the last. A record's serial never changes, its state may: an
+ * auditor reads those again that were neither `final` nor dead.
  */
 export const PaymentPage = Schema.Struct({ payments: Schema.Array(PaymentExport), next: Schema.optionalKey(Count) })
 
-/** What is asked of a page: records after this serial, so many at most (default 100). */
+/** Query of a page: the serial after which it begins, and its largest size (default 100). */
 export const PageQuery = {
   after: Schema.optionalKey(Serial),
   limit: Schema.optionalKey(
@@ -49,10 +49,10 @@ export const PageQuery = {
   )
 }
 
-/** The payments on a page where it is not said how many. */
+/** Default size of a page. */
 export const standardLimit = 100
 
-/** The payment as it is handed out at this time (Unix milliseconds). */
+/** The export of a payment at this time (Unix milliseconds). */
 export const make = (payment: PaymentStore.StoredPayment, now: number): PaymentExport => {
   const { authorization, block, caller, requirements, serial } = payment
   return {
@@ -67,7 +67,7 @@ export const make = (payment: PaymentStore.StoredPayment, now: number): PaymentE
   }
 }
 
-/** A page of these payments, of which so many were asked for. */
+/** A page of these payments; `limit` is the size that was requested. */
 export const toPage = (
   payments: ReadonlyArray<PaymentStore.StoredPayment>,
   limit: number,

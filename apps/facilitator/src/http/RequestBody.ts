@@ -1,7 +1,6 @@
 /**
- * The body of a request: JSON of at most 64 KiB, not nested too deep for those who walk through it, and of the shape that
- * its endpoint takes. It is read by Node's own events, because a stream of Effect around one short text costs more than all
- * that is done with most requests.
+ * The body of a request: JSON of at most 64 KiB, bounded in depth, and of the shape that its endpoint takes. It is read by
+ * Node's events, because an Effect stream around one short text costs more than the rest of most requests.
  */
 import { IncomingMessage } from "node:http"
 
@@ -21,7 +20,7 @@ type Request = HttpServerRequest.HttpServerRequest
 /** The longest body that is read, in bytes. */
 export const maximumBytes = 64 * 1024
 
-/** The deepest nesting that is read: a payment header may be nested 16 deep, and here stands in an object. */
+/** The deepest nesting that is read: a payment header of at most 16 levels, inside an object. */
 export const maximumDepth = 17
 
 /** Reads bodies of one shape. */
@@ -39,11 +38,11 @@ export const reader = <Shape extends Schema.ConstraintDecoder<unknown>>(
     })
 }
 
-/** A request that has another shape than its endpoint takes. */
+/** The fault of a request of another shape than its endpoint takes. */
 export const misshapen = ({ message }: { readonly message: string }): Malformed =>
-  new Malformed({ message: `the request is not what this endpoint takes: ${onceEach(message)}` })
+  new Malformed({ message: `this endpoint does not take such a request: ${onceEach(message)}` })
 
-/** What is none of several shapes is told each thing once. */
+/** Removes repeated lines: each of several shapes may report the same mistake. */
 const onceEach = (message: string): string => [...new Set(message.split(/\n(?! )/))].join("\n").slice(0, 500)
 
 const parsed = (text: string): Result.Result<unknown, Malformed> => {
@@ -56,13 +55,13 @@ const parsed = (text: string): Result.Result<unknown, Malformed> => {
   }
 }
 
-/** The exact media type, with parameters or without. A list of types, as a header that came twice is read, is none. */
+/** The exact media type, with or without parameters. A list of types, as from a duplicate header, does not match. */
 const jsonType = /^application\/json(?:[ \t]*;[ \t]*[a-z0-9_-]+=(?:[a-z0-9._-]+|"[^",;]*"))*[ \t]*$/i
 
-/** JSON is written in UTF-8, and read as that here. */
+/** A charset other than UTF-8, which JSON requires. */
 const otherCharset = /charset=(?!"?utf-8"?[ \t]*(?:;|$))/i
 
-/** A body without a type is not taken for JSON: browsers send such a one for any page. */
+/** Whether the body is declared as JSON. One without a type is not: any web page can have a browser send it. */
 const isJson = (type: string | undefined): boolean =>
   type !== undefined && jsonType.test(type) && !otherCharset.test(type)
 
@@ -83,7 +82,7 @@ const textOf = (request: Request): Effect.Effect<string, Malformed | NotJson | T
 
 const decoder = new TextDecoder()
 
-/** A body whose length is declared ends there: Node sees to that. */
+/** Reads a body of declared length; Node enforces the length. */
 const received = (source: IncomingMessage): Effect.Effect<string, Malformed> =>
   Effect.callback((resume) => {
     const chunks: Array<Buffer> = []
@@ -104,7 +103,7 @@ const received = (source: IncomingMessage): Effect.Effect<string, Malformed> =>
 
 const maximumBody = ByteSize.bytes(BigInt(maximumBytes))
 
-/** A body that ends where it likes, or that is only sent when it is asked for. */
+/** Reads a body without declared length, or one that waits for `100 Continue`. */
 const streamed = (request: Request): Effect.Effect<string, Malformed | NotJson | TooLarge> =>
   request.text.pipe(
     Effect.provideService(HttpServerRequest.MaxBodySize, maximumBody),
@@ -114,4 +113,4 @@ const streamed = (request: Request): Effect.Effect<string, Malformed | NotJson |
   )
 
 const tooLarge = new TooLarge({ message: `the body is longer than ${maximumBytes} bytes` })
-const unread = new Malformed({ message: "the body could not be read" })
+const unread = new Malformed({ message: "the body ended before it was complete" })

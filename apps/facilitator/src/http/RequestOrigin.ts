@@ -1,16 +1,16 @@
 /**
- * Where a request comes from, for limits on those who show no key. Only the connection is believed, never a header; of an
- * IPv6 address the first 64 bits count, because who has one address of such a network has all of them.
+ * Origin of a request, for limits on requests without a key. It is taken from the connection, never from a header. An IPv6
+ * address counts by its first 64 bits, because the owner of one address of such a network has all of them.
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { AddressPlace } from "@pontage/core"
 import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Option from "effect/Option"
 
-/** The key of the requests that come from one place. */
+/** Key of an address's origin. */
 export const fromAddress = AddressPlace.of
 
-/** What belongs to the place that a request comes from, made once for each connection: its address never changes. */
+/** A value of a request's origin, made once for each connection, since its address never changes. */
 export const perConnection = <A>(make: (place: string) => A): ((request: HttpServerRequest.HttpServerRequest) => A) => {
   const known = new WeakMap<object, A>()
   return (request) => {

@@ -1,20 +1,20 @@
 /**
- * Where a text is not as described. The words of a schema's issue may quote the value, which may be a secret: only the
- * places are told, and the names that a place may have.
+ * Places of a text that do not match its schema. A schema issue's message may quote the value, which may be a secret, so only
+ * the places and the valid names are reported.
  */
 import { LikelySpelling } from "@pontage/core"
 import * as SchemaIssue from "effect/SchemaIssue"
 
-/** A place that is not as described. */
+/** A place that does not match. */
 interface Place {
-  /** The names on the way there with dots between; the empty text is the whole. */
+  /** The path with dots between its names; empty for the whole text. */
   readonly name: string
   readonly problem: string
 }
 
 const undescribed = " is missing or not as described"
 
-/** In the formatter's words stands what a place whose name nobody knows might have been called: a JSON list. */
+/** Messages of unknown keys are the valid keys as a JSON list; all other messages are empty. */
 const format = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => (issue._tag === "UnexpectedKey" ? JSON.stringify(namesIn(issue)) : "")
 })
@@ -22,7 +22,7 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1({
 const namesIn = ({ ast }: SchemaIssue.UnexpectedKey): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
-/** The places of an issue, each once. */
+/** Places of an issue, each once. */
 export const placesOf = (issue: SchemaIssue.Issue): ReadonlyArray<Place> => {
   const places = new Map<string, Place>()
   for (const { message, path = [] } of format(issue).issues) {

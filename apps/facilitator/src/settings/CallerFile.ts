@@ -1,6 +1,6 @@
 /**
- * Callers as operators write them: the JSON file `PONTAGE_CALLERS_FILE` and the short list `PONTAGE_API_KEYS`. A mistake is
- * told by its place in the text and never by the value found there.
+ * Callers in the settings: the JSON file `PONTAGE_CALLERS_FILE` and the short list `PONTAGE_API_KEYS`. A mistake is reported
+ * by its place in the text, never with the value.
  */
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -49,7 +49,7 @@ const CallersText = Schema.fromJsonString(Schema.Struct({ callers: Schema.NonEmp
 
 const apiKey = Schema.Union([pattern(ApiKey.plainPattern), pattern(ApiKey.hashedPattern)])
 
-/** The text of `PONTAGE_API_KEYS`: keys, plain or by digest, each alone or with the payees it is limited to. */
+/** The text of `PONTAGE_API_KEYS`: keys, plain or by digest, each alone or with its payees. */
 export const ApiKeysText = Schema.fromJsonString(
   Schema.NonEmptyArray(
     Schema.Union([apiKey, Schema.Struct({ key: apiKey, payees: Schema.NonEmptyArray(Schema.NonEmptyString) })])
@@ -82,7 +82,7 @@ export const fromText = (
 
 const mistakesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> =>
   placesOf(issue).map(({ name, problem }) =>
-    name === "" ? "the file is no JSON object with a list of callers" : `${name}${problem}`
+    name === "" ? "the file is not a JSON object with a list of callers" : `${name}${problem}`
   )
 
 const termsOf = (entry: typeof CallerEntry.Type, rates: RateTerms): CallerTerms => ({
@@ -108,21 +108,21 @@ const registrationsOf = (
   return registrations
 }
 
-/** By the names that payments are recorded under: a ceiling under another would be none. */
+/** Amounts by canonical networks: a ceiling under another name would not limit. */
 const amountsOf = (amounts: Readonly<Record<string, string>>): ReadonlyMap<string, bigint> =>
   new Map(Object.entries(amounts).map(([text, amount]) => [networkFromText(text) ?? text, BigInt(amount)]))
 
-/** The rate of its text. */
+/** The rate of a valid text. */
 export const rateOf = (text: string): Rate => {
   const [perSecond, burst] = text.split("/")
   return { perSecond: Number(perSecond), burst: Number(burst) }
 }
 
-/** What all callers together get wrong: two of one name, or two with one key. */
+/** Contradictions between callers: two of one name, or two with one key. */
 export const clashes = (callers: ReadonlyArray<CallerTerms>): ReadonlyArray<string> => {
   const keys = callers.flatMap((caller) => caller.keys.map((key) => ({ name: caller.name, key })))
   return [
-    ...repeated(callers.map(({ name }) => name)).map((name) => `there are two callers of the name ${name}`),
+    ...repeated(callers.map(({ name }) => name)).map((name) => `two callers have the name ${name}`),
     ...keys.flatMap(({ key, name }, index) =>
       keys.slice(0, index).some((other) => ApiKey.isSame(other.key, key))
         ? [`${name} has a key that is given twice`]

@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as TestClock from "effect/testing/TestClock"
 
-import { defaultRequestTimeoutMillis, patienceMillis } from "../../src/http/ConnectionGuard.ts"
+import { defaultRequestTimeoutMillis, longestMillis } from "../../src/http/ConnectionGuard.ts"
 import * as TestFacilitator from "../TestFacilitator.ts"
 
 const { body, json, start } = TestFacilitator
@@ -123,7 +123,7 @@ describe("slow connections", () => {
       )
       const others = yield* several(5, port, `GET /live HTTP/1.1\r\n${fields.replace("websocket", "h2c")}\r\n`)
       assert.strictEqual((yield* get("/live")).status, 200)
-      yield* TestClock.adjust(patienceMillis.answering + 1000)
+      yield* TestClock.adjust(longestMillis.answering + 1000)
       yield* allClosed([...wires, ...others])
     })
   )
@@ -231,7 +231,7 @@ describe("connections that wait for an answer", () => {
       wire.socket.pause()
       wire.socket.write(`GET /supported HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
       assert.strictEqual((yield* get("/live")).status, 200)
-      yield* TestClock.adjust(patienceMillis.answering + 1000)
+      yield* TestClock.adjust(longestMillis.answering + 1000)
       wire.socket.resume()
       yield* Effect.promise(() => wire.closed)
     })
@@ -250,7 +250,7 @@ describe("idle connections", () => {
           until: () => wire.heard().includes('{"live":true}')
         }
       )
-      yield* TestClock.adjust(patienceMillis.idle + 1000)
+      yield* TestClock.adjust(longestMillis.idle + 1000)
       yield* Effect.promise(() => wire.closed)
     })
   )

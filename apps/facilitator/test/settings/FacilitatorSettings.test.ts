@@ -424,8 +424,8 @@ describe("callers", () => {
   )
 
   it.effect.each([
-    ["{", /^PONTAGE_CALLERS_FILE: the file is no JSON object with a list of callers$/],
-    ["[]", /the file is no JSON object with a list of callers/],
+    ["{", /^PONTAGE_CALLERS_FILE: the file is not a JSON object with a list of callers$/],
+    ["[]", /the file is not a JSON object with a list of callers/],
     ['{"callers":[]}', /PONTAGE_CALLERS_FILE: callers/],
     ['{"callers":[{"name":"shop"}]}', /callers\.0\.keys is missing or not as described/],
     [{ ...shop, name: "" }, /callers\.0\.name is missing or not as described/],
@@ -474,7 +474,7 @@ describe("callers", () => {
       const { message } = yield* Effect.flip(
         read({ ...enough, PONTAGE_CALLERS_FILE: file, PONTAGE_API_KEYS: JSON.stringify([key]) })
       )
-      assert.include(message, "there are two callers of the name shop")
+      assert.include(message, "two callers have the name shop")
       assert.include(message, "other has a key that is given twice")
       assert.match(message, /^PONTAGE_CALLERS_FILE: key-[0-9a-f]{12} has a key that is given twice$/m)
     })
