@@ -1,12 +1,12 @@
 /**
- * The places in the life of a payment where something may stop it: a crash, a disk, a hung connection. Each stands between
- * two steps that must be safe to be cut apart. In operation passing one costs a function call; a test of crashes puts its
- * own reference here and strikes.
+ * The points in a payment's life where a crash, a disk or a hung connection may stop it. Each stands between two steps
+ * that must be safe to separate. In operation passing one costs a function call; a crash test sets its own reference
+ * here.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** The places, in the order in which a payment meets them. */
+/** The points, in the order in which a payment passes them. */
 export const checkpoints = [
   "examined",
   "claimed",
@@ -28,10 +28,10 @@ export const checkpoints = [
 
 export type CheckpointName = (typeof checkpoints)[number]
 
-/** What happens at a checkpoint. */
+/** An action at a checkpoint. */
 export type Strike = (name: CheckpointName) => Effect.Effect<void>
 
-/** What happens at every checkpoint; by default nothing. */
+/** The action at every checkpoint; by default none. */
 export const Checkpoint: Context.Reference<Strike> = Context.Reference<Strike>("@pontage/core/Checkpoint", {
   defaultValue: () => () => Effect.void
 })

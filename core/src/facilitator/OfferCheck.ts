@@ -1,5 +1,5 @@
 /**
- * The checks that every scheme shares: does the signed authorization say what the offer asks for, and is it time? Pure
+ * The checks that all schemes share: the signed authorization matches the offer, and its time is valid. Pure
  * comparisons; the scheme's own checks and the chain come after them (apps/docs/protocol.md#d17-order-of-checks).
  */
 import * as Result from "effect/Result"
@@ -11,15 +11,10 @@ import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
 import type { Payment } from "../scheme/SchemeFacilitator.ts"
 
-/**
- * Seconds that must be left of an authorization's validity when it is taken in: less, and it may expire on its way into a
- * block.
- */
+/** Minimum remaining validity at intake, in seconds: with less, an authorization may expire before its block. */
 export const marginSeconds = 6
 
-/**
- * Seconds by which a payer's clock may run ahead of ours before its window counts as too long.
- */
+/** Tolerance in seconds for a payer's clock that runs ahead, when its validity window is judged. */
 const clockSkewSeconds = 30
 
 /** Compares a payment with its offer at `now` (Unix seconds). */
@@ -31,7 +26,7 @@ export const check = (
 ): Result.Result<void, PaymentError | ValidationError> =>
   Result.flatMap(checkTerms(scheme, envelope, payment), () => checkTime(payment, now))
 
-/** The part of it that no clock decides. */
+/** The part that does not depend on the time. */
 export const checkTerms = (
   scheme: Scheme,
   envelope: PaymentPayload,
@@ -39,7 +34,7 @@ export const checkTerms = (
 ): Result.Result<void, PaymentError | ValidationError> =>
   toResult(networkFailure(scheme, envelope, payment) ?? termsFailure(scheme, payment))
 
-/** The part of it that the clock decides, at `now` (Unix seconds). */
+/** The part that depends on the time, at `now` (Unix seconds). */
 export const checkTime = (payment: Payment, now: number): Result.Result<void, PaymentError | ValidationError> =>
   toResult(timeFailure(payment, now))
 

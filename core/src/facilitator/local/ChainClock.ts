@@ -1,7 +1,7 @@
 /**
- * This machine's clock, held against the chains'. Validity is a matter of time: with a clock that is wrong every verdict about it is,
- * and so is each decision what may still be sent. A chain's time is agreed on by those who make its blocks, so where the two are
- * far apart nothing is judged, and the operator is told both.
+ * Compares this machine's clock with the chains'. A wrong clock makes every verdict about validity wrong, and every
+ * decision whether a payment may still be sent. A chain's time is agreed on by its block producers; if the two differ
+ * too much, nothing is judged, and the operator gets both times.
  */
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -19,11 +19,12 @@ export interface Comparison {
 }
 
 /**
- * How far apart the two may be, in seconds. Blocks are some seconds old when they are seen, and buyers' clocks are allowed as much.
+ * Largest accepted difference in seconds. Blocks are some seconds old when seen, and buyers' clocks are allowed the
+ * same.
  */
 export const toleranceSeconds = 30
 
-/** Compares the clock with a chain's time; `undefined` for a family that does not tell it. */
+/** Compares the clock with a chain's time; `undefined` for a family without one. */
 export const compare = Effect.fnUntraced(function* ({
   time
 }: SchemeFacilitator): Effect.fn.Return<Comparison | undefined, ChainUnavailable> {
@@ -33,25 +34,25 @@ export const compare = Effect.fnUntraced(function* ({
   return { own, chain, isApart: Math.abs(own - chain) > toleranceSeconds }
 })
 
-/** What is wrong, as half a sentence that names both times. */
+/** The fault, as half a sentence with both times. */
 export const toText = (network: string, { chain, own }: Comparison): string => {
   const [seconds, way] = own > chain ? [own - chain, "ahead of"] : [chain - own, "behind"]
   return `this machine's clock (${toDate(own)}) is ${seconds} seconds ${way} the time of ${network} (${toDate(chain)})`
 }
 
-/** A time beyond what a date can be is shown as it is. */
+/** A time beyond the range of a date is shown as a number. */
 const toDate = (seconds: number): string =>
   Option.match(DateTime.make(seconds * 1000), { onNone: () => `${seconds}`, onSome: DateTime.formatIso })
 
-/** A comparison for each payment that is judged, with few questions. */
+/** The comparison made for each judged payment, with few requests to the chain. */
 export interface ChainClock {
-  /** Fails where the two are too far apart. */
+  /** Fails if the two differ too much. */
   readonly demand: (half: SchemeFacilitator) => Effect.Effect<void, ChainUnavailable>
 }
 
-/** How long a comparison holds, in milliseconds. A clock that jumps makes it too old, or one of the future. */
+/** Lifetime of a comparison in milliseconds. A clock that jumps makes it too old, or puts it in the future. */
 const holdsMillis = 2_000
-/** How often at most the same is logged, in milliseconds. */
+/** Minimum interval between equal log lines, in milliseconds. */
 const logMillis = 60_000
 
 interface Known {
@@ -59,7 +60,7 @@ interface Known {
   readonly at: number
 }
 
-/** Makes one that has compared nothing yet. */
+/** Makes one without a comparison yet. */
 export const make = (): ChainClock => {
   const known = new Map<SchemeFacilitator, Known>()
   const logged = new Map<SchemeFacilitator, number>()

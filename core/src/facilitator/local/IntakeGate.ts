@@ -1,6 +1,6 @@
 /**
- * The door before the intake of payments. Whoever watches over the facilitator closes it while taking payments would promise what
- * cannot be kept: records that are not written, a chain that is another one. What is under way goes on behind a closed door.
+ * The gate before the intake of payments. A watcher closes it while an accepted payment could not be served: records
+ * that cannot be written, the wrong chain. Work under way continues behind a closed gate.
  */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -9,34 +9,34 @@ import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 
 /**
- * A reason to take no payment. With a network it holds for new payments there: one on record answers from its record. Without, it
- * holds for every payment, because the records themselves are in doubt.
+ * A reason to accept no payment. With a network it holds for new payments there; a known one is answered from its
+ * record. Without a network it holds for every payment, because the records themselves are in doubt.
  */
 export interface Closure {
   readonly network?: string
   readonly reason: string
 }
 
-/** The door. */
+/** The gate. */
 export interface IntakeGate {
-  /** Replaces the reasons of one watcher, by its name; none opens the door for it. */
+  /** Replaces the reasons of one watcher, by its name; an empty list opens the gate for it. */
   readonly close: (watcher: string, closures: ReadonlyArray<Closure>) => void
   /** Fails while the records are in doubt. */
   readonly passAny: Effect.Effect<void, FacilitatorUnavailable>
-  /** Fails while new payments on this network are not taken. */
+  /** Fails while new payments on this network are not accepted. */
   readonly passNew: (network: string) => Effect.Effect<void, FacilitatorUnavailable>
 }
 
-/** The check of a door that is given as an option. */
+/** Checks a gate that is given as an option. */
 export const check: OptionCheck.Check<IntakeGate> = OptionCheck.given<IntakeGate>(
   "a door of IntakeGate.make()",
   (value) => Predicate.hasProperty(value, "passNew") && Predicate.isFunction(value.passNew)
 )
 
-/** A person has to mend what closes the door; seconds. */
+/** `Retry-After` in seconds: a person has to repair the cause. */
 const retryAfter = 10
 
-/** An open door. */
+/** Makes an open gate. */
 export const make = (): IntakeGate => {
   const reasons = new Map<string, ReadonlyArray<Closure>>()
   let closures: ReadonlyArray<Closure> = []

@@ -1,6 +1,6 @@
 /**
- * The facilitator in this process. Its order of work is the order of trust: decode, identify, look into the own records;
- * only a payment that is not known yet is compared with the offer and with the chain, and only then claimed.
+ * The facilitator in this process. It works in the order of trust: decode, identify, look into its own records. Only an
+ * unknown payment is compared with the offer and with the chain, and then claimed.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -46,20 +46,20 @@ import {
 
 /** Options of a facilitator in this process. Its schemes come from the context (`FacilitatorSchemeRegistry`). */
 export interface Options {
-  /** How long `settle` waits for the chain before it answers `SettlementPending`; milliseconds, default 25 000. */
+  /** Time that `settle` waits for the chain before it returns `SettlementPending`, in milliseconds; default 25 000. */
   readonly settleTimeoutMillis?: number
-  /** What settling may cost in any 24 hours; default what each scheme says for its network. Above it nothing new is sent. */
+  /** Spend limits for any 24 hours; default the scheme's own for its network. Above the limit nothing new is sent. */
   readonly gasCeilings?: SpendLimits.SpendLimits
   /**
-   * How long a facilitator that closes waits for settlements under way; milliseconds, default 25 000 in memory, else 0:
-   * what is on record goes on after the next start.
+   * Time that a closing facilitator waits for settlements under way, in milliseconds; default 25 000 in memory, else 0,
+   * since recorded payments continue after the next start.
    */
   readonly drainMillis?: number
-  /** The door that a watcher may close; default one that is always open. */
+  /** The gate that a watcher may close; default always open. */
   readonly intake?: IntakeGate.IntakeGate
 }
 
-/** Options of a facilitator that needs nothing but them: its schemes as a plain value, its records in memory. */
+/** Options of a self-contained facilitator: its schemes as a plain value, its records in memory. */
 export interface MemoryOptions extends Options {
   /** One per network: `exactEvm.facilitator({ signer, rpcUrl })`. */
   readonly schemes: ReadonlyArray<FacilitatorSchemeRegistry.FacilitatorScheme>
@@ -76,12 +76,12 @@ const check = OptionCheck.options<Options>(keys)
 
 const checkOfMemory = OptionCheck.options<MemoryOptions>({ schemes: FacilitatorSchemeRegistry.check, ...keys })
 
-/** Who is let into the lanes' queues, for those who watch over it: what each lane lands, and who was turned away. */
+/** Admission to the lanes' queues, for monitoring: each lane's throughput, and the rejections. */
 export class LaneAdmission extends Context.Service<LaneAdmission, Admission.Admission>()(
   "@pontage/core/LaneAdmission"
 ) {}
 
-/** A facilitator over a payment store, for the schemes of the context. */
+/** The facilitator as a layer, over a payment store and the schemes of the context. */
 export const layer = (
   options: Options
 ): Layer.Layer<
@@ -101,7 +101,7 @@ const opened = (options: Options, drainMillis: number) =>
     })
   )
 
-/** A facilitator of plain options: it registers their schemes and remembers in memory. */
+/** Makes a facilitator from plain options: it registers their schemes and keeps its records in memory. */
 export const layerMemory = (options: MemoryOptions) =>
   Layer.unwrap(
     Effect.map(
@@ -170,7 +170,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   })
 })
 
-/** A signer's transactions are numbered by one worker, so no two schemes can send from it. */
+/** One worker numbers a signer's transactions, so two schemes cannot send from it. */
 const separateLanes = (halves: ReadonlyArray<SchemeFacilitator>): Result.Result<void, Misconfigured> => {
   const lanes = halves.flatMap((half) => LaneChoice.lanesOf(half))
   const twice = lanes.find((lane, index) => lanes.indexOf(lane) !== index)
@@ -187,7 +187,7 @@ const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
   return signers
 }
 
-/** Made once: a span that is made at each call looks for its place in the stack, which costs more than the span. */
+/** Made once: creating a span at each call captures a stack trace, which costs more than the span. */
 const inSettle = Effect.withSpan("Facilitator.settle")
 const inClaim = Effect.withSpan("Facilitator.claim")
 
@@ -203,11 +203,11 @@ const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest)
   }
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
   if (known.status === "accepted") return yield* Effect.as(examineKnown(desk, presented, known), { payer })
-  // Servers that ask before they settle would never come to the answer that they are owed.
+  // Servers that verify before they settle would never get the answer that they are owed.
   return isAnswerOwed(desk, known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
 
-/** A payment that somebody else has settled is good for the answer that its caller is owed: a settlement gives it. */
+/** A payment that another party settled still answers the caller that is owed: a settlement delivers it. */
 const examineKnown = (desk: Desk, presented: Presented, known: StoredPayment): Effect.Effect<void, PaymentFailure> =>
   Effect.catch(Effect.asVoid(examine(desk, presented)), (refusal) => {
     const { authorization, half, payment } = presented
@@ -217,7 +217,7 @@ const examineKnown = (desk: Desk, presented: Presented, known: StoredPayment): E
     )
   })
 
-/** Claims without a transfer. A payment that lay about is examined again before a handler runs for it. */
+/** Claims without a transfer. A payment that was left alone is verified again before a handler runs for it. */
 const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {
   const taken = yield* take(desk, yield* present(desk, request), claim, false)
   if (taken.execution === "granted" && !taken.renewed) {
@@ -226,7 +226,7 @@ const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentReque
   return answer(taken, yield* desk.store.now)
 })
 
-/** News of the payment is kept from before it is taken in, so that its end is not missed. */
+/** Updates of the payment are collected from before its intake, so that its end is not missed. */
 const settle = (desk: Desk, request: PaymentRequest, claim: Claim | undefined) =>
   Effect.flatMap(present(desk, request), (presented) =>
     desk.engine.whileWaiting(presented.paymentId, (news) => settlePresented(desk, presented, claim, news))
@@ -247,8 +247,8 @@ const settlePresented = Effect.fnUntraced(function* (
 })
 
 /**
- * A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that gave up. Of callers
- * without a claim who wait for the answer, one gets it.
+ * A claim that waited may have lost the execution meanwhile: to its lease, or to a call of its own that gave up. Of
+ * several waiting callers without a claim, one gets the answer.
  */
 const confirmed = Effect.fnUntraced(function* (
   desk: Desk,
@@ -267,7 +267,7 @@ const confirmed = Effect.fnUntraced(function* (
   return (yield* claimKnown(desk, presented, claim)).execution
 })
 
-/** Moves the money, or waits for a move that is under way. When it fails, the caller has no right to run anything. */
+/** Moves the money, or waits for a transfer under way. If it fails, the caller may execute nothing. */
 const transfer = Effect.fnUntraced(function* (
   desk: Desk,
   taken: Taken,
@@ -282,9 +282,9 @@ const transfer = Effect.fnUntraced(function* (
 })
 
 /**
- * A record that waited is examined anew before anything is sent for it, unless it is on its way all the same. One that was
- * on its way before, or that somebody else has sent, may have moved its money meanwhile: its lane finds out. Returns the payer's
- * payments that were open before it was examined; `undefined` where it was not.
+ * A waiting record is verified again before anything is sent for it, unless it is pending already. The money of one
+ * that was pending before, or that another party sent, may have moved meanwhile: its lane finds out. Returns the
+ * payer's payments that were open before the verification; `undefined` without one.
  */
 const examineAgain = Effect.fnUntraced(function* (
   desk: Desk,

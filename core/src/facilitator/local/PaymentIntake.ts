@@ -1,6 +1,6 @@
 /**
- * The desk where payments are taken in. A known one answers from its record, to its payer alone; one that nobody has seen
- * is compared with the offer and with the chain, by one of all its copies, and claimed with a part of its payer's balance.
+ * The intake of payments. A known payment answers from its record, to its payer alone. For a new one, one of all its
+ * copies is compared with the offer and with the chain, and claimed together with a part of its payer's balance.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -29,19 +29,19 @@ import * as Presentation from "../store/Presentation.ts"
 import type * as ChainClock from "./ChainClock.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
 
-/** What every request meets. */
+/** The dependencies of every request. */
 export interface Desk {
   readonly store: PaymentStore["Service"]
   readonly registry: FacilitatorSchemeRegistry["Service"]
   readonly engine: SettlementEngine.SettlementEngine
-  /** Judges no payment while this machine's clock and its chain's are far apart. */
+  /** Fails while this machine's clock and its chain's differ too much. */
   readonly clocks: ChainClock.ChainClock
   readonly intake: IntakeGate
-  /** How long a caller waits for the chain. */
+  /** Time that a caller waits for the chain. */
   readonly patience: Duration.Duration
-  /** Payments that are being looked at for the first time: a copy that arrives meanwhile waits here, unverified. */
+  /** Payments under first verification: a copy that arrives meanwhile waits here, unverified. */
   readonly arriving: Map<string, Arrival>
-  /** Calls without a claim that may have taken their payment's answer and have not given it, by the payment. */
+  /** Calls without a claim that may have taken their payment's answer without delivering it, by payment. */
   readonly ungiven: BoundedMap.BoundedMap<string, string>
 }
 
@@ -50,12 +50,12 @@ interface Arrival {
   readonly done: Deferred.Deferred<void>
 }
 
-/** A payment that was decoded and identified; nothing of it is believed yet. */
+/** A decoded and identified payment, not trusted yet. */
 export interface Presented extends NewPayment {
   readonly half: SchemeFacilitator
   readonly payment: Payment
   readonly request: PaymentRequest
-  /** Why it would not be taken in today; it may be on record from other days. */
+  /** The reason it would be refused as new; it may be on record from before. */
   readonly refusal: PaymentError | ValidationError | undefined
 }
 
@@ -64,15 +64,13 @@ export interface Taken {
   readonly presented: Presented
   readonly stored: StoredPayment
   readonly execution: Settled["execution"]
-  /** Whether the payment was examined by this very call. */
+  /** Whether this very call verified the payment. */
   readonly fresh: boolean
-  /** Whether this claim held the run before this call. */
+  /** Whether this claim held the execution before this call. */
   readonly renewed: boolean
 }
 
-/**
- * Decodes and identifies a payment, unless the records are in doubt. Neither the chain nor the records are asked.
- */
+/** Decodes and identifies a payment, unless the records are in doubt. Queries neither the chain nor the records. */
 export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
   yield* desk.intake.passAny
   const half = yield* halfFor(desk, request)
@@ -101,7 +99,7 @@ const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentReq
     : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
 }
 
-/** Everything that must hold of a payment nobody has seen before. Returns when it was seen, in Unix milliseconds. */
+/** All checks of a new payment. Returns the time of the check in Unix milliseconds. */
 export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, payment, request }: Presented) {
   yield* PaymentReading.demandCurrent(payment)
   yield* Effect.fromResult(OfferCheck.checkTerms(half.scheme, request.paymentPayload, payment))
@@ -114,7 +112,7 @@ export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, pa
 })
 
 /**
- * Takes a payment in: the record it has, or the one it gets after it was examined. With `wanted` a new one waits for its
+ * Takes a payment in: returns its record, or the one made after its verification. With `wanted` a new one is queued for
  * settlement at once.
  */
 export const take = Effect.fnUntraced(function* (
@@ -167,7 +165,7 @@ const takeNew = Effect.fnUntraced(function* (
   return yield* reserve(desk, presented, beside, claim, lane)
 })
 
-/** Another claim brought the same authorization a moment ago and is being looked at. */
+/** Another claim presented the same authorization a moment ago, and it is being verified. */
 const heldOnArrival = (presented: Presented): Taken => ({
   presented,
   execution: "held",
@@ -244,8 +242,9 @@ const takeKnown = Effect.fnUntraced(function* (
 })
 
 /**
- * The refusal of a payment whose record has one. That what was sent here has failed proves nothing of what others send: while its
- * authorization is valid, a bound payment may have been settled by somebody else, and its lane looks at it once more after that.
+ * The refusal of a payment whose record has one. A failure of what was sent here proves nothing about others'
+ * transactions: while its authorization is valid, another party may settle a bound payment, and its lane checks it once
+ * more after that.
  */
 const refusedBefore = Effect.fnUntraced(function* (
   { engine }: Desk,
@@ -263,7 +262,7 @@ const madeAfterAll = ({ network }: SchemeFacilitator, { paymentId }: StoredPayme
     message: `${network} shows a transfer of ${paymentId} by somebody else, after the facilitator's own had failed; it is believed once the validity is over: send the same payment again then, do not sign a new one`
   })
 
-/** Claims a payment that is on record. The chain is asked afterwards, when it reserves its part (`examine`). */
+/** Claims a payment on record. The chain is queried later, when it begins to reserve (`examine`). */
 export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
   Effect.flatMap(
     BalanceCover.ask(wanted(desk, presented), (cover) => desk.store.claim(newPayment(presented), claim, cover)),
@@ -273,25 +272,25 @@ export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
         : Effect.fail(Presentation.used(result.payment, presented.caller))
   )
 
-/** Whether a caller without a claim is owed the answer to a payment on record: no call has taken it yet. */
+/** Whether a caller without a claim is owed the answer of a payment on record: no call has taken it yet. */
 export const isAnswerOwed = (
   { ungiven }: Pick<Desk, "ungiven">,
   { answerOwed, paymentId, refusal, execution: run }: StoredPayment
 ): boolean => run.resource === undefined && refusal === undefined && (answerOwed || ungiven.has(paymentId))
 
-/** An answer that is owed is taken only when it is given: a process may end while its caller waits. */
+/** An owed answer is taken only when it is delivered: a process may end while its caller waits. */
 const takeUnclaimed = (desk: Desk, presented: Presented, known: StoredPayment) =>
   isAnswerOwed(desk, known)
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(Presentation.used(known))
 
-/** The most calls that are remembered because they may have taken an answer they could not give. */
+/** Maximum number of remembered calls that may have taken an answer without delivering it. */
 export const ungivenAtMost = 1_000
 
 /**
- * Takes the answer that a caller without a claim is owed, for `tell`, and says whether it is this caller's. A call that fails
- * or ends before it has told it owes the answer again; where the records do not say whether it had taken it, its name goes
- * to the next call, which asks in its place.
+ * Takes the owed answer for a caller without a claim and returns whether it is this caller's. A call that fails or ends
+ * before `tell` restores it; if the records do not say whether it took the answer, its id passes to the next call,
+ * which asks in its place.
  */
 export const takeAnswer = Effect.fnUntraced(function* (
   { store, ungiven }: Desk,
@@ -310,8 +309,8 @@ export const takeAnswer = Effect.fnUntraced(function* (
 })
 
 /**
- * A claim gives the run back; a caller without one is owed the answer all the same. Records that cannot be asked let the
- * claim's lease run out.
+ * A claim gives the execution back; a caller without one is still owed the answer. If the records cannot be reached,
+ * the claim's lease runs out.
  */
 export const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
   claim === undefined ? Effect.void : Effect.ignore(store.finish(paymentId, claim.id, "unanswered"))

@@ -1,6 +1,6 @@
 /**
- * Forgets records that are older than an age, in small steps: most of the time is left to payments. Without it every record
- * is kept for ever, except in memory.
+ * Deletes records older than an age, in small steps that leave most of the time to payments. Without it every record is
+ * kept, except in memory.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -11,29 +11,29 @@ import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import { PaymentStore } from "../store/PaymentStore.ts"
 
-/** What is forgotten. */
+/** The options of retention. */
 export interface Options {
-  /** How long a record is kept after everything is over that anybody had a right to by it; at least a minute. */
+  /** Age of a record after all rights to it have ended; at least a minute. */
   readonly age: Duration.Input
 }
 
 const check = OptionCheck.options<Options>({ age: OptionCheck.duration })
 
-/** The shortest age: far above what the clocks of a shop, its facilitator and a chain differ by. */
+/** The minimum age: far above the clock differences between a shop, its facilitator and a chain. */
 const shortestMillis = 60_000
 
-/** Records looked at in one step. */
+/** Number of records checked in one step. */
 const atOnce = 50
 
-/** A pause is so many times as long as the step before it, and not shorter than this: milliseconds. */
+/** Pause after a step, as a multiple of its duration, and its minimum in milliseconds. */
 const pauseFactor = 9
 const shortestPause = 20
 
-/** After the youngest record that is old enough, and after trouble, so long: milliseconds. */
+/** Pause after the youngest record that is old enough, and after a fault, in milliseconds. */
 const restMillis = 60_000
 const troublePause = 10_000
 
-/** Forgets as long as the layer lives. `Misconfigured` when the age is too short. */
+/** Deletes while the layer lives. `Misconfigured` if the age is too short. */
 export const layer = (options: Options): Layer.Layer<never, Misconfigured, PaymentStore> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -49,7 +49,7 @@ export const layer = (options: Options): Layer.Layer<never, Misconfigured, Payme
     })
   )
 
-/** From the oldest record to the youngest that is old enough. */
+/** Goes from the oldest record to the youngest that is old enough. */
 const pass = Effect.fnUntraced(
   function* (store: PaymentStore["Service"], ageMillis: number) {
     let after: bigint | undefined = -1n

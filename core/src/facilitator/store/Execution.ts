@@ -1,50 +1,50 @@
 /**
- * The run of a paid resource: who may execute it, who is executing it, and whether it is still owed. One authorization
- * buys one successful execution; this is the whole of that rule, as pure functions that every store shares
+ * The execution of a paid resource: its holder, and whether it is still owed. One authorization buys one successful
+ * execution; this module is the whole of that rule, as pure functions that every store shares
  * (apps/docs/protocol.md#d13-claims, apps/docs/protocol.md#d16-entitlement).
  */
 import type { Claim, Entitlement, ClaimVerdict, ExecutionEnd } from "../Facilitator.ts"
 
-/** How long a holder may be silent before its run counts as failed, in milliseconds. */
+/** Lease of a holder in milliseconds; after it a silent execution counts as failed. */
 export const leaseMillis = 60_000
 
 /**
- * How long a paid run that failed may be repeated, in milliseconds, counted from the failure or from the transfer,
+ * Time during which a failed paid execution may be repeated, in milliseconds, counted from the failure or the transfer,
  * whichever came later.
  */
 export const entitlementMillis = 600_000
 
-/** How many runs one payment is good for, failed ones included. */
+/** Number of executions that one payment buys, failed ones included. */
 export const maximumExecutions = 5
 
-/** What is remembered of a payment's run. All times are Unix milliseconds. */
+/** The record of a payment's execution. All times are Unix milliseconds. */
 export interface Execution {
-  /** What was bought; `undefined` when a server took the payment without a claim and keeps its own books. */
+  /** The bought resource; `undefined` if a server took the payment without a claim and keeps its own books. */
   readonly resource: string | undefined
-  /** The route that sold it, where the server names one. */
+  /** The route that sold it, if the server names one. */
   readonly route: string | undefined
   readonly holder: { readonly claimId: string; readonly until: number } | undefined
   readonly served: boolean
-  /** The application refused the request of the last run: the payment is good for another request of the same route. */
+  /** Whether the application refused the last request: the payment is good for another request of the same route. */
   readonly refused: boolean
-  /** Runs granted so far, those that never reached the handler not counted. */
+  /** Number of executions granted so far, without those that never reached the handler. */
   readonly count: number
-  /** When a run was first given back unserved. */
+  /** Time when an execution was first given back unserved. */
   readonly releasedAt: number | undefined
 }
 
-/** What a run's judgement depends on besides the run itself. */
+/** The circumstances that the rules depend on besides the execution itself. */
 export interface Circumstances {
-  /** When the money moved; `undefined` while it has not. */
+  /** Time when the money moved; `undefined` while it has not. */
   readonly settledAt: number | undefined
-  /** The money has moved and buys no run. */
+  /** Whether the money has moved and buys no execution. */
   readonly opensNothing: boolean
-  /** Whether the payer can show that the payment is its own after its transaction is public: by a binding, or a token. */
+  /** Whether the payer can prove its ownership after the transaction is public: by a binding, or a token. */
   readonly provable: boolean
   readonly now: number
 }
 
-/** The run of a payment that was just claimed, or taken without a claim. */
+/** The execution of a payment that was just claimed, or taken without a claim. */
 export const make = (claim: Claim | undefined, now: number): Execution => ({
   resource: claim?.resource,
   route: claim?.route,
@@ -56,8 +56,8 @@ export const make = (claim: Claim | undefined, now: number): Execution => ({
 })
 
 /**
- * A claim on a run that exists already: the verdict, and the run after it. The run belongs to one resource. After the
- * application has refused the request, a claim of another resource of the same route takes the run over.
+ * Applies a claim to an existing execution: returns the verdict and the new state. The execution belongs to one
+ * resource. After the application refused the request, a claim of another resource of the same route takes it over.
  */
 export const claim = (self: Execution, claim: Claim, at: Circumstances): readonly [ClaimVerdict, Execution] => {
   if (self.resource !== claim.resource) {
@@ -70,9 +70,7 @@ export const claim = (self: Execution, claim: Claim, at: Circumstances): readonl
   return mayRun(free, at) ? ["granted", granted(free, claim, at.now)] : ["spent", free]
 }
 
-/**
- * The entitlement of a run that was granted; `undefined` where none is left, or the payer cannot prove that it is the payer.
- */
+/** The entitlement of a granted execution; `undefined` if none is left, or if the payer cannot prove its ownership. */
 export const entitlement = (self: Execution, at: Circumstances): Entitlement | undefined => {
   if (!at.provable || at.settledAt === undefined || self.count >= maximumExecutions) return undefined
   const until = Math.max(at.settledAt, self.releasedAt ?? at.now) + entitlementMillis
@@ -80,9 +78,9 @@ export const entitlement = (self: Execution, at: Circumstances): Entitlement | u
 }
 
 /**
- * The end of a run. A claim that does not hold the run (any more) changes nothing, so repeating it is harmless. A payment
- * that is public and that anybody could repeat has had its one run, even if the handler was not reached; it keeps that run
- * if no server was told of it.
+ * Ends an execution. A claim that does not hold it changes nothing, so repeating the call is harmless. A public payment
+ * that anyone could repeat has used its one execution even if the handler was not reached; it keeps it if no server
+ * learned of it.
  */
 export const finish = (self: Execution, claimId: string, outcome: ExecutionEnd, at: Circumstances): Execution => {
   if (self.holder?.claimId !== claimId) return self
@@ -90,7 +88,7 @@ export const finish = (self: Execution, claimId: string, outcome: ExecutionEnd, 
   return release(self, isSpent ? "failed" : outcome, at.now)
 }
 
-/** Where a run stands, in the words of `PaymentRecord`. */
+/** The standing of an execution, in the terms of `PaymentRecord`. */
 export const standing = (self: Execution, at: Circumstances): "running" | "served" | "entitled" | "owed" | "free" => {
   if (self.served) return "served"
   if (isHeld(self, at.now)) return "running"
@@ -98,19 +96,19 @@ export const standing = (self: Execution, at: Circumstances): "running" | "serve
   return mayRun(lapsed(self, at), at) ? "entitled" : "owed"
 }
 
-/** Whether somebody holds the run now. */
+/** Whether a claim holds the execution now. */
 export const isHeld = (self: Execution, now: number): boolean => self.holder !== undefined && now < self.holder.until
 
 /**
- * Whether the run is held by this claim, or by one of the same process that was left without an answer. Resuming takes no
- * other run: nothing was run under the earlier claim.
+ * Whether this claim holds the execution, or one of the same process that got no response. Resuming takes no other
+ * execution: nothing was executed under the earlier claim.
  */
 const isOwn = ({ claimId }: NonNullable<Execution["holder"]>, { id, resumes = [] }: Claim): boolean =>
   claimId === id || resumes.includes(claimId)
 
 /**
- * The run without a holder that fell silent. That counts as a run that failed, unless its time was over before the money
- * moved: a holder is granted what it may hand out only after that, so nobody was served.
+ * Drops a holder whose lease is over. That counts as a failed execution, unless the lease ended before the money moved:
+ * a holder may serve only after that, so nothing was served.
  */
 const lapsed = (self: Execution, { settledAt }: Circumstances): Execution => {
   if (self.holder === undefined) return self
@@ -118,7 +116,10 @@ const lapsed = (self: Execution, { settledAt }: Circumstances): Execution => {
   return release(self, settledAt !== undefined && until <= settledAt ? "unanswered" : "failed", until)
 }
 
-/** Before the transfer nothing was bought that could be moved; a run that failed is owed for its own resource. */
+/**
+ * Whether another resource may take the execution over. Before the transfer nothing was bought; a failed execution is
+ * owed for its own resource.
+ */
 const mayMove = (self: Execution, { route }: Claim, at: Circumstances): boolean =>
   self.refused &&
   !self.served &&
@@ -154,8 +155,8 @@ const release = (self: Execution, outcome: ExecutionEnd, at: number): Execution 
 }
 
 /**
- * Nothing is owed before the money moved, so whoever can present the payment may try. After it an unprovable payment is
- * public: its payer gets the first run, which was paid for, and no repeated one.
+ * Before the money moved nothing is owed, and any presenter may try. Afterwards an unprovable payment is public: its
+ * payer gets the first execution, which was paid for, and no repetition.
  */
 const mayRun = (self: Execution, { now, opensNothing, provable, settledAt }: Circumstances): boolean =>
   settledAt === undefined ||

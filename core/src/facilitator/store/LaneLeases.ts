@@ -1,6 +1,6 @@
 /**
- * Who works a lane. A lane's transactions are planned by one worker at a time; which one, a lease says. Leases give
- * progress and no safety: that comes from the store, which refuses every write of a worker whose lease has passed on.
+ * Leases of lanes. A lane's transactions are planned by one worker at a time, the holder of its lease. Leases give
+ * progress, not safety: the store refuses every write of a worker whose lease has passed on.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -12,13 +12,13 @@ export interface Lease {
   /** The lane's name (`LaneName`). */
   readonly lane: string
   readonly epoch: number
-  /** Whether it holds now by this process's monotonic clock. Asked right before anything is sent. */
+  /** Whether the lease holds now, by this process's monotonic clock. Checked right before anything is sent. */
   readonly isValid: () => boolean
 }
 
 /**
- * The lane is somebody else's by now, or its records are not as this worker knows them: nothing was written. The worker
- * stops, and begins anew from the records if it gets the lane again.
+ * The lane has another holder, or its records differ from this worker's view: nothing was written. The worker stops,
+ * and starts from the records if it gets the lane again.
  */
 export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lane: string }> {
   override get message(): string {
@@ -26,14 +26,15 @@ export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly lane: st
   }
 }
 
-/** Hands out lanes. */
+/** The service that grants lanes. */
 export class LaneLeases extends Context.Service<
   LaneLeases,
   {
     /**
-     * Runs `run` for every lane that this process holds, interrupts it when the lease is lost and starts it again when it
-     * comes back. Never ends by itself; an end of `run` is the end of that lease's work. `orphaned` lanes are those whose signer
-     * this process does not have: it holds one only while nobody else would work it, and gives it back to whoever comes.
+     * Runs `run` for every lane that this process holds, interrupts it when the lease is lost, and restarts it when the
+     * lease returns. It never ends by itself; the end of `run` ends that lease's work. `orphaned` lanes are those whose
+     * signer this process lacks: it holds one only while no other process would work it, and yields it to any that
+     * comes.
      */
     readonly work: (
       lanes: ReadonlyArray<string>,
@@ -43,7 +44,7 @@ export class LaneLeases extends Context.Service<
   }
 >()("@pontage/core/LaneLeases") {}
 
-/** One process holds every lane for ever: for stores that no other process can open. */
+/** Leases for stores that no other process can open: this process holds every lane. */
 export const layerSole: Layer.Layer<LaneLeases> = Layer.succeed(
   LaneLeases,
   LaneLeases.of({
@@ -58,5 +59,5 @@ export const layerSole: Layer.Layer<LaneLeases> = Layer.succeed(
   })
 )
 
-/** The epoch of the only holder there is. */
+/** The epoch of the sole holder. */
 export const soleEpoch = 0

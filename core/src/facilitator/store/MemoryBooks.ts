@@ -1,19 +1,17 @@
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import type { Notice, StoredPayment, NoticeBacklog } from "./PaymentStore.ts"
-/**
- * What a memory store keeps beside the payments: what transactions have cost whom, and whom to tell of which end.
- */
+/** The parts of a memory store beside the payments: the cost of transactions by caller, and the notices. */
 import * as TransactionCost from "./TransactionCost.ts"
 
-/** The costs, by network, caller and hour. */
+/** Costs by network, caller and hour. */
 export interface MemoryCosts {
   readonly book: (lane: string, cost: bigint, callers: ReadonlyArray<string>, now: number) => void
   readonly spent: (network: string, since: number, caller: string | undefined) => bigint
   readonly byCaller: (network: string, since: number) => ReadonlyMap<string, bigint>
 }
 
-/** No costs. */
+/** Makes empty costs. */
 export const makeCosts = (): MemoryCosts => {
   const networks = new Map<string, Map<string, Map<number, bigint>>>()
   const hoursOf = (network: string, caller: string): Map<number, bigint> => {
@@ -52,7 +50,7 @@ export const makeCosts = (): MemoryCosts => {
   }
 }
 
-/** A notice that is open; `dueAt` is when it may be taken. */
+/** An open notice; `dueAt` is the time from which it may be taken. */
 interface OpenNotice extends Omit<Notice, "payment" | "attempts"> {
   readonly paymentId: string
   attempts: number
@@ -61,7 +59,7 @@ interface OpenNotice extends Omit<Notice, "payment" | "attempts"> {
 
 /** The notices. */
 export interface MemoryNotices {
-  /** Keeps the notices after a record's change; tells whether it wrote one. */
+  /** Adds the notice of a record's change; returns whether there is one. */
   readonly follow: (before: StoredPayment | undefined, after: StoredPayment, now: number) => boolean
   readonly take: (
     room: ReadonlyMap<string, number>,
@@ -70,13 +68,13 @@ export interface MemoryNotices {
     find: (paymentId: string) => StoredPayment | undefined
   ) => ReadonlyArray<Notice>
   readonly close: (id: string, retryAt: number | undefined) => void
-  /** Closes those of states that were reached before this time; returns how many, by caller. */
+  /** Closes notices of states reached before this time; returns their number by caller. */
   readonly giveUp: (before: number, limit: number) => ReadonlyMap<string, number>
   readonly untold: () => NoticeBacklog
   readonly isOpenFor: (payment: StoredPayment) => boolean
 }
 
-/** No notices. Each caller has a queue of its own, oldest first. */
+/** Makes empty notices. Each caller has its own queue, oldest first. */
 export const makeNotices = (): MemoryNotices => {
   const queues = new Map<string, Map<string, OpenNotice>>()
   const callers = new Map<string, string>()
@@ -135,7 +133,7 @@ export const makeNotices = (): MemoryNotices => {
   }
 }
 
-/** Those that are due, and of each payment none before its earlier ones are closed. */
+/** The due notices; a payment's later notice waits for its earlier ones. */
 function* dueOf(queue: Iterable<OpenNotice>, now: number): Generator<OpenNotice> {
   const earlier = new Set<string>()
   for (const notice of queue) {

@@ -1,6 +1,4 @@
-/**
- * What a lane's worker does in a memory store: every write of it is refused once a newer holder of the lane was seen.
- */
+/** The methods of a memory store for lane workers: each write is refused once a newer holder of the lane was seen. */
 import * as Effect from "effect/Effect"
 
 import { type Lease, LeaseLost } from "./LaneLeases.ts"
@@ -34,7 +32,7 @@ type Methods =
   | "replace"
   | "record"
 
-/** A lane that is being written in. */
+/** A lane during a write. */
 interface LaneContext {
   readonly state: MemoryState
   readonly name: string
@@ -42,10 +40,10 @@ interface LaneContext {
   readonly now: number
 }
 
-/** What a write says when the records are not as its worker knows them. */
+/** The result of a write whose worker's view differs from the records. */
 const lost = Symbol("lost")
 
-/** The methods of the store that are about lanes. */
+/** Makes the store's lane methods. */
 export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods> => {
   const { lanes } = state
   const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (context: LaneContext) => A | typeof lost) =>
@@ -89,7 +87,7 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
   }
 }
 
-/** Each payer's oldest; of these the callers' first ones, then their second ones, and so on. */
+/** Selects each payer's oldest payments; of these each caller's first, then each caller's second, and so on. */
 const inTurn = (waiting: ReadonlyArray<StoredPayment>, limit: number, ofPayer: number) => {
   const own = placed(waiting, ({ authorization: { payer }, caller }) => JSON.stringify([caller, payer]))
   const byPlace = own.filter(({ place }) => place < ofPayer).toSorted((a, b) => a.place - b.place)
@@ -116,7 +114,7 @@ const waitingBy = (waiting: ReadonlyArray<StoredPayment>): ReadonlyArray<QueueSh
   return [...shares.values()]
 }
 
-/** Each with how many of its kind come before it. */
+/** Pairs each payment with the number of earlier ones of the same key. */
 const placed = (all: ReadonlyArray<StoredPayment>, keyOf: (one: StoredPayment) => string) => {
   const counts = new Map<string, number>()
   return all.map((one) => {
@@ -142,7 +140,7 @@ const transactionsOf = (state: MemoryState, name: string): ReadonlyArray<LaneTra
 const inOrder = (transactions: Iterable<MemoryLanes.MemoryTransaction>): ReadonlyArray<MemoryLanes.MemoryTransaction> =>
   [...transactions].toSorted((a, b) => (a.number < b.number ? -1 : 1))
 
-/** Nothing is written before everything was found to be as planned. */
+/** Nothing is written until everything was found as planned. */
 const plan = (
   { lane, name, now, state }: LaneContext,
   plans: ReadonlyArray<PlannedTransaction>,
@@ -165,7 +163,7 @@ const plan = (
   return undefined
 }
 
-/** The books that do not allow what is to be written. */
+/** The books, if they do not allow the write. */
 const refusedBy = (state: MemoryState, lane: string, allowance: Allowance | undefined): NetworkSpend | undefined => {
   const books = allowance && booksOf(state, TransactionCost.networkOf(lane), allowance.since)
   return books === undefined || allowance?.allows(books) === true ? undefined : books
@@ -198,7 +196,7 @@ const enter = (
   return changed
 }
 
-/** A transaction that lands again after its block was taken back costs its signer nothing more. */
+/** Books the cost once: a transaction included again after its block was taken back costs its signer nothing more. */
 const land = (
   { name, now, state }: LaneContext,
   transaction: MemoryLanes.MemoryTransaction,
@@ -211,7 +209,7 @@ const land = (
   state.costs.book(name, inclusion.cost, callers, now)
 }
 
-/** A payment that waits or travels in another lane by now is not this one's any more. */
+/** A payment that is in another lane by now is not changed. */
 const advance = ({ name, now, state }: LaneContext, change: StateChange): StoredPayment | undefined => {
   const known = state.records.find(change.paymentId)
   const isHere = known?.lane === undefined || known.lane === name

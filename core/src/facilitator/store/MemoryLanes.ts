@@ -1,6 +1,4 @@
-/**
- * The lanes of a memory store: who may write in them, what waits in them, and what is on its way.
- */
+/** The lanes of a memory store: their epochs, queues and open transactions. */
 import type { Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease } from "./LaneLeases.ts"
 import { firstOf } from "./MemoryRecords.ts"
@@ -8,7 +6,7 @@ import * as PaymentChange from "./PaymentChange.ts"
 import type { PlannedTransaction, StoredPayment } from "./PaymentStore.ts"
 import * as TransactionCost from "./TransactionCost.ts"
 
-/** A transaction that is not closed. `booked`: its cost is in the books. */
+/** An open lane transaction. `booked`: its cost is in the books. */
 export interface MemoryTransaction {
   readonly number: bigint
   attempts: ReadonlyArray<PreparedTransaction>
@@ -19,17 +17,17 @@ export interface MemoryTransaction {
 
 /** A lane. */
 export interface MemoryLane {
-  /** The number of its next transaction; `undefined` before the lane was opened. */
+  /** The next number; `undefined` before the lane was opened. */
   next: bigint | undefined
   readonly transactions: Map<bigint, MemoryTransaction>
   readonly load: () => number
-  /** Ids of those that wait, oldest first. */
+  /** Ids of the waiting payments, oldest first. */
   readonly waiting: (limit: number) => ReadonlyArray<string>
 }
 
 interface Queue extends MemoryLane {
   epoch: number
-  /** Serials by ids; in order unless one came back. */
+  /** Serials by id; in order unless a payment came back. */
   readonly queue: Map<string, bigint>
   newest: bigint
   inOrder: boolean
@@ -39,18 +37,18 @@ interface Queue extends MemoryLane {
 /** The lanes. */
 export interface MemoryLanes {
   readonly of: (name: string) => MemoryLane
-  /** Those in which something waits, travels or is not closed. */
+  /** Lanes with waiting or pending payments or open transactions. */
   readonly inUse: () => ReadonlyArray<string>
   /** The lanes of a network. */
   readonly on: (network: string) => ReadonlyArray<MemoryLane>
-  /** The lane of a lease; `undefined` when a newer one has been seen. */
+  /** The lane of a lease; `undefined` if a newer lease was seen. */
   readonly held: (lease: Lease) => MemoryLane | undefined
-  /** Keeps the queues after a record's change; tells whether it began to wait by it. */
+  /** Updates the queues after a record's change; returns whether the payment began to wait. */
   readonly follow: (before: StoredPayment | undefined, after: StoredPayment) => boolean
   readonly isInOpenTransaction: (payment: StoredPayment) => boolean
 }
 
-/** No lanes. */
+/** Makes empty lanes. */
 export const make = (): MemoryLanes => {
   const lanes = new Map<string, Queue>()
   const of = (name: string): Queue => {
@@ -83,7 +81,7 @@ export const make = (): MemoryLanes => {
   }
 }
 
-/** A transaction as it begins. */
+/** A new lane transaction. */
 export const begun = ({ number, paymentIds, prepared }: PlannedTransaction): MemoryTransaction => ({
   number,
   attempts: [prepared],

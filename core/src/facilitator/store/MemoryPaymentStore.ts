@@ -1,6 +1,6 @@
 /**
- * A payment store in this process's memory: for tests, demonstrations and a first day. What it holds is gone with the
- * process; the chain still takes no authorization twice, but an entitlement to a failed run is forgotten.
+ * A payment store in this process's memory: for tests, demonstrations and first steps. Its records end with the
+ * process. The chain still accepts no authorization twice, but an entitlement to a failed execution is forgotten.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -79,7 +79,7 @@ const claims = (state: State): Pick<Store, ClaimMethods> => {
   }
 }
 
-/** Whether the record would reserve what is not there. */
+/** The refusal if the record would begin to reserve more than the balance covers. */
 const overdrawn = (
   { records }: State,
   before: Stored | undefined,
@@ -170,7 +170,7 @@ const placeOf = ({ authorization, serial }: Stored): PaymentStore.UnwantedPlace 
 const comparePlaces = (a: PaymentStore.UnwantedPlace, b: PaymentStore.UnwantedPlace): number =>
   a.validBefore - b.validBefore || Number(a.serial - b.serial)
 
-/** What kept records come before is passed by each time: they are few, since all others are forgotten. */
+/** Kept records are passed over each time: they are few, since all others are forgotten. */
 const forgetting = ({ lanes, notices, records, step }: State): Pick<Store, "forget"> => ({
   forget: (ageMillis, after, limit) =>
     step((now) => {

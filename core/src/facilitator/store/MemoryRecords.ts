@@ -1,17 +1,15 @@
-/**
- * The payments of a memory store: by their ids in the order of their serials, and each payer's among them.
- */
+/** The payments of a memory store: by id in the order of their serials, and by payer. */
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import { type NewPayment, type OpenPayments, reserves, type StoredPayment } from "./PaymentStore.ts"
 
 /**
- * A record is dropped this long after its authorization has expired, in milliseconds: far beyond the entitlement, so nothing
- * is owed, and as long as payers ask for what they are in doubt about.
+ * Age in milliseconds after the end of its authorization at which a record is dropped: far beyond the entitlement, so
+ * nothing is owed, and as long as payers ask about payments in doubt.
  */
 export const retentionMillis = 24 * 3_600_000
 
-/** Records looked at for dropping, for every one added: the sweep keeps up and never stalls a request. */
+/** Number of records checked for dropping for each one added: the sweep keeps up and never delays a request. */
 const sweepPerClaim = 2
 
 /** The records. */
@@ -22,19 +20,19 @@ export interface MemoryRecords {
   readonly lastSerial: () => bigint
   readonly put: (payment: StoredPayment) => void
   readonly openPayments: (payment: NewPayment) => OpenPayments
-  /** What the payer's payments hold of its balance, and what those that have ended since `beside` have held. */
+  /** The amount that the payer's open payments reserve, plus those that have ended since `beside` was read. */
   readonly reservedBy: (payment: NewPayment, beside: OpenPayments | undefined, now: number) => bigint
-  /** Drops a few of the oldest records that nobody needs any more. */
+  /** Drops a few of the oldest records that are no longer needed. */
   readonly sweep: (now: number, isNeeded: (payment: StoredPayment) => boolean) => void
   readonly drop: (payment: StoredPayment) => void
 }
 
-/** No records. */
+/** Makes empty records. */
 export const make = (): MemoryRecords => {
   const payments = new Map<string, StoredPayment>()
-  /** Those that may hold a part of their payer's balance: an end holds nothing. */
+  /** Payments that may reserve a part of their payer's balance: the open ones. */
   const byPayer = new Map<string, Set<string>>()
-  /** What the sweep looks at next. */
+  /** The place of the sweep. */
   const aging = new Set<string>()
   const bySerial = new Map<bigint, StoredPayment>()
   let serial = 0n
@@ -94,7 +92,7 @@ export const make = (): MemoryRecords => {
     sweep: (now, isNeeded) => {
       for (const id of firstOf(aging, sweepPerClaim)) {
         const payment = payments.get(id)
-        // One of a long validity, or overdue and still needed, does not keep the sweep from those behind it.
+        // A record that is still needed does not stop the sweep of those behind it.
         aging.delete(id)
         if (payment === undefined) continue
         if (isRecent(payment, now) || isUnderWay(payment) || isNeeded(payment)) aging.add(id)
@@ -111,11 +109,11 @@ const payerKey = ({ authorization, requirements }: NewPayment) =>
 const isRecent = ({ authorization }: StoredPayment, now: number): boolean =>
   now <= authorization.validBefore * 1000 + retentionMillis
 
-/** What was taken in may have moved its money by somebody else's hand, whoever wants it: only its end has it dropped. */
+/** Another party may have moved the money of any accepted payment, so only its end allows dropping it. */
 const isUnderWay = (payment: StoredPayment): boolean =>
   PaymentChange.isPending(payment) || payment.status === "accepted"
 
-/** The first so many of what can be iterated. */
+/** The first `limit` elements. */
 export function* firstOf<A>(all: Iterable<A>, count: number): Generator<A> {
   let left = count
   for (const one of all) {

@@ -1,6 +1,4 @@
-/**
- * Everything that a memory store holds, and the one way to change a payment in it.
- */
+/** The state of a memory store, and the one way to change a payment in it. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -11,14 +9,14 @@ import * as PaymentChange from "./PaymentChange.ts"
 import { noticesTopic, type StoredPayment } from "./PaymentStore.ts"
 import type { Signals } from "./Signals.ts"
 
-/** The state. JavaScript runs one synchronous step at a time, so what never suspends is atomic. */
+/** The state. JavaScript runs one synchronous step at a time, so a step that never suspends is atomic. */
 export interface MemoryState {
   readonly records: MemoryRecords.MemoryRecords
   readonly lanes: MemoryLanes.MemoryLanes
   readonly costs: MemoryBooks.MemoryCosts
   readonly notices: MemoryBooks.MemoryNotices
   readonly put: (payment: StoredPayment, now: number) => StoredPayment
-  /** Runs in one piece, at this time (Unix milliseconds). Who listens for a change hears of it when all is done. */
+  /** Runs a step at once, with the time (Unix milliseconds). Listeners are notified after it. */
   readonly step: <A>(body: (now: number) => A) => Effect.Effect<A>
 }
 

@@ -1,6 +1,6 @@
 /**
- * How a payment's record changes, as pure functions that every store shares: a store decides whether a change applies, and
- * keeps its result.
+ * The changes of a payment's record, as pure functions that every store shares: a store decides whether a change
+ * applies, and keeps its result.
  */
 import type { PaymentError } from "../../protocol/PaymentError.ts"
 import { refuse } from "../../protocol/PaymentError.ts"
@@ -13,7 +13,7 @@ import type { StateChange, ClaimResult, NewPayment, StoredPayment } from "./Paym
 import { circumstances, isNotified } from "./PaymentStore.ts"
 import * as Presentation from "./Presentation.ts"
 
-/** The record of a payment nobody has seen before. `now` is Unix milliseconds, here and below. */
+/** The record of a new payment. `now` is Unix milliseconds, here and below. */
 export const created = (
   payment: NewPayment,
   claim: Claim | undefined,
@@ -31,12 +31,13 @@ export const created = (
   since: undefined,
   refusal: undefined,
   execution: Execution.make(claim, now),
-  // Whoever has no claim is owed from now on: a process that ends before it has answered leaves the debt on record.
+  // A caller without a claim is owed the answer from now on: a process that ends before it has answered leaves the debt
+  // on record.
   answerOwed: claim === undefined,
   history: [{ status: "accepted", at: now }]
 })
 
-/** A claim on a payment that is on record: the verdict, and the record after it. */
+/** Applies a claim to a payment on record: the verdict, and the new record. */
 export const claimed = (
   known: StoredPayment,
   presented: NewPayment,
@@ -54,32 +55,34 @@ export const claimed = (
   }
 }
 
-/** The record after the end of a run. */
+/** The record after the end of an execution. */
 export const finished = (known: StoredPayment, claimId: string, outcome: ExecutionEnd, now: number): StoredPayment => {
   const run = Execution.finish(known.execution, claimId, outcome, circumstances(known, now))
   return run === known.execution ? known : { ...known, execution: run }
 }
 
 /**
- * The record after a call without a claim has asked for the answer that is owed. It has got it if it is the run's holder.
+ * The record after a call without a claim has asked for the owed answer. The call gets it if it then holds the
+ * execution.
  */
 export const answerTaken = (known: StoredPayment, call: string, now: number): StoredPayment =>
   known.answerOwed
     ? { ...known, answerOwed: false, execution: { ...known.execution, holder: { claimId: call, until: now } } }
     : known
 
-/** The record after the call that had taken its answer could not give it. */
+/** The record after the call that took the answer could not deliver it. */
 export const answerReturned = (known: StoredPayment, call: string): StoredPayment =>
   isAnsweredTo(known, call)
     ? { ...known, answerOwed: true, execution: { ...known.execution, holder: undefined } }
     : known
 
-/** Whether this call without a claim has taken the payment's answer. */
+/** Whether this call without a claim took the payment's answer. */
 export const isAnsweredTo = ({ answerOwed, execution: run }: StoredPayment, call: string): boolean =>
   !answerOwed && run.resource === undefined && run.holder?.claimId === call
 
 /**
- * The record after its transaction has begun. `since` is set once: a transfer between two flights is the payment's own.
+ * The record after its lane transaction has begun. `since` is set once: a transfer seen between two lane transactions
+ * is the payment's own.
  */
 export const planned = (
   known: StoredPayment,
@@ -95,13 +98,13 @@ export const planned = (
   history: [...known.history, { status: "planned", at: now }]
 })
 
-/** The record after its transaction was signed anew; an end that it has reached already stays as it is. */
+/** The record after its lane transaction got a new attempt; a payment that has ended stays as it is. */
 export const withNewAttempt = (known: StoredPayment, { transaction }: PreparedTransaction): StoredPayment =>
   isPending(known) ? { ...known, transaction } : known
 
 /**
- * The record after an advance that applies to it. The block is kept while the money counts as moved. The refusal is kept
- * while the payment counts as dead; and that of a payment whose money has moved and which opens nothing, for good.
+ * The record after a state change that applies to it. The block is kept while the money counts as moved. The refusal is
+ * kept while the payment counts as dead; the refusal of a settled payment that opens nothing is kept for good.
  */
 export const changed = (known: StoredPayment, change: StateChange, now: number): StoredPayment => {
   const { exit, note, to } = change
@@ -119,12 +122,10 @@ export const changed = (known: StoredPayment, change: StateChange, now: number):
   }
 }
 
-/** Whether nobody wants the payment settled: it waits in no lane, and nothing was sent for it. */
+/** Whether no caller wants the payment settled: it waits in no lane, and nothing was sent for it. */
 export const isUnwanted = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane === undefined
 
-/**
- * The record of a payment whose validity is over and that waits in no lane, as this final block proves.
- */
+/** The record of a payment that waits in no lane and whose validity is over, as this final block proves. */
 export const expired = (known: StoredPayment, at: Block, now: number): StoredPayment =>
   changed(
     known,
@@ -144,7 +145,7 @@ const unwanted: PaymentError = refuse(
   "nobody asked for its settlement in time; no money has moved, sign a new one"
 )
 
-/** It waited in a lane once, and was not sent there. */
+/** Whether it waited in a lane once and was not sent there. */
 const unsettled: PaymentError = refuse(
   "EXPIRED_PAYMENT",
   "not_settled",
@@ -154,20 +155,17 @@ const unsettled: PaymentError = refuse(
 /** Whether the payment is in its lane's queue. */
 export const isWaiting = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane !== undefined
 
-/** Whether a transaction that may move its money is on its way. */
+/** Whether a transaction that may move its money is pending. */
 export const isPending = ({ status }: StoredPayment): boolean => status === "planned" || status === "sent"
 
 /**
- * Whether a change is one that somebody who waits for the payment can act on. That it was made, planned or sent is none:
- * its end or its coming back is still to come, and each look at the records costs.
+ * Whether a waiting caller can act on the change. Its creation, planning and sending do not count: its end or its
+ * return is still to come, and each look at the records costs.
  */
 export const isActionable = (before: StoredPayment | undefined, after: StoredPayment): boolean =>
   before !== undefined && (before.status === after.status || !isPending(after))
 
-/**
- * The state that a change has reached and a caller is to be told of, if any: the first of its kind, for a caller who wants
- * to know.
- */
+/** The state to notify the caller of, if any: reached for the first time, for a caller that wants notices. */
 export const noticeStatus = (before: StoredPayment | undefined, after: StoredPayment): PaymentState | undefined =>
   after.notify && isNotified(after.status) && before?.history.every(({ status }) => status !== after.status) === true
     ? after.status

@@ -1,8 +1,8 @@
 /**
- * The facilitator's memory, and the one place where an authorization is claimed. A store promises atomicity: of any number
- * of concurrent claims on one authorization exactly one creates its record, in this process and in all others that share
- * the store; and durability: what a method has answered is still there after a crash. `testing/PaymentStoreLaws` says the
- * same as executable laws.
+ * The facilitator's records, and the one place where an authorization is claimed. A store guarantees atomicity: of any
+ * number of concurrent claims on one authorization exactly one creates its record, in this process and in all others
+ * that share the store. It guarantees durability: the result of a method is still there after a crash.
+ * `testing/PaymentStoreLaws` says the same as executable laws.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -29,42 +29,46 @@ export interface NewPayment {
   readonly authorization: Authorization
   /** The scheme's JSON as it came. */
   readonly payload: Schema.Json
-  /** The name of the caller who brought it; empty where callers are not told apart. */
+  /** The caller that presented it; empty if callers are not distinguished. */
   readonly caller: string
-  /** Whether its caller is to be told of every end (`takeNotices`). */
+  /** Whether its caller is notified of every end (`takeNotices`). */
   readonly notify: boolean
 }
 
 /** A payment's record. `history` is append-only; its times are Unix milliseconds. */
 export interface StoredPayment extends NewPayment {
-  /** The order in which records were made; unique. */
+  /** The order of creation; unique. */
   readonly serial: bigint
   readonly status: Settlement.PaymentState
   /** The transaction that moved the money, or the last one signed to move it; empty before that. */
   readonly transaction: string
-  /** Where the money moved. */
+  /** The block in which the money moved. */
   readonly block: Block | undefined
-  /** The lane (`LaneName`) it waits in or travels in; `undefined` while nobody wants it settled. */
+  /** The lane (`LaneName`) that it waits in or is settled in; `undefined` while no caller wants it settled. */
   readonly lane: string | undefined
-  /** The transaction it travels in, by its number in the lane; the last one it travelled in, once it has ended. */
+  /** The number of its lane transaction: the current one, or the last one once that has ended. */
   readonly laneNumber: bigint | undefined
-  /** The chain's head when a transaction was first prepared for it. */
+  /** The chain head when its first transaction was prepared. */
   readonly since: bigint | undefined
-  /** Why it was refused: in a dead state, or in a settled one that opens nothing, because somebody else has sent it. */
+  /**
+   * The reason of its refusal: in a dead state, or in a settled one that opens nothing because another party sent the
+   * transfer.
+   */
   readonly refusal: PaymentError | ValidationError | undefined
   readonly execution: Execution.Execution
   /**
-   * A caller without a claim is owed the answer, once: from the record's making until a call takes it (`takeAnswer`), which
-   * then is the run's holder.
+   * Whether a caller without a claim is still owed the answer: from the creation of the record until a call takes it
+   * (`takeAnswer`). That call then holds the execution.
    */
   readonly answerOwed: boolean
   readonly history: ReadonlyArray<HistoryEntry>
 }
 
 /**
- * The reasons for which a payment that was not sent leaves its lane, where decisions depend on them. Another lane may take it at
- * once if the nodes reject the signer's transactions (`signer_refused`) or the signer is not configured any more
- * (`signer_missing`). `payment_refused`: its examination refused it, while nothing proves that its authorization cannot be used.
+ * The reasons for which an unsent payment leaves its lane, as far as decisions depend on them. Another lane may take it
+ * at once if the nodes reject the signer's transactions (`signer_refused`) or the signer is no longer configured
+ * (`signer_missing`). `payment_refused`: its verification refused it, and nothing proves that its authorization cannot
+ * be used.
  */
 export const laneExits = ["signer_refused", "signer_missing", "payment_refused"] as const
 
@@ -74,8 +78,8 @@ export type LaneExit = (typeof laneExits)[number]
 export type HistoryEntry = Settlement.PaymentRecord["history"][number] & { readonly exit?: LaneExit }
 
 /**
- * What became of a claim. `created` tells whether this call made the record; `execution` is absent for a caller that made
- * no claim. `Different`: the presentation is not one of the payment on record (`Presentation.isOf`). Both this and
+ * The result of a claim. `created` tells whether this call made the record; `execution` is absent for a caller without
+ * a claim. `Different`: the presentation does not match the payment on record (`Presentation.isOf`). `Different` and
  * `Overdrawn` write nothing.
  */
 export type ClaimResult =
@@ -88,71 +92,63 @@ export type ClaimResult =
   | { readonly _tag: "Different"; readonly payment: StoredPayment }
   | Overdrawn
 
-/**
- * A record would begin to reserve its part of the balance, and the payer's other payments in transaction reserve so much of it
- * that this one may not fit.
- */
+/** The payer's other pending payments reserve so much of the balance that this one may not fit. */
 export interface Overdrawn {
   readonly _tag: "Overdrawn"
   readonly reserved: bigint
 }
 
-/** What became of the wish to have a payment wait in a lane. `Overdrawn` writes nothing. */
+/** The result of queueing a payment in a lane. `Overdrawn` writes nothing. */
 export type QueueResult = { readonly _tag: "Queued"; readonly payment: StoredPayment | undefined } | Overdrawn
 
-/**
- * A payer's payments in one asset that have not ended, each with its amount, and the serial of the newest record of all.
- */
+/** A payer's open payments in one asset with their amounts, and the serial of the newest record of all. */
 export interface OpenPayments {
   readonly amounts: ReadonlyMap<string, bigint>
   readonly newest: bigint
 }
 
 /**
- * What is known of a payer's balance: `available` is the balance, if the caller has asked the chain for it, and must cover all
- * that is in transaction and this, where the record begins to reserve. `beside` are the payer's payments that were open before the
- * chain was asked: one of them, or a younger one, that has ended since counts as if it were in transaction, because its money may
- * still have been in that balance.
+ * The known balance of a payer. `available` is the balance, if the chain was queried; it must cover all that is
+ * reserved plus this payment. `beside` are the payer's payments that were open before that query. One of them, or a
+ * younger one, that has ended since counts as reserved, because its money may still have been in that balance.
  */
 export interface Cover {
   readonly available?: bigint | undefined
   readonly beside?: OpenPayments | undefined
 }
 
-/**
- * What a claim depends on: the payer's balance; and `lane`, if given, is where a new record waits for its settlement at once.
- */
+/** The inputs of a claim: the payer's balance, and the lane in which a new record is queued at once, if any. */
 export interface Intake extends Cover {
   readonly lane?: string | undefined
 }
 
 /**
- * One slot of a lane and everything that was signed for it: what has to be known to send it again, to look for it, and to
- * put something dearer in its place. A family without slots has flights all the same, one for each transaction.
+ * One slot of a lane and everything signed for it: enough to send it again, to find it, and to replace it at a higher
+ * fee. A family without slots has lane transactions too, one for each transaction.
  */
 export interface LaneTransaction {
   /** The lane's name (`LaneName`). */
   readonly lane: string
   readonly number: bigint
-  /** Oldest first; the last one is the one that is sent. */
+  /** Oldest first; the last one is sent. */
   readonly attempts: ReadonlyArray<PreparedTransaction>
   /** In the order in which the transaction settles them. */
   readonly payments: ReadonlyArray<StoredPayment>
-  /** Where one of the attempts was included, if any was. */
+  /** The block that includes one of the attempts, if any. */
   readonly inclusion: Inclusion | undefined
 }
 
-/** A transaction that is about to begin: the payments leave the lane's queue. */
+/** A lane transaction to begin: its payments leave the lane's queue. */
 export interface PlannedTransaction {
   readonly number: bigint
   readonly prepared: PreparedTransaction
-  /** In the order in which the transaction settles them; none for a transaction that only uses its slot up. */
+  /** In the order in which the transaction settles them; empty for a no-op that only uses its slot. */
   readonly paymentIds: ReadonlyArray<string>
 }
 
 /**
- * A change of one payment's state, applied only when the record is in one of the states `from`. A change to `accepted`
- * takes the payment out of its transaction: back into the lane's queue, or with `leave` out of the lane altogether.
+ * A change of one payment's state, applied only if the record is in one of the states `from`. A change to `accepted`
+ * takes the payment out of its transaction: back into the lane's queue, or with `leave` out of the lane.
  */
 export interface StateChange {
   readonly paymentId: string
@@ -167,29 +163,32 @@ export interface StateChange {
   readonly exit?: LaneExit
 }
 
-/** What a lane's worker writes down in one step: changes of payments, and what became of their transaction. */
+/** One write of a lane's worker: state changes of payments, and the outcome of their transaction. */
 export interface LaneWrite {
   readonly changes: ReadonlyArray<StateChange>
   readonly transaction?: {
     readonly number: bigint
-    /** Where it was included; `null` when it is in no block any more. The cost is booked to the payments' callers, once. */
+    /**
+     * The block that includes it; `null` if it is no longer in any block. The cost is booked to the payments' callers
+     * once.
+     */
     readonly inclusion?: Inclusion | null
-    /** Nothing of it has to be watched any more. */
+    /** The transaction needs no more watching. */
     readonly closed?: true
   }
 }
 
-/** How many payments of one payer wait in a lane, that came through one caller. */
+/** The number of payments of one payer, presented by one caller, that wait in a lane. */
 export interface QueueShare {
   readonly caller: string
   readonly payer: string
   readonly waiting: number
 }
 
-/** An end that a caller is to be told of. */
+/** A notice to a caller about an end. */
 export interface Notice {
   readonly id: string
-  /** How often it was taken before. */
+  /** Number of earlier attempts. */
   readonly attempts: number
   readonly payment: StoredPayment
   /** The state that the notice is about, and when it was reached (Unix milliseconds). */
@@ -198,17 +197,15 @@ export interface Notice {
 }
 
 /**
- * The notices that no caller has been told of yet: how many, and when the oldest one's state was reached (Unix milliseconds;
- * `undefined` where there are none).
+ * The undelivered notices: their number, and the time when the oldest one's state was reached (Unix milliseconds;
+ * `undefined` if there are none).
  */
 export interface NoticeBacklog {
   readonly count: number
   readonly oldest: number | undefined
 }
 
-/**
- * Where a page of payments that nobody wants settled has ended: the end of a validity in Unix seconds, and a serial.
- */
+/** The end of a page of payments that no caller wants settled: the end of a validity in Unix seconds, and a serial. */
 export interface UnwantedPlace {
   readonly validBefore: number
   readonly serial: bigint
@@ -221,8 +218,8 @@ export interface ProvenUnused {
 }
 
 /**
- * What a look at old records came to: how many were forgotten, and the serial after which to look on; `undefined` where all
- * that follow are younger.
+ * The result of a step of forgetting: the number of records forgotten, and the serial to continue after; `undefined` if
+ * all that follow are younger.
  */
 export interface Forgotten {
   readonly count: number
@@ -233,36 +230,38 @@ type Stored<A> = Effect.Effect<A, FacilitatorUnavailable>
 type Fenced<A> = Effect.Effect<A, FacilitatorUnavailable | LeaseLost>
 
 /**
- * The service. Every method is atomic. None fails for a reason of the payment: `FacilitatorUnavailable` says that the
- * records cannot be asked, and then a write may have happened or not. Times are Unix milliseconds.
+ * The service. Every method is atomic and never fails because of the payment. `FacilitatorUnavailable`: the records
+ * cannot be reached, and a write may have happened or not. Times are Unix milliseconds.
  */
 export class PaymentStore extends Context.Service<
   PaymentStore,
   {
     /**
-     * Hints: a payment's id when its record has changed in a way that can be acted on (`PaymentChange.isHeard`), a lane's
-     * name when something waits in it, `noticesTopic` when this process has written a notice.
+     * Hints: a payment's id when its record has changed in a way that a waiting caller can act on
+     * (`PaymentChange.isActionable`), a lane's name when a payment waits in it, `noticesTopic` when this process has
+     * written a notice.
      */
     readonly signals: Signals
-    /** The time by which the store dates and judges, which may be another one than this process's clock shows. */
+    /** The clock by which the store dates and judges; it may differ from this process's clock. */
     readonly now: Effect.Effect<number>
     readonly find: (paymentId: string) => Stored<StoredPayment | undefined>
     /**
-     * Claims an authorization. With no record yet it creates one, in the state `accepted`; else the presentation is compared
-     * with the record and the claim is judged against the run (`PaymentChange.claimed`). The balance is judged whenever the
-     * record begins to reserve (`beginsToReserve`): a known one does so that was given back, or whose lease has lapsed.
+     * Claims an authorization. Without a record it creates one in the state `accepted`; otherwise the presentation is
+     * compared with the record and the claim is judged against the execution (`PaymentChange.claimed`). The balance is
+     * checked whenever the record begins to reserve (`beginsToReserve`): a known record does so if it was given back,
+     * or if its lease has lapsed.
      */
     readonly claim: (payment: NewPayment, claim: Claim | undefined, intake?: Intake) => Stored<ClaimResult>
     /**
-     * Has an `accepted` payment wait in this lane, unless it waits in one already: no payment when there is no record. The
-     * balance is judged as it is for a claim.
+     * Queues an `accepted` payment in this lane, unless it waits in one already. The result has no payment if there is
+     * no record. The balance is checked as for a claim.
      */
     readonly queue: (paymentId: string, lane: string, cover?: Cover) => Stored<QueueResult>
-    /** The open payments of this payment's payer in its asset. It is asked before the chain is asked for the balance. */
+    /** The payer's open payments in this asset, read before the chain is queried for the balance. */
     readonly openPayments: (payment: NewPayment) => Stored<OpenPayments>
     /**
-     * Ends the run that this claim holds. With a caller another caller's payment is as one that is not there: `undefined`,
-     * and nothing is changed.
+     * Ends the execution that this claim holds. If `caller` is given, another caller's payment counts as missing: the
+     * result is `undefined` and nothing changes.
      */
     readonly finish: (
       paymentId: string,
@@ -271,37 +270,44 @@ export class PaymentStore extends Context.Service<
       caller?: string
     ) => Stored<StoredPayment | undefined>
     /**
-     * Takes the answer that a caller without a claim is owed, for the call of this name. Of any number of calls one gets it;
-     * the same call may ask again, since the answer to it may have been lost.
+     * Takes the answer owed to a caller without a claim, for the call of this id. Of any number of calls one gets it;
+     * the same call may repeat the request, since the response may have been lost.
      */
     readonly takeAnswer: (paymentId: string, call: string) => Stored<boolean>
-    /** Owes the answer again that this call has taken and could not give; what another call has taken stays taken. */
+    /**
+     * Restores the owed answer that this call took and could not deliver; an answer taken by another call stays taken.
+     */
     readonly returnAnswer: (paymentId: string, call: string) => Stored<void>
 
-    /** How many payments wait or travel in each of these lanes. */
+    /** The number of waiting and pending payments of each lane. */
     readonly loads: (lanes: ReadonlyArray<string>) => Stored<ReadonlyMap<string, number>>
-    /** Payments that wait in a lane, oldest first. */
+    /** The payments that wait in a lane, oldest first. */
     readonly queued: (lane: string, limit: number) => Stored<ReadonlyArray<StoredPayment>>
     /**
-     * Payments that wait in a lane, of a queue with more than the limit: of each payer no more than `ofPayer`, its oldest. The
-     * callers take turns, and so do the payers of each; what the turns choose is in the order of its age.
+     * A fair selection from a queue longer than the limit: at most `ofPayer` payments of each payer, its oldest.
+     * Callers take turns, and so do the payers of each; the selection is ordered by age.
      */
     readonly queuedInTurn: (lane: string, limit: number, ofPayer: number) => Stored<ReadonlyArray<StoredPayment>>
-    /** The names of all lanes, of any network, in which payments wait or travel, or of which transactions are not closed. */
+    /** The names of all lanes, of any network, with waiting or pending payments or open transactions. */
     readonly lanesInUse: Stored<ReadonlyArray<string>>
-    /** How many payments wait in a lane, by their callers and payers. */
+    /** The number of waiting payments of a lane, by caller and payer. */
     readonly waitingBy: (lane: string) => Stored<ReadonlyArray<QueueShare>>
-    /** A lane's transactions that are not closed, by their numbers. */
+    /** A lane's open transactions, in the order of their numbers. */
     readonly openTransactions: (lane: string) => Stored<ReadonlyArray<LaneTransaction>>
-    /** The number of a lane's next transaction; a lane nobody has worked before begins with `first`. */
+    /** The next number of a lane; a new lane begins with `first`. */
     readonly openLane: (lease: Lease, first: bigint) => Fenced<bigint>
-    /** The chain's own count has gone past the lane's: its next transaction has at least this number. Returns what it is. */
+    /**
+     * Raises the lane's next number to at least `next`, because the chain's own count has passed it. Returns the next
+     * number.
+     */
     readonly skipTo: (lease: Lease, next: bigint) => Fenced<bigint>
     /**
-     * Begins flights: takes the lane's next numbers, which the plans must carry in order, keeps the signed bytes and moves
-     * the payments from `accepted` to `planned`, all in one step. `LeaseLost` when the number or a payment is not as planned.
-     * With an allowance the network's books are read in the same step, alone among all who plan on that network: where they do not
-     * allow it nothing is written, and the books are returned.
+     * Begins lane transactions in one step: takes the lane's next numbers, which the plans must have in order, keeps
+     * the signed bytes and moves the payments from `accepted` to `planned`. `LeaseLost` if a number or a payment is not
+     * as planned.
+     *
+     * If `allowance` is given, the network's books are read in the same step, exclusively among all planners of that
+     * network. If it does not allow them, nothing is written and the books are returned.
      */
     readonly plan: (
       lease: Lease,
@@ -309,24 +315,24 @@ export class PaymentStore extends Context.Service<
       allowance?: Allowance
     ) => Fenced<NetworkSpend | undefined>
     /**
-     * Begins a transaction without payments in a number below the lane's next one that no open transaction has: the chain has not used it,
-     * and takes none after it. A closed transaction of that number is opened again, with these bytes after its own. `LeaseLost` when the
-     * number is not such a one.
+     * Begins a transaction without payments at a number below the lane's next one that no open transaction has: the
+     * chain has not used the number and includes none after it. A closed transaction of that number is reopened, with
+     * these bytes after its own. `LeaseLost` if the number does not qualify.
      */
     readonly fillGap: (lease: Lease, number: bigint, prepared: PreparedTransaction) => Fenced<void>
-    /** Keeps other bytes for a transaction that has begun, before they are sent. An allowance is asked as for a plan. */
+    /** Keeps other bytes for an open transaction before they are sent. An allowance is checked as in `plan`. */
     readonly replace: (
       lease: Lease,
       number: bigint,
       prepared: PreparedTransaction,
       allowance?: Allowance
     ) => Fenced<NetworkSpend | undefined>
-    /** Writes an entry; returns the records that it changed, in the order of its changes. */
+    /** Records a write; returns the changed records in the order of its changes. */
     readonly record: (lease: Lease, entry: LaneWrite) => Fenced<ReadonlyArray<StoredPayment | undefined>>
 
     /**
-     * Payments of a network that are `accepted` and wait in no lane, whose validity ended before this time (Unix seconds): in the
-     * order of these ends and of their serials, those after this place.
+     * The `accepted` payments of a network that wait in no lane and whose validity ended before this time (Unix
+     * seconds), ordered by that end and by serial, after this place.
      */
     readonly unwanted: (
       network: string,
@@ -335,39 +341,44 @@ export class PaymentStore extends Context.Service<
       after?: UnwantedPlace
     ) => Stored<ReadonlyArray<StoredPayment>>
     /**
-     * Moves payments that are proven unused to `expired`, exactly these, and only those of them that are `accepted` and wait in no
-     * lane still; returns how many.
+     * Moves payments that are proven unused to `expired`, if they are still `accepted` and wait in no lane; returns
+     * their number.
      */
     readonly expireUnwanted: (unused: ReadonlyArray<ProvenUnused>) => Stored<number>
     /**
-     * What transactions have cost on a network since a time, for one caller or for all: in the chain's smallest native
-     * unit, to the hour.
+     * The cost of a network's transactions since a time, of one caller or all: in the chain's smallest native unit, to
+     * the hour.
      */
     readonly spent: (network: string, since: number, caller?: string) => Stored<bigint>
-    /** The books of a network since a time: nothing that has been signed is missing, and what lands meanwhile may count twice. */
+    /**
+     * The books of a network since a time. Every signed transaction counts; one that is included meanwhile may count
+     * twice.
+     */
     readonly books: (network: string, since: number) => Stored<NetworkSpend>
-    /** Records by their serials, after this one; those of one caller, or all. */
+    /** Records in the order of their serials, after this one; of one caller or all. */
     readonly page: (after: bigint, limit: number, caller?: string) => Stored<ReadonlyArray<StoredPayment>>
     /**
-     * Takes notices that nobody else has taken: of each of these callers at most as many as its number says, the oldest of what
-     * is due; of many callers those that stand first, while the others wait for the next time. One is due only when every earlier
-     * one of its payment is closed. Each may be taken again after `leaseMillis`.
+     * Takes due notices that are not taken: for each of these callers at most its number, oldest first. If there are
+     * many callers, the first ones are served and the others wait for the next call. A notice is due only if every
+     * earlier one of its payment is closed, and may be taken again after `leaseMillis`.
      */
     readonly takeNotices: (room: ReadonlyMap<string, number>, leaseMillis: number) => Stored<ReadonlyArray<Notice>>
-    /** A notice was told; or it was not, and is due again in `retryInMillis`. */
+    /** Closes a delivered notice; with `retryInMillis` the delivery failed, and it is due again then. */
     readonly closeNotice: (id: string, retryInMillis?: number) => Stored<void>
-    /** Closes at most `limit` notices whose state was reached longer ago than `ageMillis`; returns how many, by caller. */
+    /**
+     * Closes at most `limit` notices whose state was reached more than `ageMillis` ago; returns their number by caller.
+     */
     readonly giveUpNotices: (ageMillis: number, limit: number) => Stored<ReadonlyMap<string, number>>
     readonly noticeBacklog: Stored<NoticeBacklog>
     /**
-     * Looks at records of serials after this one, the oldest first, at most at so many, and forgets for good those that have
-     * been over for longer than `ageMillis` (`RecordAge.isForgettable`), have no open notice and do not travel in an open transaction.
-     * The newest record and that of the newest notice may stay, so that no serial and no notice's id comes twice.
+     * Checks at most `limit` records after this serial, oldest first, and deletes those that have been over for longer
+     * than `ageMillis` (`RecordAge.isForgettable`), have no open notice and are in no open transaction. The newest
+     * record and the record of the newest notice may stay, so that no serial and no notice id repeats.
      */
     readonly forget: (ageMillis: number, after: bigint, limit: number) => Stored<Forgotten>
     /**
-     * Whether records can be kept at this moment: writes as much as a payment does and in the same way, and no record of it
-     * stays. `FacilitatorUnavailable` names the cause and what mends it.
+     * Checks that records can be written: it writes as much as a payment does, in the same way, and leaves no record.
+     * `FacilitatorUnavailable` names the cause and the remedy.
      */
     readonly probe: Stored<void>
   }
@@ -381,15 +392,15 @@ export const LaneName = (network: string, address: string): string => `${network
 /** The topic of the hint that a notice was written. */
 export const noticesTopic = "notices"
 
-/** The ends that a caller is told of: each is the first of its kind in a payment's life. */
+/** The states that a caller is notified of, each the first time it is reached. */
 export const isNotified = (status: Settlement.PaymentState): boolean =>
   Settlement.isSettled(status) || Settlement.isDead(status)
 
-/** When the money moved; `undefined` while it has not. */
+/** The time when the money moved; `undefined` while it has not. */
 export const settledAt = ({ history, status }: StoredPayment): number | undefined =>
   Settlement.isSettled(status) ? history.find((one) => Settlement.isSettled(one.status))?.at : undefined
 
-/** What a run's judgement depends on. */
+/** The circumstances that an execution's rules depend on. */
 export const circumstances = (payment: StoredPayment, now: number): Execution.Circumstances => ({
   settledAt: settledAt(payment),
   opensNothing: Settlement.isSettled(payment.status) && payment.refusal !== undefined,
@@ -397,7 +408,7 @@ export const circumstances = (payment: StoredPayment, now: number): Execution.Ci
   now
 })
 
-/** Whether the payment holds a part of its payer's balance: it is on its way, or somebody is about to send it. */
+/** Whether the payment reserves a part of its payer's balance: it is pending, or about to be sent. */
 export const reserves = (
   { lane, execution: run, status }: Pick<StoredPayment, "lane" | "execution" | "status">,
   now: number
@@ -406,19 +417,20 @@ export const reserves = (
   status === "sent" ||
   (status === "accepted" && (lane !== undefined || Execution.isHeld(run, now)))
 
-/** Whether a record that did not hold a part of its payer's balance would hold one after this change. */
+/** Whether this change makes a record reserve that did not reserve before. */
 export const beginsToReserve = (before: StoredPayment | undefined, after: StoredPayment, now: number): boolean =>
   reserves(after, now) && (before === undefined || !reserves(before, now))
 
 /**
- * Whether the balance covers this payment beside what others of the payer reserve. A balance that nobody has asked for
- * covers what is reserved by nobody else.
+ * Whether the balance covers this payment beside the payer's other reservations. An unknown balance covers it only if
+ * nothing else is reserved.
  */
 export const isCovered = ({ authorization }: NewPayment, reserved: bigint, available: bigint | undefined): boolean =>
   reserved === 0n || (available !== undefined && reserved + authorization.amount <= available)
 
 /**
- * The answer to who has claimed or settled the payment. A transaction is named once the payment's end is known by it.
+ * The result for a caller that claimed or settled the payment. It names the transaction only once that decides the
+ * payment's end.
  */
 export const toSettled = (payment: StoredPayment, execution: ClaimVerdict | undefined, now: number): Settled => {
   const { authorization, paymentId, requirements, execution: run, status, transaction } = payment
@@ -437,7 +449,7 @@ export const toSettled = (payment: StoredPayment, execution: ClaimVerdict | unde
   }
 }
 
-/** The record as the facilitator shows it. */
+/** The record in the facilitator's API. */
 export const toRecord = (payment: StoredPayment, now: number): Settlement.PaymentRecord => {
   const { authorization, refusal } = payment
   return {

@@ -1,7 +1,7 @@
 /**
- * The door that every presentation of a known payment passes: `/verify`, `/settle` and `/claims`, in this process or over
- * HTTP, with a claim or without. A payment on record answers only for the offer it was taken for, to the caller who brought
- * it, and to the payer who signed it. A shop that is shown a payment of another shop, or a cheaper one, gets
+ * The check that every presentation of a known payment passes: `/verify`, `/settle` and `/claims`, in this process or
+ * over HTTP, with a claim or without. A payment on record answers only for its own offer, to the caller that presented
+ * it, and to the payer that signed it. A shop that is shown another shop's payment, or a cheaper one, gets
  * `already_used` (apps/docs/protocol.md#d15-repeats).
  */
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
@@ -10,21 +10,21 @@ import { invalid, type ValidationError } from "../../protocol/ValidationError.ts
 import type { Scheme } from "../../scheme/Scheme.ts"
 import type { NewPayment, StoredPayment } from "./PaymentStore.ts"
 
-/** One thing that has to agree between a presentation and the record. */
+/** One property that must agree between a presentation and the record. */
 export type Term = (presented: NewPayment, known: NewPayment) => boolean
 
 /**
- * Everything that has to agree, by name.
+ * The properties that must agree, by name.
  *
- * The transfer: a nonce may have been signed for more than once, and a payment's id is a hash that was cut. Only the
- * transfer on record will ever be sent.
+ * The transfer: a nonce may have been signed more than once, and a payment's id is a truncated hash. Only the transfer
+ * on record is ever sent.
  *
- * The offer: scheme, network, asset and payee are compared with the record, because a record's money has gone to that
- * payee. Today's price is at most the recorded amount, because a price may depend on a body or a header that the payer did
- * not sign. The caller is the one that brought the payment, because only its own terms were checked for it.
+ * The offer: scheme, network, asset and payee are compared with the record, because the money has gone to that payee.
+ * Today's price is at most the recorded amount, because a price may depend on a body or a header that the payer did not
+ * sign. The caller is the one that presented the payment, because only its terms were checked.
  *
  * The payer: the salt of a bound payment never reaches the chain. An unbound payment is public once it is sent; it is
- * compared as a whole, and by the token of its offer, if its offer had one.
+ * compared as a whole, and by the token of its offer, if there was one.
  */
 export const terms = {
   network: ({ requirements }, known) => requirements.network === known.requirements.network,
@@ -53,13 +53,13 @@ export const terms = {
 
 const all: ReadonlyArray<Term> = Object.values(terms)
 
-/** Whether a presentation is one of the payment on record. Both have passed `canonical`. */
+/** Whether a presentation matches the payment on record. Both have passed `canonical`. */
 export const isOf = (presented: NewPayment, known: NewPayment): boolean =>
   all.every((agrees) => agrees(presented, known))
 
 /**
- * An offer with its addresses in the family's wire form, so that they can be compared as text. What is no address stays as
- * it came, and agrees with no record.
+ * An offer with its addresses in the family's wire form, so that they compare as text. An invalid address stays as it
+ * came, and matches no record.
  */
 export const canonical = (scheme: Scheme, requirements: PaymentRequirements): PaymentRequirements => {
   const { asset, payTo } = requirements
@@ -71,8 +71,8 @@ export const canonical = (scheme: Scheme, requirements: PaymentRequirements): Pa
 }
 
 /**
- * The refusal of a presentation that is not of the payment on record under its id. To the caller of another payment it names
- * neither the record nor its transaction.
+ * The refusal of a presentation that does not match the record of its id. To another caller it names neither the record
+ * nor its transaction.
  */
 export const used = (known: StoredPayment, caller: string = known.caller): ValidationError =>
   caller === known.caller

@@ -1,24 +1,23 @@
 /**
- * When a record may be forgotten for good, as a pure function that every store shares: everything that anybody has a right
- * to by it is over, and has been for some time.
+ * The age at which a record may be deleted, as a pure function that every store shares: all rights to it are over, and
+ * have been for some time.
  *
- * With the record goes its name, which keeps its authorization from being taken a second time. By then the chain itself
- * keeps it from that: the validity is over, so no transfer can use the authorization any more, and whoever shows it is
- * told that it has expired before any record is made. A transfer that was made before a record does not count for it.
- * The rule: apps/docs/protocol.md#d22-retention.
+ * The record's id keeps its authorization from being accepted twice. By then the chain does the same: the validity is
+ * over, so no transfer can use the authorization, and a presentation is refused as expired before a record is made. A
+ * transfer that was made before a record does not count for it. The rule: apps/docs/protocol.md#d22-retention.
  */
 import * as Settlement from "../../protocol/Settlement.ts"
 import * as Execution from "./Execution.ts"
 import { circumstances, type StoredPayment } from "./PaymentStore.ts"
 
 /**
- * Whether all that a record says was over longer ago than `ageMillis`. A record of money that has moved and bought nothing is
- * not forgotten: it is the proof of a debt. Nor is one whose block may still be taken back.
+ * Whether a record was over more than `ageMillis` ago. A record of money that moved and bought nothing is kept: it
+ * proves a debt. So is one whose block may still be taken back.
  */
 export const isForgettable = (payment: StoredPayment, now: number, ageMillis: number): boolean =>
   hasEnded(payment) && !isOwed(payment, now) && now - overSince(payment) > ageMillis
 
-/** Whether a record is younger than this, and with it all that were made after it. */
+/** Whether a record, and with it every later one, is younger than this. */
 export const isYoung = ({ history }: StoredPayment, now: number, ageMillis: number): boolean =>
   now - (history[0]?.at ?? 0) <= ageMillis
 
@@ -31,7 +30,7 @@ const isOwed = (payment: StoredPayment, now: number): boolean => {
   return payment.answerOwed || (standing !== "served" && standing !== "free")
 }
 
-/** The end of the validity, and of the last change. What was paid and may still be asked for is owed. */
+/** The later of the end of the validity and the last change. A paid execution that may still be requested is owed. */
 const overSince = (payment: StoredPayment): number => {
   const { authorization, history, execution: run } = payment
   return Math.max(

@@ -1,12 +1,13 @@
 /**
- * Hints that something has happened: to a payment, or to a lane. A hint says only that it is worth looking; who waits for
- * one looks at the records anyway from time to time, so one that is lost costs time and nothing else.
+ * Hints that a payment or a lane has changed. A hint only suggests a look at the records; waiters poll them anyway, so
+ * a lost hint costs time and nothing else.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
 /**
- * An ear on one topic. `next` completes at the first hint since the ear was opened or since `next` last completed.
+ * A subscription to one topic. `next` completes at the first hint since the subscription began or since `next` last
+ * completed.
  */
 export interface Subscription {
   readonly next: Effect.Effect<void>
@@ -14,22 +15,22 @@ export interface Subscription {
 
 /** The hints of one process. */
 export interface Signals {
-  /** Calls at every hint, from where the hint is given: what is called only notes it. Returns how to stop it. */
+  /** Calls `heard` at every hint, synchronously: it should only take note. Returns the function that ends it. */
   readonly subscribe: (topic: string, heard: () => void) => () => void
   readonly listen: (topic: string) => Effect.Effect<Subscription, never, Scope.Scope>
-  /** Tells everybody who listens to the topic. */
+  /** Notifies the subscribers of the topic. */
   readonly notify: (topic: string) => void
-  /** Tells everybody: when hints may have been lost. */
+  /** Notifies all subscribers, after hints may have been lost. */
   readonly notifyAll: () => void
 }
 
-/** One listener: rung before somebody waits, or a waiter to be woken. */
+/** One listener: `rung` before `next` waits, or a waiter to wake. */
 interface Listener {
   rung: boolean
   wake: (() => void) | undefined
 }
 
-/** Makes an empty exchange of hints. */
+/** Makes signals without subscribers. */
 export const make = (): Signals => {
   const listeners = new Map<string, Set<() => void>>()
   const hear: Signals["subscribe"] = (topic, heard) => {

@@ -1,11 +1,8 @@
-/**
- * Who pays for a transaction: its cost is divided among the payments that travelled in it, and booked to their callers by
- * the hour.
- */
+/** The division of a transaction's cost among its payments, booked to their callers by the hour. */
 
 /**
- * The parts of a cost. Payments share alike; what cannot be divided is the first one's. A transaction without payments is
- * booked to the caller of the empty name.
+ * The parts of a cost. Payments share equally; the first one's caller gets the remainder. A transaction without
+ * payments is booked to the caller of the empty name.
  */
 export const shares = (cost: bigint, callers: ReadonlyArray<string>): ReadonlyMap<string, bigint> => {
   if (callers.length === 0) return new Map([["", cost]])
@@ -18,11 +15,11 @@ export const shares = (cost: bigint, callers: ReadonlyArray<string>): ReadonlyMa
   return parts
 }
 
-/** The hour that an instant (Unix milliseconds) lies in, counted from the epoch. */
+/** The hour of a time (Unix milliseconds), counted from the epoch. */
 export const hourOf = (millis: number): number => Math.floor(millis / 3_600_000)
 
 /** The network of a lane (`LaneName`). */
 export const networkOf = (lane: string): string => lane.slice(0, lane.indexOf(" "))
 
-/** How long costs are kept, in milliseconds: longer than ceilings look back. */
+/** Retention of costs in milliseconds: longer than spend limits look back. */
 export const keptMillis = 48 * 3_600_000
