@@ -126,7 +126,7 @@ const refusals: ReadonlyArray<readonly [keyof typeof constructors, Loose, string
   ["Seller.make", { schemes: [payer] }, "schemes[0]: expected a seller's half of a scheme"],
   ["Seller.make", { prices: {} }, "prices: expected a function, got an object"],
   ["Seller.make", { facilitator: 1 }, "facilitator: expected the address of a facilitator"],
-  ["Seller.make", { facilitator: {} }, "facilitator: the url is no address"],
+  ["Seller.make", { facilitator: {} }, "facilitator: the url is not an address"],
   ["Seller.make", { facilitator: { url, timeout: 5 } }, "facilitator: timeout: unknown key; the keys are"],
   ["Seller.make", { facilitator: { url, header: {} } }, "facilitator: header: unknown key; did you mean headers?"],
   ["Seller.make", { facilitator: { url, timeoutMillis: "5" } }, "facilitator: timeoutMillis: expected a whole number"],

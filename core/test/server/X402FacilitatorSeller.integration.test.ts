@@ -140,7 +140,7 @@ describe("a shop on a facilitator of another kind", () => {
     const error = await rejection(seller.ready())
     assert.deepInclude(error, { _tag: "Misconfigured" })
     assert.include(String(error), "ledger:test")
-    assert.include(String(error), "take the network out of the routes")
+    assert.include(String(error), "remove the network from the routes")
     const decision = await seller.decide(route, request("/report"))
     assert.strictEqual(decision._tag === "Refused" && decision.answer.status, 503)
     await seller.close()
@@ -155,7 +155,7 @@ describe("a shop on a facilitator of another kind", () => {
   })
 
   it("says at once that an address is none", () => {
-    assert.throws(() => open({ facilitator: "facilitator" }), /the url is no address/)
+    assert.throws(() => open({ facilitator: "facilitator" }), /the url is not an address/)
     assert.throws(() => open({ facilitator: { url: "http://facilitator.example" } }), /not https/)
   })
 })

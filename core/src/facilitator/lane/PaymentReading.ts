@@ -36,7 +36,7 @@ export const read = Effect.fnUntraced(function* (scheme: SchemeFacilitator, requ
   if (last?.request === request && last.reading.scheme === scheme) return last.reading
   const json = yield* Effect.fromResult(openPayload(request.paymentPayload))
   const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
-    invalid("malformed", "payload_json", "the payload is no JSON value")
+    invalid("malformed", "payload_json", "the payload is not a JSON value")
   )
   const payment = yield* scheme.read({ ...request.paymentRequirements, network: scheme.network }, payload)
   const reading: PaymentReading = { scheme, payment, payload }

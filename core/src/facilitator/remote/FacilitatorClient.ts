@@ -1,7 +1,7 @@
 /**
- * The facilitator behind HTTP, as the same service as the one in this process. It believes nothing but a complete,
- * well-formed answer with status 200: everything else is `FacilitatorUnavailable`, which servers answer with 503 and
- * "send the same payment again", because a `/settle` without an answer may have settled.
+ * The facilitator over HTTP, as the same service as the one in this process. It accepts only a complete, well-formed
+ * response with status 200: every other result is `FacilitatorUnavailable`, which servers answer with 503 and "send the
+ * same payment again", because a `/settle` without a response may have settled.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -24,13 +24,13 @@ import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
 import * as FacilitatorResponse from "./FacilitatorResponse.ts"
 import * as GroupedCalls from "./GroupedCalls.ts"
 
-/** Where the facilitator is and how to speak to it. */
+/** Address of the facilitator, and options of its requests. */
 export type Options = FacilitatorExchange.Options
 
-/** The keys of the options, for those who take a part of them. */
+/** The keys of the options, for callers that use a part of them. */
 export const { keys } = FacilitatorExchange
 
-/** How much a call that failed leaves open: it may have been heard. */
+/** The uncertainty after a failed call, which may have reached the facilitator. */
 export const { leavesOpen } = FacilitatorExchange
 
 const check = OptionCheck.options<Options>(keys)
@@ -47,13 +47,13 @@ const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
 const decodeFault = Schema.decodeUnknownResult(FacilitatorApi.Fault)
 const decodeRecord = Schema.decodeUnknownResult(PaymentRecord)
 
-/** The service over HTTP. Fails where an option is a mistake; it asks nothing at start. */
+/** The service over HTTP. Fails if an option is a mistake; it sends nothing at start. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "facilitator"))
   return over(yield* Effect.fromResult(FacilitatorExchange.make(checked)))
 })
 
-/** The service over an exchange that is there already. */
+/** The service over an existing exchange. */
 export const over = (exchange: Exchange): Facilitator["Service"] => {
   const report = GroupedCalls.make<Report, PaymentRecord, ValidationError | FacilitatorUnavailable>({
     alone: (one) => finishOne(exchange, one),
@@ -70,7 +70,7 @@ export const over = (exchange: Exchange): Facilitator["Service"] => {
   })
 }
 
-/** The layer of a facilitator behind HTTP. */
+/** The layer of a facilitator over HTTP. */
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured> =>
   Layer.effect(Facilitator, make(options))
 
@@ -84,7 +84,7 @@ const verify = Effect.fnUntraced(function* (
   const call = { method: "POST", path: "/verify", body } as const
   const reply = yield* exchange.call(call)
   const answer = yield* decoded(exchange, call, reply, decodeVerify)
-  return yield* meant(exchange, call, reply, FacilitatorResponse.verified(answer))
+  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.verified(answer))
 }, Effect.withSpan("FacilitatorClient.verify"))
 
 const settle = (exchange: Exchange, request: PaymentRequest, claim: Claim | undefined) =>
@@ -93,7 +93,7 @@ const settle = (exchange: Exchange, request: PaymentRequest, claim: Claim | unde
 const takeClaim = (exchange: Exchange, request: PaymentRequest, claim: Claim) =>
   inClaim(transact(exchange, { path: "/claims", request, claim, wish: "claimed" }))
 
-/** Made once: a span that is made at each call looks for its place in the stack, which costs more than the span. */
+/** Made once: a span that is made at each call captures a stack trace, which costs more than the span. */
 const inSettle = Effect.withSpan("FacilitatorClient.settle")
 const inClaim = Effect.withSpan("FacilitatorClient.claim")
 
@@ -117,17 +117,20 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
     claimed: claim !== undefined,
     wish
   }
-  return yield* meant(exchange, call, reply, FacilitatorResponse.settled(sent, answer))
+  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.settled(sent, answer))
 })
 
-/** How a run ended. */
+/** The end of an execution. */
 interface Report {
   readonly paymentId: string
   readonly claimId: string
   readonly outcome: ExecutionEnd
 }
 
-/** Of an answer of 64 KiB each record may then take 1.6 KiB, which is twice what most take. */
+/**
+ * Maximum number of reports in one call; each record of a 64 KiB response may then take 1.6 KiB, which is twice the
+ * usual size.
+ */
 const maximumReports = 40
 
 const finish = Effect.fnUntraced(function* (
@@ -135,7 +138,7 @@ const finish = Effect.fnUntraced(function* (
   one: Report
 ) {
   if (!PaymentId.isPaymentId(one.paymentId)) {
-    return yield* invalid("malformed", "payment_id", "a payment's name is pay_ and 22 characters of base64url")
+    return yield* invalid("malformed", "payment_id", "a payment's id is pay_ and 22 characters of base64url")
   }
   yield* written(encodeFinish(one))
   return yield* report(one)
@@ -147,19 +150,19 @@ const finishOne = Effect.fnUntraced(function* (exchange: Exchange, { claimId, ou
 })
 
 /**
- * Where a facilitator takes no groups, or gives one no answer of use, each of its members is asked for by itself: telling
- * the end of a run twice does no harm.
+ * Reports several ends. If a facilitator does not support groups, or gives an unusable response, each member is sent by
+ * itself: reporting an end twice does no harm.
  */
 const finishSeveral = Effect.fnUntraced(function* (exchange: Exchange, runs: ReadonlyArray<Report>) {
   const call = { method: "POST", path: "/payments/finish", body: yield* written(encodeFinishes({ runs })) } as const
   const reply = yield* exchange.call(call)
   if (reply.status === 429 || reply.status >= 500) return yield* exchange.unusable(call, reply)
   const answers = reply.status === 200 ? Result.getOrUndefined(decodeFinishes(reply.json))?.answers : undefined
-  const told = answers?.length === runs.length ? answers : undefined
+  const answered = answers?.length === runs.length ? answers : undefined
   return yield* Effect.forEach(
     runs,
     (run, index) => {
-      const answer = told?.[index]
+      const answer = answered?.[index]
       return Effect.result(
         answer === undefined
           ? finishOne(exchange, run)
@@ -193,10 +196,10 @@ const supported = Effect.fn("FacilitatorClient.supported")(function* (exchange: 
 const written = <A>(body: Result.Result<A, { readonly message: string }>) =>
   Effect.mapError(
     Effect.fromResult(body),
-    ({ message }) => new FacilitatorUnavailable({ message: `the facilitator was not asked: ${message}` })
+    ({ message }) => new FacilitatorUnavailable({ message: `no request was sent to the facilitator: ${message}` })
   )
 
-/** The body of an answer with status 200, decoded; any other answer is unusable. */
+/** The decoded body of a response with status 200; any other response is unusable. */
 const decoded = <A>(
   exchange: Exchange,
   call: Call,
@@ -209,7 +212,7 @@ const decoded = <A>(
   return Effect.mapError(Effect.fromResult(decode(reply.json)), wrong)
 }
 
-const meant = <A>(
+const meaningOf = <A>(
   exchange: Exchange,
   call: Call,
   reply: Reply,
@@ -225,7 +228,10 @@ const recordOf = Effect.fnUntraced(function* (exchange: Exchange, call: Call, re
   return record
 })
 
-/** A 404 without this word may come from a wrong address, where it would say nothing about the payment. */
+/**
+ * Whether a 404 says that the payment is unknown; without this word it may come from a wrong address, and says nothing
+ * about the payment.
+ */
 const isUnknownPayment = ({ json }: Reply): boolean => {
   const fault = decodeFault(json)
   return Result.isSuccess(fault) && fault.success.error === FacilitatorApi.unknownPayment

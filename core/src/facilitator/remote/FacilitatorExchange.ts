@@ -1,6 +1,6 @@
 /**
  * One HTTP exchange with a facilitator: bounded in time and size, redirects refused, `https` or this machine only. It
- * knows statuses and JSON, and nothing of payments.
+ * knows statuses and JSON, but not payments.
  */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -13,26 +13,26 @@ import { isLoopback } from "../../protocol/text/Loopback.ts"
 import * as HttpOrigin from "../../wire/http/HttpOrigin.ts"
 import { Fault } from "../../wire/pontage/FacilitatorApi.ts"
 
-/** Headers that go with every call, for example `{ authorization: "Bearer …" }`; as a function where they change. */
+/** Headers of every call, for example `{ authorization: "Bearer …" }`; a function if they change. */
 export type CallHeaders = Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>)
 
-/** Where the facilitator is and how to speak to it. */
+/** Address of the facilitator, and options of its requests. */
 export interface Options {
   /** The base address, for example `https://facilitator.example`. Plain `http` only for this machine. */
   readonly url: string | URL
   readonly headers?: CallHeaders
-  /** For one whole call, headers function included. Default 30 000. */
+  /** Milliseconds for one whole call, headers function included. Default 30 000. */
   readonly timeoutMillis?: number
-  /** Allows plain `http` to other machines, where the network between is trusted (a container's side car). */
+  /** Allows plain `http` to other machines, if the network between is trusted (a container's side car). */
   readonly allowInsecure?: boolean
   /**
-   * Default: on Node its own HTTP client with connections that are kept, elsewhere `globalThis.fetch`. It must honour
-   * `redirect: "manual"` and `signal`.
+   * HTTP client; default: on Node its own HTTP client with kept connections, elsewhere `globalThis.fetch`. It must
+   * honour `redirect: "manual"` and `signal`.
    */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** The keys of the options, for those who add their own. */
+/** The keys of the options, for callers that add their own. */
 export const keys: OptionCheck.Table<Options> = {
   url: OptionCheck.any(),
   headers: OptionCheck.optional(OptionCheck.either(OptionCheck.record(OptionCheck.text), OptionCheck.callable())),
@@ -41,31 +41,31 @@ export const keys: OptionCheck.Table<Options> = {
   fetch: OptionCheck.optional(OptionCheck.callable())
 }
 
-/** One call. `path` starts with a slash; `unsettled` says what is unknown when no answer comes. */
+/** One call. `path` starts with a slash; `unsettled` says what is unknown without a response. */
 export interface Call {
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: unknown
-  /** Fields of this call alone. */
+  /** Header fields of this call alone. */
   readonly headers?: Readonly<Record<string, string>>
   readonly unsettled?: string
 }
 
-/** An answer: `json` is `undefined` where the body is no JSON. */
+/** A response: `json` is `undefined` if the body is not JSON. */
 export interface Reply {
   readonly status: number
   readonly contentType: string
   readonly json: unknown
 }
 
-/** The means to make calls. */
+/** A client that makes calls. */
 export interface Exchange {
   readonly call: (call: Call) => Effect.Effect<Reply, FacilitatorUnavailable>
-  /** The failure for an answer that cannot be used. */
+  /** The failure for an unusable response. */
   readonly unusable: (call: Call, reply: Reply, why?: string) => FacilitatorUnavailable
 }
 
-/** The largest answer that is read, in bytes. */
+/** Maximum length of a response, in bytes. */
 export const maximumAnswerBytes = 64 * 1024
 
 const decodeFault = Schema.decodeUnknownResult(Fault)
@@ -93,7 +93,7 @@ interface Wire {
 }
 
 const exchange = (wire: Wire): Exchange => {
-  const fail = (call: Call, what: string, { cause, retryAfter }: Circumstances = {}) => {
+  const fail = (call: Call, what: string, { cause, retryAfter }: FailureDetails = {}) => {
     const unsettled = call.unsettled === undefined ? "" : ` ${call.unsettled}`
     const message = `the facilitator at ${wire.base} ${what} (${call.method} ${call.path}).${unsettled}`
     return new FacilitatorUnavailable({
@@ -116,27 +116,27 @@ const exchange = (wire: Wire): Exchange => {
       ),
     unusable: (call, reply, why) =>
       why === undefined
-        ? fail(call, complaintOf(reply), { retryAfter: retryAfterOf(reply), cause: new Answered(reply.status) })
-        : fail(call, `gave an answer that ${why}`)
+        ? fail(call, problemOf(reply), { retryAfter: retryAfterOf(reply), cause: new Answered(reply.status) })
+        : fail(call, `gave a response that ${why}`)
   }
 }
 
-interface Circumstances {
+interface FailureDetails {
   readonly cause?: unknown
   readonly retryAfter?: number | undefined
 }
 
-/** The longest wait that a facilitator's word is taken for; seconds. */
+/** Maximum pause that a facilitator may request, in seconds. */
 const longestRetry = 600
 
-/** When a facilitator that answered 503 wants the request again, in seconds. */
+/** The pause after which a facilitator that answered 503 wants the request again, in seconds. */
 const retryAfterOf = ({ json, status }: Reply): number | undefined => {
   const fault = status === 503 ? Result.getOrUndefined(decodeFault(json)) : undefined
   const seconds = fault?.retryAfter
   return seconds !== undefined && seconds > 0 && seconds <= longestRetry ? Math.ceil(seconds) : undefined
 }
 
-/** What happens before the first byte is sent, by the names that Node and undici have for it. */
+/** Errors that occur before the first byte is sent, by the names of Node and undici. */
 const beforeSending: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -145,16 +145,14 @@ const beforeSending: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT"
 ])
 
-/**
- * Whether it is certain that nothing of a call has reached the facilitator. Where it is not, the call may have been heard.
- */
+/** Whether certainly nothing of a call has reached the facilitator. Otherwise the call may have arrived. */
 export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
   cause instanceof Unsent || isBeforeSending(innerOf(cause))
 
 /**
- * How much a failure of a call leaves open. `nothing`: it never reached the facilitator, or was turned away with a status
- * below 500. `little`: the facilitator has said that it failed, and undoes what it can. `all`: it said nothing, or something
- * that cannot be read, and may have done whatever it was asked for.
+ * The uncertainty after a failed call. `nothing`: it never reached the facilitator, or was rejected with a status
+ * below 500. `little`: the facilitator said that it failed, and undoes its work as far as it can. `all`: it said
+ * nothing, or sent an unreadable response, and may have done anything requested.
  */
 export const leavesOpen = (failure: FacilitatorUnavailable): "nothing" | "little" | "all" => {
   const { cause } = failure
@@ -163,7 +161,7 @@ export const leavesOpen = (failure: FacilitatorUnavailable): "nothing" | "little
   return cause.status < 500 ? "nothing" : "little"
 }
 
-/** The status of an answer that is none. */
+/** The status of a response without a usable content. */
 class Answered {
   readonly status: number
   constructor(status: number) {
@@ -171,13 +169,18 @@ class Answered {
   }
 }
 
-/** Where a host has several addresses, Node tries one after the other and tells of all. */
+/**
+ * Whether a connection failed. If a host has several addresses, Node tries one after the other and reports all
+ * failures.
+ */
 const isBeforeSending = (reason: unknown): boolean =>
   beforeSending.has(codeOf(reason) ?? "") ||
   (Predicate.hasProperty(reason, "syscall") && reason.syscall === "connect") ||
   (reason instanceof AggregateError && reason.errors.length > 0 && reason.errors.every(isBeforeSending))
 
-/** A failure of ours, told without its cause: what `Headers` throws quotes the value, which may be a secret. */
+/**
+ * A failure before sending, reported without its cause: the error of `Headers` quotes the value, which may be a secret.
+ */
 class Unsent {
   readonly what: string
   constructor(what: string) {
@@ -214,7 +217,7 @@ const misconfigured = (message: string) => Result.fail(new Misconfigured({ messa
 /** The address without a trailing slash. Credentials in it would end up in messages; a query would be lost. */
 const baseOf = ({ allowInsecure = false, url }: Options): Result.Result<string, Misconfigured> => {
   if (!URL.canParse(url)) {
-    return misconfigured('the url is no address; expected something like "https://facilitator.example"')
+    return misconfigured('the url is not an address; expected something like "https://facilitator.example"')
   }
   const { hash, hostname, origin, password, pathname, protocol, search, username } = new URL(url)
   if (username !== "" || password !== "") return misconfigured("the url carries credentials; put them into headers")
@@ -227,7 +230,7 @@ const baseOf = ({ allowInsecure = false, url }: Options): Result.Result<string, 
   return Result.succeed(origin + pathname.replace(/\/+$/, ""))
 }
 
-/** Fixed headers are checked now, changing ones when they are asked for. */
+/** Checks fixed headers now, changing ones when they are computed. */
 const headersOf = (headers: CallHeaders = {}): Result.Result<Effect.Effect<Fields, Unsent>, Misconfigured> => {
   if (typeof headers === "function") return Result.succeed(changing(headers))
   const fixed = fieldsOf(headers)
@@ -237,7 +240,8 @@ const headersOf = (headers: CallHeaders = {}): Result.Result<Effect.Effect<Field
 }
 
 const changing = (headers: () => Promise<Fields>): Effect.Effect<Fields, Unsent> => {
-  const unsent = () => new Unsent("was not asked: the headers function failed, or gave what HTTP does not allow")
+  const unsent = () =>
+    new Unsent("got no request: the headers function failed, or returned a name or a value that HTTP does not allow")
   return Effect.flatMap(Effect.tryPromise({ try: () => headers(), catch: unsent }), (given) => {
     const fields = fieldsOf(given)
     return fields === undefined ? Effect.fail(unsent()) : Effect.succeed(fields)
@@ -255,12 +259,14 @@ const fieldsOf = (given: Fields): Fields | undefined => {
   }
 }
 
-/** `fetch` hides the reason one level down; Node's own client does not (`ECONNREFUSED`, `ECONNRESET`). */
+/**
+ * The reason of a failure: `fetch` hides it one level down; Node's own client does not (`ECONNREFUSED`, `ECONNRESET`).
+ */
 const reasonOf = (error: unknown): string => {
   const inner = innerOf(error)
   const message =
     Predicate.hasProperty(inner, "message") && Predicate.isString(inner.message) ? inner.message : "no reason"
-  return `could not be asked: ${codeOf(error) ?? message}; check that it runs and that the url is right`
+  return `could not be reached: ${codeOf(error) ?? message}; check that it runs and that the url is right`
 }
 
 const innerOf = (error: unknown): unknown => (Predicate.hasProperty(error, "cause") ? error.cause : error)
@@ -270,9 +276,9 @@ const codeOf = (error: unknown): string | undefined => {
   return Predicate.hasProperty(inner, "code") && Predicate.isString(inner.code) ? inner.code : undefined
 }
 
-const complaintOf = ({ contentType, json, status }: Reply): string => {
+const problemOf = ({ contentType, json, status }: Reply): string => {
   if (status === 200)
-    return "answered 200 with a body that is no JSON of at most 64 KiB; check that the url is a facilitator's"
+    return "answered 200 with a body that is not JSON of at most 64 KiB; check that the url is a facilitator's"
   const fault = decodeFault(json)
   const words = Result.isSuccess(fault)
     ? `"${fault.success.error}: ${fault.success.message.slice(0, 200)}"`
@@ -283,8 +289,8 @@ const complaintOf = ({ contentType, json, status }: Reply): string => {
 const adviceOf = (status: number): string => {
   if (status >= 300 && status < 400) return "redirects are not followed: set the url to the final address"
   if (status === 401) return "check the API key in headers"
-  if (status === 403) return "this caller may not use it for this payee or asset: have them registered there"
+  if (status === 403) return "this caller may not use it for this payee or asset: register them there"
   if (status === 404) return "check that the url is the facilitator's base address"
   if (status === 429) return "the caller is over its limit"
-  return status >= 500 ? "look at its log and at its GET /ready" : "check that its version and ours fit together"
+  return status >= 500 ? "look at its log and at its GET /ready" : "check that its version matches this one"
 }

@@ -1,7 +1,6 @@
 /**
- * What a facilitator's answer with status 200 means. Each answer is one of: a value, a verdict against the payment, an
- * outcome that is not known yet, or nonsense. An answer that contradicts itself is nonsense, and nonsense is never a
- * success and never a verdict.
+ * The meaning of a facilitator's response with status 200: a value, a verdict against the payment, an unknown outcome,
+ * or nonsense. A response that contradicts itself is nonsense, and nonsense is never a success and never a verdict.
  */
 import * as Result from "effect/Result"
 
@@ -16,18 +15,18 @@ import { ValidationError } from "../../protocol/ValidationError.ts"
 import type { SettleResponse, VerifyResponse } from "../../wire/pontage/FacilitatorApi.ts"
 import { NotOnRecord, type Settled, type Verified } from "../Facilitator.ts"
 
-/** An answer that means nothing; `why` completes the sentence "the answer …". */
+/** A meaningless response; `why` completes the sentence "the response …". */
 export interface Nonsense {
   readonly _tag: "Nonsense"
   readonly why: string
 }
 
-/** What was asked, as far as the answer must agree with it. */
+/** The sent request, as far as the response must agree with it. */
 export interface SentRequest {
   readonly requirements: PaymentRequirements
-  /** Whether an execution was claimed: then a value must say what became of the claim. */
+  /** Whether an execution was claimed: then a value must name the state of the claim. */
   readonly claimed: boolean
-  /** `settled`: success means that the money has moved. `claimed`: success means that the claim was taken in. */
+  /** `settled`: success means that the money has moved. `claimed`: success means that the claim was accepted. */
   readonly wish: "settled" | "claimed"
 }
 
@@ -35,7 +34,7 @@ type Answered<A> = Result.Result<A, PaymentFailure | Nonsense>
 type Settling = typeof SettleResponse.Type
 type Words = Pick<Settling, "code" | "reason" | "detail" | "message">
 
-/** The meaning of an answer to `POST /verify`. */
+/** The meaning of a response to `POST /verify`. */
 export const verified = (answer: typeof VerifyResponse.Type): Answered<Verified> => {
   const refusal = refusalOf(answer)
   if (!answer.isValid) return Result.fail(refusal ?? nonsense("says isValid: false and gives neither code nor reason"))
@@ -44,7 +43,7 @@ export const verified = (answer: typeof VerifyResponse.Type): Answered<Verified>
   return Result.succeed({ payer: answer.payer })
 }
 
-/** The meaning of an answer to `POST /settle` and `POST /claims`. */
+/** The meaning of a response to `POST /settle` and `POST /claims`. */
 export const settled = (sent: SentRequest, answer: Settling): Answered<Settled> => {
   const refusal = refusalOf(answer)
   if (refusal !== undefined) return Result.fail(contradiction(answer, refusal) ?? refusal)
@@ -69,7 +68,10 @@ const refusalOf = (answer: Words): PaymentError | ValidationError | Nonsense | u
     : new ValidationError({ reason, detail, message })
 }
 
-/** A refusal makes a payer sign again, so it must not come with signs that the money has moved or still may. */
+/**
+ * The contradiction in a refusal: it makes a payer sign again, so it must not come with signs that the money has moved
+ * or still may.
+ */
 const contradiction = (answer: Settling, refusal: PaymentError | ValidationError | Nonsense): Nonsense | undefined => {
   if (answer.success) return nonsense("says success: true and gives a code or a reason")
   if (answer.execution === "granted") return nonsense("grants the execution and gives a code or a reason")
@@ -86,19 +88,19 @@ const pendingOf = (answer: Settling): SettlementPending | Nonsense => {
   return new SettlementPending({ paymentId, status, message, ...(transaction === "" ? {} : { transaction }) })
 }
 
-/** Why a success that opens the resource is not believed. */
+/** The reason why a success that opens the resource is not believed. */
 const unearned = (sent: SentRequest, answer: Settling): string | undefined => {
   const { amount, execution, network, status, transaction } = answer
   const { maxAmountRequired, network: offered } = sent.requirements
-  if (sent.claimed && execution === undefined) return "does not say what became of the claim"
+  if (sent.claimed && execution === undefined) return "does not say the state of the claim"
   if (isDead(status)) return `says success: true with status "${status}"`
   if (sent.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
   if (isSettled(status) && transaction === "") return `says status "${status}" and names no transaction`
-  if (network !== offered) return `is about network "${network}", asked was "${offered}"`
+  if (network !== offered) return `is about network "${network}", requested was "${offered}"`
   if (amount === undefined || !Amount.isText(amount)) return "names no amount"
   // A payment on record may have been taken at a higher price.
   const isEnough = BigInt(amount) >= BigInt(maxAmountRequired)
-  return isEnough ? undefined : `is about an amount of ${amount}, asked was ${maxAmountRequired}`
+  return isEnough ? undefined : `is about an amount of ${amount}, requested was ${maxAmountRequired}`
 }
 
 const valueOf = (answer: Settling): Answered<Settled> => {

@@ -1,6 +1,6 @@
 /**
- * Calls that go together where there are many. One that is alone goes at once; those that are made while one is under way
- * wait for its answer and then go as one call, so that nobody waits for company that may never come.
+ * Groups calls under load. A single call is sent at once; those that are made while one is under way wait for its
+ * response and are then sent as one call, so that no call waits for a group that may never form.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -8,30 +8,28 @@ import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Result from "effect/Result"
 
-/**
- * The ways to make calls: one by itself, or several in one, which are answered each for itself and in their order.
- */
+/** The ways to make calls: one by itself, or several in one, each with its own result, in their order. */
 export interface Ways<in In, out A, out E> {
   readonly alone: (sent: In) => Effect.Effect<A, E>
   readonly together: (sent: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, E>
-  /** How many go together at most. */
+  /** Maximum number of calls in a group. */
   readonly maximum: number
 }
 
-/** A call under way may hang: whoever has waited for it this long goes alone. */
-const patience = "1 second"
+/** Time after which a waiting call is sent alone, because the call under way may hang. */
+const waitLimit = "1 second"
 
 interface Waiting<in out In, in out A, in out E> {
   readonly sent: In
   readonly answer: Deferred.Deferred<A, E>
-  /** The group it went with. */
+  /** The group that it was sent with. */
   group: Group | undefined
 }
 
-/** A call for several, as long as somebody waits for its answer. */
+/** A call for several members, with the number of those that still wait. */
 interface Group {
   fiber: Fiber.Fiber<void> | undefined
-  awaited: number
+  waitingMembers: number
 }
 
 /** Makes calls in these ways. A group that fails as a whole fails for each of its members. */
@@ -45,15 +43,15 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
     return isFirst
   })
 
-  /** What was under way has ended: those who waited for it go. */
+  /** Sends the calls that waited for the one that has ended. */
   const proceed: Effect.Effect<void> = Effect.suspend(() => {
     const members = waiting.splice(0, maximum)
     isUnderWay = members.length > 0
-    return isUnderWay ? depart(members) : Effect.void
+    return isUnderWay ? submit(members) : Effect.void
   })
 
-  const depart = Effect.fnUntraced(function* (members: ReadonlyArray<Waiting<In, A, E>>) {
-    const group: Group = { fiber: undefined, awaited: members.length }
+  const submit = Effect.fnUntraced(function* (members: ReadonlyArray<Waiting<In, A, E>>) {
+    const group: Group = { fiber: undefined, waitingMembers: members.length }
     for (const member of members) member.group = group
     group.fiber = yield* Effect.forkDetach(Effect.ensuring(called(members), proceed))
   })
@@ -68,7 +66,7 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
     )
   }
 
-  /** Whether it was waiting still. */
+  /** Removes a waiting call; whether it was still waiting. */
   const withdraw = (one: Waiting<In, A, E>): boolean => {
     const place = waiting.indexOf(one)
     if (place >= 0) waiting.splice(place, 1)
@@ -80,10 +78,10 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
       const one: Waiting<In, A, E> = { sent, answer: Deferred.makeUnsafe(), group: undefined }
       waiting.push(one)
       const answered = Effect.timeoutOrElse(Deferred.await(one.answer), {
-        duration: patience,
+        duration: waitLimit,
         orElse: () => (withdraw(one) ? alone(sent) : Deferred.await(one.answer))
       })
-      return Effect.onInterrupt(answered, () => (withdraw(one) ? Effect.void : renounce(one.group)))
+      return Effect.onInterrupt(answered, () => (withdraw(one) ? Effect.void : abandon(one.group)))
     })
 
   return (sent) =>
@@ -94,10 +92,10 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
     )
 }
 
-/** A member does not wait for the answer any more; a call that nobody waits for is called off. */
-const renounce = (group: Group | undefined): Effect.Effect<void> =>
+/** A member stops waiting; a call without waiting members is interrupted. */
+const abandon = (group: Group | undefined): Effect.Effect<void> =>
   Effect.suspend(() => {
-    if (group?.fiber === undefined || --group.awaited > 0) return Effect.void
+    if (group?.fiber === undefined || --group.waitingMembers > 0) return Effect.void
     return Fiber.interrupt(group.fiber)
   })
 

@@ -1,6 +1,6 @@
 /**
- * A facilitator known by its address alone: one of ours, or one of another kind. Its `GET /supported` tells which, so it is
- * asked that before anything else, and nothing is settled before it has answered.
+ * A facilitator known by its address alone: a Pontage one, or one of another kind. Its `GET /supported` tells which, so
+ * that request comes first, and nothing is settled before its response.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -19,13 +19,11 @@ import * as X402FacilitatorExchange from "./X402FacilitatorExchange.ts"
 /** Where the facilitator is. */
 export type Options = X402Facilitator.Options
 
-/**
- * The layer, for the schemes of the context. `X402Facilitator` says what is weaker with a facilitator of another kind.
- */
+/** The layer, for the schemes of the context. `X402Facilitator` names the limits of a facilitator of another kind. */
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured, ServerSchemeRegistry> =>
   Layer.effect(Facilitator, make(options))
 
-/** The service. Fails where an option is a mistake; it asks nothing at start. */
+/** The service. Fails if an option is a mistake; it sends nothing at start. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(X402Facilitator.check, options, "facilitator"))
   const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))
@@ -37,10 +35,10 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     const reply = yield* exchange.call(call)
     const isForeign = X402FacilitatorExchange.isForeign(reply)
     const meant = isForeign ? theirs.service : ours
-    // The claims on what the one has taken would be forgotten if it were taken for the other.
+    // Changing the kind would forget the claims on payments under way.
     if (chosen !== undefined && chosen !== meant) return yield* exchange.unusable(call, reply, changed)
     const known = yield* isForeign ? theirs.learn(reply) : ofOurs(exchange, call, reply)
-    // Whoever names nothing that is understood here, while it starts perhaps, has not said which kind it is.
+    // Without a known kind of payments, for example while it starts, its kind of facilitator is undecided.
     if (chosen === undefined && known.kinds.length === 0) return yield* exchange.unusable(call, reply, silent)
     chosen = meant
     return known
@@ -59,10 +57,10 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 })
 
 const silent =
-  "names no kind of payments that is understood here, so it is not known yet how to speak to it. Look at its settings, and at what its GET /supported lists"
+  "names no known kind of payments, so its protocol is still undecided. Check its settings and its GET /supported"
 
 const changed =
-  "names other kinds than before. To settle through another facilitator, start again when nothing is under way"
+  "names kinds of another protocol than before. To change the facilitator, restart while no payment is under way"
 
 const ofOurs = (
   exchange: FacilitatorExchange.Exchange,

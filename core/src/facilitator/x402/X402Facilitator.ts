@@ -1,12 +1,12 @@
 /**
- * A facilitator of another kind behind HTTP, as the same service as ours: one that verifies and settles, and keeps neither
+ * An x402 facilitator over HTTP, as the same service as a Pontage one: it verifies and settles, and keeps neither
  * claims nor records for its callers. They are kept here instead, so that one authorization still buys one execution.
  *
- * What is weaker than with a facilitator of ours: the claims are in the memory of this one process. After a restart an
- * authorization that was used is refused, and an entitlement to a failed run is forgotten. Several processes that sell
- * through one such facilitator keep claims each for itself: only the chain keeps a payment from being settled in two of
- * them, so a payment that is sent to two at once, and about which one is left in doubt, may be served by both. Balances are
- * not reserved, and nobody goes on asking about a transfer whose payer has given up.
+ * It is weaker than a Pontage facilitator: the claims are in the memory of this one process. After a restart a used
+ * authorization is refused, and an entitlement to a failed execution is forgotten. Several processes that sell through
+ * one such facilitator keep separate claims: only the chain keeps a payment from being settled in two of them, so a
+ * payment that is sent to two at once, and whose outcome one of them does not learn, may be served by both. Balances
+ * are not reserved, and a transfer is not followed up after its payer has given up.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -41,15 +41,16 @@ import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
 import * as X402FacilitatorSettlements from "./X402FacilitatorSettlements.ts"
 
 /**
- * Where the facilitator is, and how long it is waited for. The schemes that are sold through it come from the context
- * (`ServerSchemeRegistry`): what they cannot `read` cannot be sold through a facilitator that keeps no claims.
+ * Address and time limits of the facilitator. The schemes that are sold through it come from the context
+ * (`ServerSchemeRegistry`): a scheme that cannot `read` payments cannot be sold through a facilitator that keeps no
+ * claims.
  */
 export interface Options extends FacilitatorExchange.Options {
-  /** How long `settle` waits for the outcome before it answers `SettlementPending`; milliseconds, default 25 000. */
+  /** Milliseconds for which `settle` waits for the outcome before it answers `SettlementPending`; default 25 000. */
   readonly settleTimeoutMillis?: number
   /**
-   * How many payments are remembered at once, a tenth of them (or 100) before their money has moved; above it the oldest of
-   * those give way, and without any new ones are turned away. Default 100 000.
+   * Maximum number of remembered payments, a tenth of them (or 100) before their money has moved; beyond it the oldest
+   * of those is dropped, and if there is none new ones are refused. Default 100 000.
    */
   readonly capacity?: number
 }
@@ -62,8 +63,8 @@ export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
 })
 
 /**
- * A foreign facilitator as a layer, for a `facilitator` that is known to be one. Its claims live in this process alone:
- * see the opening of this module for what that means.
+ * An x402 facilitator as a layer, for a `facilitator` that is known to be one. Its claims live in this process alone:
+ * see the description of this module.
  */
 export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured, ServerSchemeRegistry> =>
   Layer.effect(
@@ -75,13 +76,13 @@ export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured,
     })
   )
 
-/** The service, and how it learns from an answer to `GET /supported` that somebody else has asked for. */
+/** The service, and a function that learns from a response to `GET /supported` that another caller has requested. */
 export interface X402FacilitatorService {
   readonly service: Facilitator["Service"]
   readonly learn: (reply: FacilitatorExchange.Reply) => Facilitator["Service"]["supported"]
 }
 
-/** What every request meets. */
+/** Services that every request needs. */
 interface X402FacilitatorContext {
   readonly schemes: ReadonlyArray<SchemeServer>
   readonly exchange: X402FacilitatorExchange.X402FacilitatorExchange
@@ -134,65 +135,65 @@ const unknownPayment = (paymentId: string) =>
   invalid("malformed", "unknown_payment", `no payment ${paymentId.slice(0, 100)} is known here`)
 
 const verify = Effect.fnUntraced(function* (context: X402FacilitatorContext, request: PaymentRequest) {
-  const identified = yield* X402FacilitatorPayment.present(context.schemes, request)
+  const identified = yield* X402FacilitatorPayment.identify(context.schemes, request)
   const known = context.ledger.find(identified.paymentId)
   if (known !== undefined && (known.status !== "accepted" || !Presentation.isOf(identified, known))) {
     return yield* Presentation.used(known)
   }
-  yield* examine(context, identified)
+  yield* verifyAgain(context, identified)
   return { payer: identified.authorization.payer }
 })
 
 type IdentifiedPayment = X402FacilitatorPayment.IdentifiedPayment
 
-/** A payment on record, and whether this caller may run the resource. */
+/** A payment on record, and whether its caller may run the resource. */
 interface Taken {
   readonly identified: IdentifiedPayment
   readonly record: X402FacilitatorLedger.X402FacilitatorRecord
   readonly execution: Settled["execution"]
-  /** Whether this very call has made the record. */
+  /** Whether this call made the record. */
   readonly fresh: boolean
-  /** Whether this claim held the run before this call. */
+  /** Whether this claim held the execution before this call. */
   readonly renewed: boolean
 }
 
-/** The comparison with the offer, which needs nobody's word. */
+/** Compares the payment with the offer, without any request. */
 const compare = ({ schemeServer, payment, request }: IdentifiedPayment, now: number) =>
   OfferCheck.check(schemeServer.scheme, request.paymentPayload, payment, Math.floor(now / 1000))
 
-const examine = Effect.fnUntraced(function* ({ exchange }: X402FacilitatorContext, identified: IdentifiedPayment) {
+const verifyAgain = Effect.fnUntraced(function* ({ exchange }: X402FacilitatorContext, identified: IdentifiedPayment) {
   yield* Effect.fromResult(compare(identified, yield* Clock.currentTimeMillis))
   yield* exchange.verify(identified.schemeServer.scheme, identified)
 })
 
 /**
- * A claim without a transfer. What lay about is verified again before a handler runs for it; what was to be settled before is
- * settled first, or a handler could run again and again for what cannot be.
+ * A claim without a transfer. An idle payment is verified again before a handler runs for it; a payment with an earlier
+ * settlement request is settled first, or a handler could run repeatedly for a payment that cannot be settled.
  */
 const claimOnly = Effect.fnUntraced(function* (
   context: X402FacilitatorContext,
   request: PaymentRequest,
   claim: Claim
 ): Effect.fn.Return<Settled, PaymentFailure> {
-  const identified = yield* X402FacilitatorPayment.present(context.schemes, request)
+  const identified = yield* X402FacilitatorPayment.identify(context.schemes, request)
   const taken = yield* takeOnce(context, identified, claim, () => takeVerified(context, identified, claim))
   const { execution, fresh, record, renewed } = taken
   const at = yield* Clock.currentTimeMillis
   if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return answer(taken, at)
   if (!isIdle(context, record)) return yield* settleTaken(context, taken, claim)
-  yield* Effect.onError(examine(context, identified), () => letGo(context, taken, claim))
+  yield* Effect.onError(verifyAgain(context, identified), () => letGo(context, taken, claim))
   return answer(taken, at)
 })
 
-/** Nothing was asked about it, or everything that was is answered: one in doubt is `sent`. */
+/** Whether no settlement request is open; a payment in doubt is `sent`. */
 const isIdle = (
   { settling }: X402FacilitatorContext,
   { paymentId, status }: X402FacilitatorLedger.X402FacilitatorRecord
 ): boolean => status === "accepted" && !X402FacilitatorSettlements.isUnderWay(settling, paymentId)
 
 /**
- * The record of a payment is made when the facilitator has called it good: one that it refuses, or at which it stumbles, is
- * not remembered, and settles nothing that would have to be remembered.
+ * Makes the record of a payment once the facilitator has verified it: a payment that it refuses, or that fails there,
+ * is not remembered, and settles nothing that would have to be remembered.
  */
 const takeVerified = (
   context: X402FacilitatorContext,
@@ -207,7 +208,7 @@ const takeVerified = (
     }),
     () =>
       Effect.andThen(
-        examine(context, identified),
+        verifyAgain(context, identified),
         Effect.flatMap(Clock.currentTimeMillis, (now) => taking(context, identified, claim, now))
       ),
     (done) => {
@@ -221,7 +222,7 @@ const settle = Effect.fnUntraced(function* (
   request: PaymentRequest,
   claim: Claim | undefined
 ): Effect.fn.Return<Settled, PaymentFailure> {
-  const identified = yield* X402FacilitatorPayment.present(context.schemes, request)
+  const identified = yield* X402FacilitatorPayment.identify(context.schemes, request)
   const taken = yield* takeOnce(context, identified, claim, () => takeVerified(context, identified, claim))
   if (claim !== undefined && taken.execution !== "granted") {
     return answer(taken, yield* Clock.currentTimeMillis)
@@ -245,7 +246,7 @@ const transfer = Effect.fnUntraced(function* (context: X402FacilitatorContext, {
   yield* X402FacilitatorSettlements.settle(context.settling, identified.schemeServer, record)
 })
 
-/** A known payment answers from its record; one that is being verified lets its copies wait; `first` takes a new one. */
+/** Takes a known payment from its record; copies of a payment that is being verified wait; `first` takes a new one. */
 const takeOnce = (
   context: X402FacilitatorContext,
   identified: IdentifiedPayment,
@@ -266,7 +267,7 @@ const takeOnce = (
     return Effect.andThen(Deferred.await(arrival.done), takeOnce(context, identified, claim, first))
   })
 
-/** One step: of all the copies of a new payment, one makes its record. */
+/** One step: among all copies of a new payment, one makes its record. */
 const taking = (
   context: X402FacilitatorContext,
   identified: IdentifiedPayment,
@@ -285,8 +286,7 @@ const taking = (
   })
 
 const full = new FacilitatorUnavailable({
-  message:
-    "as many payments are on record as there is place for; raise the capacity, or send the same payment again later"
+  message: "the ledger is full; raise the capacity, or send the same payment again later"
 })
 
 const takeKnown = (
@@ -310,8 +310,8 @@ const takeKnown = (
 }
 
 /**
- * The settlement is known. A claim that waited may have lost the run meanwhile: to its lease, or to a call of its own that
- * gave up. Of callers without a claim who wait for an answer that is owed, one gets it.
+ * Responds after the settlement. A claim that waited may have lost the execution meanwhile: to its lease, or to another
+ * call of its own that gave up. Among callers without a claim who wait for an owed response, one gets it.
  */
 const confirmed = (
   context: X402FacilitatorContext,
@@ -333,8 +333,8 @@ const confirmed = (
   })
 
 /**
- * The caller gets no answer now: a claim gives its run back, a caller without one is owed the answer. A record that this
- * very call has made, and that nothing depends on, is as if it had never been.
+ * Gives up without a response: a claim gives its execution back, a caller without one is owed the response. A record
+ * that this call made, and that nothing depends on, is removed.
  */
 const letGo = (context: X402FacilitatorContext, { fresh, record: { paymentId } }: Taken, claim: Claim | undefined) =>
   Effect.map(Clock.currentTimeMillis, (now) => {

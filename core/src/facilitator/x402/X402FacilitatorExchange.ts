@@ -1,6 +1,6 @@
 /**
- * The calls to a foreign facilitator: what it settles, `POST /verify` and `POST /settle`. A call to settle never fails
- * here, because nothing that goes wrong with it is without meaning: it was heard, or perhaps, or certainly not.
+ * The requests to an x402 facilitator: its kinds, `POST /verify` and `POST /settle`. A settle request never fails here,
+ * because each of its failures has a meaning: it arrived, may have arrived, or certainly did not.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -16,21 +16,21 @@ import type { NewPayment } from "../store/PaymentStore.ts"
 import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
 import * as X402FacilitatorResponse from "./X402FacilitatorResponse.ts"
 
-/** What the facilitator says of itself. */
+/** The facilitator's description of itself. */
 export type Kinds = X402ClientApi.Kinds
 
-/** Whether an answer to `GET /supported` is that of a foreign facilitator. */
+/** Whether a response to `GET /supported` comes from an x402 facilitator. */
 export const isForeign = ({ json, status }: Reply): boolean => status === 200 && X402ClientApi.isForeign(json)
 
-/** What can be asked. */
+/** The possible requests. */
 export interface X402FacilitatorExchange {
-  /** Asks for the kinds. Later calls speak the version that the kind of their network has; 2 where it has both. */
+  /** Requests the kinds. Later requests use the version that the kind of their network has; 2 if it has both. */
   readonly kinds: Effect.Effect<Kinds, FacilitatorUnavailable>
-  /** Takes an answer to `GET /supported` that somebody else has asked for. */
+  /** Takes a response to `GET /supported` that another caller has requested. */
   readonly learn: (reply: Reply) => Effect.Effect<Kinds, FacilitatorUnavailable>
   /** Whether the payment could be settled now; it changes nothing. */
   readonly verify: (scheme: Scheme, payment: NewPayment) => Effect.Effect<void, PaymentFailure>
-  /** Has a payment settled. Fails with a refusal only where the facilitator was not asked. */
+  /** Settles a payment. Fails with a refusal only if no request was sent. */
   readonly settle: (scheme: Scheme, payment: NewPayment) => Effect.Effect<X402FacilitatorResponse.SettleOutcome>
 }
 
@@ -64,7 +64,7 @@ export const make = (exchange: Exchange): X402FacilitatorExchange => {
       Effect.matchEffect(
         Effect.flatMap(kindsOnce, (all) => bodyOf(all, scheme, payment)),
         {
-          onFailure: (failure) => Effect.succeed(unasked(failure)),
+          onFailure: (failure) => Effect.succeed(unsent(failure)),
           onSuccess: (body) =>
             settle(exchange, { scheme, payment }, { method: "POST", path: "/settle", body, unsettled: maySettle })
         }
@@ -73,9 +73,12 @@ export const make = (exchange: Exchange): X402FacilitatorExchange => {
   }
 }
 
-const unasked = (error: FacilitatorUnavailable): X402FacilitatorResponse.SettleOutcome => ({ _tag: "NotTaken", error })
+const unsent = (error: FacilitatorUnavailable): X402FacilitatorResponse.SettleOutcome => ({ _tag: "NotTaken", error })
 
-/** Nothing is sold before the facilitator has said that it settles it, so what it does not settle now is its own affair. */
+/**
+ * The body of a request. Nothing is sold before the facilitator has listed the kind, so a kind that is missing now is a
+ * failure of the facilitator.
+ */
 const bodyOf = ({ kinds }: Kinds, scheme: Scheme, payment: NewPayment) => {
   const { requirements } = payment
   const { network } = requirements
@@ -92,7 +95,7 @@ const bodyOf = ({ kinds }: Kinds, scheme: Scheme, payment: NewPayment) => {
 const misshapen = (exchange: Exchange, call: Call, reply: Reply, { message }: { readonly message: string }) =>
   exchange.unusable(call, reply, `has the wrong shape: ${message.slice(0, 300)}`)
 
-/** Peers answer refusals with a status of 400 and above too. */
+/** Whether a response may carry a verdict; peers refuse with status 400 and above too. */
 const mayCarryVerdict = ({ status }: Reply): boolean => status === 200 || (status >= 400 && status < 500)
 
 const verify = Effect.fnUntraced(function* (exchange: Exchange, sent: X402FacilitatorResponse.SentPayment, call: Call) {
@@ -122,10 +125,10 @@ const settle = (
   })
 
 /**
- * Statuses that say that a request was not looked into. Not 400 and 422: by them some facilitators tell of every exception,
- * also of one that came after they had sent the transaction.
+ * Statuses of requests that were not processed. Not 400 and 422: some facilitators use them for every exception, also
+ * for one that occurred after they had sent the transaction.
  */
-const turnedAway: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 413, 415, 429])
+const rejectedStatuses: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 413, 415, 429])
 
 const outcomeOf = (
   exchange: Exchange,
@@ -141,13 +144,13 @@ const outcomeOf = (
       status === 200 && answer !== undefined && Result.isFailure(answer) && json !== undefined
         ? misshapen(exchange, call, reply, answer.failure)
         : exchange.unusable(call, reply)
-    return { _tag: isRedirect || turnedAway.has(status) ? "NotTaken" : "Unanswered", error }
+    return { _tag: isRedirect || rejectedStatuses.has(status) ? "NotTaken" : "Unanswered", error }
   }
   if (answer.success.success && status !== 200) {
     return { _tag: "Unanswered", error: exchange.unusable(call, reply, `says success: true with status ${status}`) }
   }
-  const told = X402FacilitatorResponse.settled(sent, answer.success)
-  if (told._tag === "Unknown") return { _tag: "Unanswered", error: exchange.unusable(call, reply, told.why) }
-  if (told._tag === "Busy") return { _tag: "NotTaken", error: exchange.unusable(call, reply, told.why) }
-  return told
+  const reading = X402FacilitatorResponse.settled(sent, answer.success)
+  if (reading._tag === "Unknown") return { _tag: "Unanswered", error: exchange.unusable(call, reply, reading.why) }
+  if (reading._tag === "Busy") return { _tag: "NotTaken", error: exchange.unusable(call, reply, reading.why) }
+  return reading
 }

@@ -1,12 +1,10 @@
-/**
- * What a foreign facilitator settles, in the words of ours, and what of it cannot be sold from here.
- */
+/** Translates the kinds of an x402 facilitator into ours, with the obstacles to selling them here. */
 import { protocolVersion } from "../../protocol/PaymentPayload.ts"
 import type { Sellable } from "../../protocol/Supported.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { Kinds } from "./X402FacilitatorExchange.ts"
 
-/** The kinds, with the obstacle where the seller's half for a kind cannot read its payments. */
+/** The kinds, with the obstacle if the scheme server for a kind cannot read its payments. */
 export const sellable = (schemes: ReadonlyArray<SchemeServer>, { kinds, signers }: Kinds): Sellable => ({
   kinds: kinds.map(({ extra, network, scheme }) => {
     const schemeServer = schemes.find((one) => serves(one, scheme, network))
@@ -27,4 +25,4 @@ const serves = (schemeServer: SchemeServer, scheme: string, network: string): bo
 }
 
 const unreadable = (scheme: string, network: string): string =>
-  `the facilitator keeps no claims, so payments by "${scheme}" on ${network} have to be read here, and the scheme given for them cannot do that. Sell them through a facilitator of Pontage, give a scheme whose seller's half has "read", or take the network out of the routes`
+  `the facilitator keeps no claims, so payments by "${scheme}" on ${network} must be read here, and the given scheme cannot read them. Sell them through a Pontage facilitator, give a scheme server that has "read", or remove the network from the routes`

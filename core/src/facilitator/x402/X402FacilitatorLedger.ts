@@ -1,7 +1,7 @@
 /**
- * The claims on payments that a foreign facilitator settles, in this process's memory: it keeps none, so they are kept
- * here, under what the chain itself consumes, by the rules of `Run`. Beside the run a record holds the doubt: what may
- * have become of the calls that were made for it.
+ * The claims on payments that an x402 facilitator settles, in this process's memory: it keeps none, so they are kept
+ * here, by the key that the chain itself consumes, under the rules of `Execution`. In addition to the execution a
+ * record holds the doubt: the possible results of the requests that were sent for it.
  */
 import * as Settlement from "../../protocol/Settlement.ts"
 import type { Claim, ClaimVerdict, ExecutionEnd } from "../Facilitator.ts"
@@ -11,8 +11,8 @@ import * as PaymentChange from "../store/PaymentChange.ts"
 import * as PaymentStore from "../store/PaymentStore.ts"
 
 /**
- * What is open about a payment. `unanswered`: a call was made and its outcome was never learnt. `pending`: the transaction
- * that the facilitator says it has sent; empty when there is none.
+ * The open questions about a payment. `unanswered`: a request was sent and its outcome is unknown. `pending`: the
+ * transaction that the facilitator says it has sent; empty if there is none.
  */
 export interface Doubt {
   readonly unanswered: boolean
@@ -27,7 +27,7 @@ export interface X402FacilitatorRecord extends PaymentStore.StoredPayment {
 /** The records. Nothing here suspends, so every method is one step. All times are Unix milliseconds. */
 export interface X402FacilitatorLedger {
   readonly find: (paymentId: string) => X402FacilitatorRecord | undefined
-  /** Makes the record of a payment that has none. `undefined` when there is no place for it. */
+  /** Makes the record of a payment that has none; `undefined` if the ledger is full. */
   readonly admit: (
     payment: PaymentStore.NewPayment,
     claim: Claim | undefined,
@@ -41,24 +41,25 @@ export interface X402FacilitatorLedger {
   readonly drop: (paymentId: string) => void
 }
 
-/** How many payments are remembered at once, where nothing else is said. */
+/** Default maximum of remembered payments. */
 export const defaultCapacity = 100_000
 
-/** Records looked at for dropping, for every one added; more of them when there is no place left. */
-const looks = 2
-const looksWhenFull = 64
+/** Records checked for expiry with each new one; more of them if the ledger is full. */
+const checks = 2
+const checksWhenFull = 64
 
 /**
- * Of the places a tenth is for payments whose money has not moved, or a hundred: to bring such payments may cost nothing.
+ * Maximum of payments whose money has not moved: a tenth of the capacity, or a hundred, because sending such payments
+ * may cost nothing.
  */
-const placesUnsettled = (capacity: number): number => Math.min(capacity, Math.max(100, Math.floor(capacity / 10)))
+const unsettledCapacity = (capacity: number): number => Math.min(capacity, Math.max(100, Math.floor(capacity / 10)))
 
 const certain: Doubt = { unanswered: false, pending: "" }
 
 /**
- * An empty ledger for so many payments. Where there is no place for a new one, the oldest goes whose money has not moved,
- * unless it is busy: a call for it is under way, or its resource is being run. Who brings that payment again begins anew,
- * as after a restart; a payment that has moved money is never forgotten for another.
+ * An empty ledger with this capacity. If it is full, the oldest payment whose money has not moved is dropped, unless it
+ * is busy: a request for it is under way, or its resource is being run. A dropped payment that is sent again starts
+ * anew, as after a restart; a payment that has moved money is never dropped for another.
  */
 export const make = (
   capacity: number = defaultCapacity,
@@ -66,12 +67,12 @@ export const make = (
 ): X402FacilitatorLedger => {
   const records = new Map<string, X402FacilitatorRecord>()
   const unsettled = new Set<string>()
-  const maximumUnsettled = placesUnsettled(capacity)
-  /** What is looked at next. */
+  const maximumUnsettled = unsettledCapacity(capacity)
+  /** The records to check next for expiry. */
   const aging = new Set<string>()
   const sweep = (now: number) => {
     const isFull = records.size >= capacity
-    for (const id of MemoryRecords.firstOf(aging, isFull ? looksWhenFull : looks)) {
+    for (const id of MemoryRecords.firstOf(aging, isFull ? checksWhenFull : checks)) {
       const record = records.get(id)
       aging.delete(id)
       if (record === undefined) continue
@@ -86,10 +87,10 @@ export const make = (
   }
   const isIdle = (id: string, now: number) =>
     !isUnderWay(id) && (records.get(id)?.execution.holder?.until ?? Number.NEGATIVE_INFINITY) <= now
-  /** Makes a place, if there is none. */
-  const makePlace = (now: number): boolean => {
+  /** Makes room if the ledger is full; false if it cannot. */
+  const makeRoom = (now: number): boolean => {
     if (records.size < capacity && unsettled.size < maximumUnsettled) return true
-    const idle = [...MemoryRecords.firstOf(unsettled, looksWhenFull)].find((id) => isIdle(id, now))
+    const idle = [...MemoryRecords.firstOf(unsettled, checksWhenFull)].find((id) => isIdle(id, now))
     if (idle === undefined) return false
     drop(idle)
     return true
@@ -104,7 +105,7 @@ export const make = (
     find: (paymentId) => records.get(paymentId),
     admit: (payment, claim, now) => {
       sweep(now)
-      if (!makePlace(now)) return undefined
+      if (!makeRoom(now)) return undefined
       aging.add(payment.paymentId)
       return put(made(payment, claim, now))
     },
@@ -118,19 +119,19 @@ export const make = (
 
 const made = (payment: PaymentStore.NewPayment, claim: Claim | undefined, now: number): X402FacilitatorRecord => ({
   ...PaymentChange.created(payment, claim, 0n, undefined, now),
-  // A crash loses the record and with it every debt; one is noted only for who was told to come again.
+  // A crash loses the record and with it every debt; a response is owed only to a caller that was asked to repeat.
   answerOwed: false,
   doubt: certain
 })
 
-/** What is told of a payment that has no record yet. */
+/** The record to respond with for a payment that has no record yet. */
 export const unseen = (payment: PaymentStore.NewPayment, now: number): X402FacilitatorRecord =>
   made(payment, undefined, now)
 
 /**
- * When something last depended on a record. Ten minutes later the authorization cannot be settled any more and no run is
- * owed; but a payer who asks after that is told what became of it only as long as the record is there, and else that it is
- * too old.
+ * The last time at which something depended on a record. Ten minutes later the authorization cannot be settled any more
+ * and no execution is owed; a payer who asks later learns the outcome only while the record exists, and otherwise that
+ * the payment is too old.
  */
 const lastNeedOf = (record: X402FacilitatorRecord): number => {
   const { authorization, execution: run } = record
@@ -142,7 +143,7 @@ const lastNeedOf = (record: X402FacilitatorRecord): number => {
   )
 }
 
-/** Whether a transfer may be on its way, or done, without our knowing it. */
+/** Whether a transfer may be pending, or done, without our knowledge. */
 export const isInDoubt = ({ doubt: { pending, unanswered } }: X402FacilitatorRecord): boolean =>
   unanswered || pending !== ""
 
@@ -156,7 +157,7 @@ export const claimed = (
   return [execution, { ...record, execution: run }]
 }
 
-/** The record after the end of a run. */
+/** The record after the end of an execution. */
 export const finished = (
   record: X402FacilitatorRecord,
   claimId: string,
@@ -171,18 +172,18 @@ export const finished = (
 export const settled = (record: X402FacilitatorRecord, transaction: string, now: number): X402FacilitatorRecord => ({
   ...moved(record, "included", now, undefined),
   transaction,
-  // Nobody is asked about it any more, and a repetition of a bound payment is known by its salt.
+  // No further request needs it, and a repetition of a bound payment is recognised by its salt.
   payload: record.authorization.binding === undefined ? record.payload : null,
   doubt: certain
 })
 
-/** The record after a call that was not answered: it may have settled the payment. */
+/** The record after a request without a response: it may have settled the payment. */
 export const unanswered = (record: X402FacilitatorRecord, now: number, note: string): X402FacilitatorRecord => ({
   ...moved(record, "sent", now, note),
   doubt: { ...record.doubt, unanswered: true }
 })
 
-/** The record of a payment whose transaction was sent. Of an earlier one nothing will be heard any more. */
+/** The record of a payment whose transaction was sent. Of an earlier transaction nothing more will be learned. */
 export const pending = (record: X402FacilitatorRecord, transaction: string, now: number): X402FacilitatorRecord => {
   const { doubt } = record
   const another = doubt.pending !== "" && doubt.pending !== transaction
@@ -194,8 +195,8 @@ export const pending = (record: X402FacilitatorRecord, transaction: string, now:
 }
 
 /**
- * The record after a transaction was seen in a block and had not moved the money. It settles what that transaction had
- * left open, and nothing else.
+ * The record after a transaction was included in a block without moving the money. It ends the doubt about that
+ * transaction, and nothing else.
  */
 export const reverted = (record: X402FacilitatorRecord, transaction: string, now: number): X402FacilitatorRecord => {
   const doubt = { ...record.doubt, pending: record.doubt.pending === transaction ? "" : record.doubt.pending }
@@ -204,7 +205,7 @@ export const reverted = (record: X402FacilitatorRecord, transaction: string, now
 }
 
 /**
- * The record of a payment whose authorization is proven to have been used by something else: it opens no run any more.
+ * The record of a payment whose authorization was provably used by another transaction: it opens no execution any more.
  */
 export const usedUp = (
   record: X402FacilitatorRecord,
@@ -214,7 +215,7 @@ export const usedUp = (
   refusal
 })
 
-/** The history tells changes; a payment that is asked about again and again does not make it longer. */
+/** Adds a state to the history, which holds changes only; repeated requests about a payment do not lengthen it. */
 const moved = (
   record: X402FacilitatorRecord,
   status: Settlement.PaymentState,

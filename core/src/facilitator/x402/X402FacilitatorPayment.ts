@@ -1,6 +1,6 @@
 /**
- * A payment that goes through a foreign facilitator, read by the seller's half of its scheme: what was signed, and the name
- * that all copies of it share.
+ * A payment for an x402 facilitator, read by its scheme server: the signed authorization, and the name that all copies
+ * of it share.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -16,7 +16,7 @@ import type { PaymentRequest } from "../Facilitator.ts"
 import type { NewPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 
-/** A payment that was decoded and identified; nothing of it is believed yet. */
+/** A decoded and identified payment; nothing of it is verified yet. */
 export interface IdentifiedPayment extends NewPayment {
   readonly schemeServer: SchemeServer
   readonly payment: Payment
@@ -25,13 +25,13 @@ export interface IdentifiedPayment extends NewPayment {
 
 const decodeJson = Schema.decodeUnknownResult(Schema.Json)
 
-/** Decodes and identifies a payment. Nobody is asked. */
-export const present = Effect.fnUntraced(function* (schemes: ReadonlyArray<SchemeServer>, request: PaymentRequest) {
+/** Decodes and identifies a payment, without any request. */
+export const identify = Effect.fnUntraced(function* (schemes: ReadonlyArray<SchemeServer>, request: PaymentRequest) {
   const { paymentPayload, paymentRequirements } = request
   const { schemeServer, network, read } = yield* readerOf(schemes, request)
   const json = yield* Effect.fromResult(openPayload(paymentPayload))
   const payload = yield* Effect.mapError(Effect.fromResult(decodeJson(json)), () =>
-    invalid("malformed", "payload_json", "the payload is no JSON value")
+    invalid("malformed", "payload_json", "the payload is not a JSON value")
   )
   const payment = yield* read({ ...paymentRequirements, network }, payload)
   const { authorization } = payment
@@ -63,14 +63,15 @@ const readerOf = (schemes: ReadonlyArray<SchemeServer>, { paymentPayload, paymen
   return Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${offered} are not settled here`))
 }
 
-/** What is kept of it. */
+/** The part of a payment that is stored. */
 export const toNew = (identified: IdentifiedPayment): NewPayment => {
   const { authorization, caller, notify, payload, paymentId, requirements } = identified
   return { paymentId, requirements, authorization, payload, caller, notify }
 }
 
 /**
- * The scheme's payload. It is kept as JSON text: as a tree of values, a few kilobytes of it can take ten times their length.
+ * The scheme's payload. It is stored as JSON text: as a tree of values, a few kilobytes of it can take ten times their
+ * length.
  */
 export const payloadOf = ({ payload }: NewPayment): Schema.Json =>
   typeof payload === "string" ? JSON.parse(payload) : payload

@@ -1,6 +1,6 @@
 /**
- * What a foreign facilitator's answer means for the payment it was asked about. An answer that contradicts itself or what
- * was asked is nonsense, and nonsense is never a success and never a verdict.
+ * The meaning of an x402 facilitator's response for the payment that was sent. A response that contradicts itself or
+ * its request is nonsense, and nonsense is never a success and never a verdict.
  */
 import * as Result from "effect/Result"
 
@@ -13,25 +13,25 @@ import type { Nonsense } from "../remote/FacilitatorResponse.ts"
 import type { NewPayment } from "../store/PaymentStore.ts"
 
 /**
- * What came of asking for a settlement:
+ * The outcome of a settle request:
  *
  * - `Settled` the money has moved by this transaction;
- * - `Refused` nothing was sent, and why; `Used` the same, because the chain takes this authorization no more;
+ * - `Refused` nothing was sent, and why; `Used` the same, because the chain no longer accepts this authorization;
  * - `Pending` this transaction was sent; `Reverted` it is in a block and has not moved the money;
- * - `Unanswered` the call may have settled the payment; `NotTaken` it has certainly not.
+ * - `Unanswered` the request may have settled the payment; `NotTaken` it certainly has not.
  */
 export type SettleOutcome =
   | { readonly _tag: "Settled" | "Pending" | "Reverted"; readonly transaction: string }
   | { readonly _tag: "Used" | "Refused"; readonly failure: PaymentError | ValidationError }
   | { readonly _tag: "Unanswered" | "NotTaken"; readonly error: FacilitatorUnavailable }
 
-/** An outcome as far as the answer tells it: `Unknown` and `Busy` have yet to be put into words. */
+/** An outcome as far as the response shows it; `Unknown` and `Busy` still need an error message. */
 export type SettleReading =
   | Exclude<SettleOutcome, { readonly error: FacilitatorUnavailable }>
   | { readonly _tag: "Unknown"; readonly why: string }
   | { readonly _tag: "Busy"; readonly why: string }
 
-/** What was asked about, as far as the answer must agree with it. */
+/** The sent payment, as far as the response must agree with it. */
 export interface SentPayment {
   readonly scheme: Scheme
   readonly payment: NewPayment
@@ -39,9 +39,7 @@ export interface SentPayment {
 
 const nonsense = (why: string): Nonsense => ({ _tag: "Nonsense", why })
 
-/**
- * The meaning of an answer to `POST /verify`: nothing, a refusal, `undefined` where it says nothing about the payment.
- */
+/** The meaning of a response to `POST /verify`: valid, a refusal, or nonsense if it says nothing about the payment. */
 export const verified = (
   sent: SentPayment,
   { isValid, payer, reason, word }: X402ClientApi.Verification
@@ -62,7 +60,7 @@ export const verified = (
   }
 }
 
-/** The meaning of an answer to `POST /settle`. */
+/** The meaning of a response to `POST /settle`. */
 export const settled = (sent: SentPayment, answer: X402ClientApi.Settlement): SettleReading => {
   const { reason, success, transaction, word } = answer
   if (isOther(sent, answer.payer)) return wrong("is about another payer")
@@ -85,30 +83,33 @@ export const settled = (sent: SentPayment, answer: X402ClientApi.Settlement): Se
       return { _tag: "Busy", why: "says that the payment is being settled already" }
     case "Unlisted":
     case "Unknown":
-      return wrong(`leaves it open what became of the payment: ${word?.slice(0, 200)}`)
+      return wrong(`does not say the outcome of the payment: ${word?.slice(0, 200)}`)
   }
 }
 
 const wrong = (why: string): SettleReading => ({ _tag: "Unknown", why })
 
-/** Of a transaction, in characters. It goes to the payer in a header, and what a header cannot hold would cost the answer. */
+/**
+ * Maximum length of a transaction's name, in characters. It goes to the payer in a header, and a text that a header
+ * cannot hold would cost the response.
+ */
 const longestName = 256
 
-/** Why a success is not believed. */
+/** The reason why a success is not believed. */
 const unearned = ({ payment, scheme }: SentPayment, answer: X402ClientApi.Settlement): string | undefined => {
   const { amount, network, transaction, word } = answer
   if (word !== undefined) return "says success: true and gives a reason"
   if (transaction === "") return "says success: true and names no transaction"
   if (transaction.length > longestName) return "says success: true and names a transaction by more than a name"
   if (scheme.network(network) !== payment.requirements.network) {
-    return `is about network "${network.slice(0, 100)}", asked was "${payment.requirements.network}"`
+    return `is about network "${network.slice(0, 100)}", requested was "${payment.requirements.network}"`
   }
   if (amount !== undefined && amount !== `${payment.authorization.amount}`) {
-    return `is about an amount of ${amount.slice(0, 100)}, asked was ${payment.authorization.amount}`
+    return `is about an amount of ${amount.slice(0, 100)}, requested was ${payment.authorization.amount}`
   }
   return undefined
 }
 
-/** An answer need not name the payer; the one it names is the one who has signed. */
+/** Whether a response is about another payer. It need not name the payer; if it does, it must name the signer. */
 const isOther = ({ payment, scheme }: SentPayment, payer: string | undefined): boolean =>
   payer !== undefined && scheme.address(payer) !== payment.authorization.payer

@@ -1,6 +1,7 @@
 /**
- * Settlements under way at a foreign facilitator: one call at a time for each payment, and what its outcome means for the
- * record. A call goes on when the request that began it ends, because its answer is worth more than the connection.
+ * The settlements under way at an x402 facilitator: one request at a time for each payment, and the meaning of its
+ * outcome for the record. A request goes on when the caller's request ends, because its outcome is worth more than the
+ * connection.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -19,28 +20,28 @@ import type { X402FacilitatorRecord } from "./X402FacilitatorLedger.ts"
 import * as X402FacilitatorPayment from "./X402FacilitatorPayment.ts"
 import type { SettleOutcome } from "./X402FacilitatorResponse.ts"
 
-/** What settlements need. */
+/** Services and state of settlements. */
 export interface X402FacilitatorSettlements {
   readonly exchange: X402FacilitatorExchange
   readonly ledger: X402FacilitatorLedger.X402FacilitatorLedger
-  /** How long a caller waits, and how long a transaction without an outcome is asked about again. */
+  /** Time for which a caller waits, and for which a transaction without an outcome is requested again. */
   readonly patience: Duration.Duration
   readonly underWay: Map<string, Deferred.Deferred<void, PaymentFailure>>
   readonly calls: FiberSet.FiberSet<void, PaymentFailure>
 }
 
-/** A transaction needs a block: asked sooner, the facilitator would say the same. */
+/** Pause between two requests: a transaction needs a block, and sooner the facilitator would say the same. */
 const pause = Duration.seconds(2)
 
-/** How long a seller that closes waits for answers under way. */
-const farewell = "5 seconds"
+/** Time for which a closing seller waits for requests under way. */
+const closeTimeout = "5 seconds"
 
-/** Nothing under way yet. When its scope closes, calls are given a while to end. */
+/** Starts with nothing under way. When its scope closes, requests get 5 seconds to end. */
 export const make = Effect.fnUntraced(function* (
   settling: Pick<X402FacilitatorSettlements, "exchange" | "ledger" | "patience">
 ): Effect.fn.Return<X402FacilitatorSettlements, never, Scope.Scope> {
   const calls = yield* FiberSet.make<void, PaymentFailure>()
-  yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(calls), farewell))
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(calls), closeTimeout))
   return { ...settling, underWay: new Map(), calls }
 })
 
@@ -49,8 +50,8 @@ export const isUnderWay = ({ underWay }: X402FacilitatorSettlements, paymentId: 
   underWay.has(paymentId)
 
 /**
- * Has a payment on record settled, or waits for the call that is under way. Fails with a refusal, or with what leaves the
- * outcome open.
+ * Settles a payment on record, or waits for the request that is under way. Fails with a refusal, or with a failure that
+ * leaves the outcome open.
  */
 export const settle = (
   self: X402FacilitatorSettlements,
@@ -77,7 +78,7 @@ const begun = (self: X402FacilitatorSettlements, schemeServer: SchemeServer, { p
     return Effect.as(FiberSet.run(self.calls, call), done)
   })
 
-/** Asks; and asks again while the facilitator waits for a block. */
+/** Sends the request, and repeats it while the facilitator waits for a block. */
 const attempt = Effect.fnUntraced(function* (
   self: X402FacilitatorSettlements,
   schemeServer: SchemeServer,
@@ -87,13 +88,13 @@ const attempt = Effect.fnUntraced(function* (
   for (;;) {
     const record = self.ledger.find(paymentId)
     if (record === undefined) return yield* forgotten
-    const told = yield* Effect.catchDefect(self.exchange.settle(schemeServer.scheme, record), (defect) =>
+    const reported = yield* Effect.catchDefect(self.exchange.settle(schemeServer.scheme, record), (defect) =>
       Effect.succeed<SettleOutcome>({ _tag: "Unanswered", error: defective(defect) })
     )
     const now = yield* Clock.currentTimeMillis
-    const waits = told._tag === "Pending" && now + Duration.toMillis(pause) < end
+    const waits = reported._tag === "Pending" && now + Duration.toMillis(pause) < end
     const outcome =
-      waits || !X402FacilitatorLedger.isInDoubt(record) ? told : yield* explained(schemeServer, record, told)
+      waits || !X402FacilitatorLedger.isInDoubt(record) ? reported : yield* explained(schemeServer, record, reported)
     const failure = learn(self.ledger, paymentId, outcome, now)
     if (failure === undefined) return
     const hidden = saidBy(outcome)
@@ -124,12 +125,15 @@ const forgotten = new FacilitatorUnavailable({
 })
 
 const defective = (cause: unknown) =>
-  new FacilitatorUnavailable({ message: "a defect while the facilitator was asked; the outcome is unknown", cause })
+  new FacilitatorUnavailable({
+    message: "a defect during the request to the facilitator; the outcome is unknown",
+    cause
+  })
 
 /**
- * Takes an outcome into the record; returns what the caller is told, `undefined` when the payment is settled. While a
- * payment is in doubt, no refusal is passed on: the call in doubt may have settled it, and then the refusal only describes
- * what that has left behind (the balance is spent, the time is over), but would make the payer sign again.
+ * Writes an outcome into the record; returns the caller's failure, `undefined` if the payment is settled. While a
+ * payment is in doubt, no refusal is passed on: the request in doubt may have settled it, and then the refusal only
+ * describes the consequence (the balance is spent, the time is over), but would make the payer sign again.
  */
 const learn = (
   ledger: X402FacilitatorLedger.X402FacilitatorLedger,
@@ -167,35 +171,35 @@ const learn = (
 }
 
 /**
- * What an outcome means after a call of ours was left in doubt.
+ * The meaning of an outcome after an earlier request of ours was left in doubt.
  *
- * The facilitator may say that the authorization was used; or refuse for what the payment itself has left behind, such as
- * an empty balance; or say nothing; or never learn what became of its transaction, and then only that very one counts. The
- * token takes an authorization once, and what was signed moves exactly this amount to exactly this payee (`Offer.check`,
- * before anybody was asked). So if it was used as it was signed, whoever sent it, then the payee was paid once, and this
- * process, which has asked for it and has granted nothing for it since, owes the resource.
- * But three things make it used without that, and each of them is looked for:
+ * The facilitator may say that the authorization was used; or refuse for a consequence of the payment itself, such as
+ * an empty balance; or say nothing; or never learn the outcome of its transaction, and then only that very transaction
+ * counts. The token accepts an authorization once, and the signature moves exactly this amount to exactly this payee
+ * (`Offer.check`, before any request). So if it was used as signed, by any sender, then the payee was paid once, and
+ * this process, which requested it and has granted nothing for it since, owes the resource. But three causes make it
+ * used without that, and each of them is checked:
  *
  * - The payer has burnt it: cancelled it, or signed its nonce for another transfer. A payer that is a contract can even
- *   bring about the doubt, by failing strangely while it is asked. So the chain is asked (`useOf`), and the facilitator's
+ *   cause the doubt, by failing strangely during the request. So the chain is queried (`useOf`), and the facilitator's
  *   word alone counts only for a scheme whose payers cannot do that.
- * - It was used before this process took it: by an earlier process, that has served it and is gone. Its block is older than
- *   the record then. Clocks differ, so a little earlier is not yet before.
- * - Another process was faster, which settles through the same facilitator at the same moment. That is beyond what one
- *   process can know. At least a transaction seen to have failed ends the doubt about it (`X402FacilitatorLedger.reverted`) without
- *   a look at what has won, so of two calls that raced, the one that lost is not counted.
+ * - It was used before this process took it: by an earlier process, which served it and has ended. Its block is older
+ *   than the record then. Clocks differ, so a little earlier does not count as before.
+ * - Another process was faster, which settles through the same facilitator at the same moment. One process cannot know
+ *   that. At least a transaction seen to have failed ends the doubt about it (`X402FacilitatorLedger.reverted`) without
+ *   a check of the winner, so of two requests that raced, the loser is not counted.
  */
 const explained = (
   schemeServer: SchemeServer,
   record: X402FacilitatorRecord,
-  told: SettleOutcome
+  reported: SettleOutcome
 ): Effect.Effect<SettleOutcome> => {
-  if (told._tag === "Settled" || told._tag === "Reverted") return Effect.succeed(told)
+  if (reported._tag === "Settled" || reported._tag === "Reverted") return Effect.succeed(reported)
   const { requirements, transaction } = record
   const earliest = (record.history[0]?.at ?? 0) - clockSkewMillis
-  const isUsed = told._tag === "Used"
-  if (schemeServer.useOf === undefined) return Effect.succeed(isUsed ? { _tag: "Settled", transaction } : told)
-  const unexplained = (why: string): SettleOutcome => (isUsed ? { _tag: "NotTaken", error: usedBy(why) } : told)
+  const isUsed = reported._tag === "Used"
+  if (schemeServer.useOf === undefined) return Effect.succeed(isUsed ? { _tag: "Settled", transaction } : reported)
+  const unexplained = (why: string): SettleOutcome => (isUsed ? { _tag: "NotTaken", error: usedBy(why) } : reported)
   return Effect.match(
     schemeServer.useOf(requirements, X402FacilitatorPayment.payloadOf(record), Math.floor(earliest / 1000)),
     {
@@ -203,7 +207,7 @@ const explained = (
       onSuccess: (use): SettleOutcome => {
         switch (use._tag) {
           case "Settled":
-            if (told._tag === "Pending" && told.transaction !== use.transaction) return told
+            if (reported._tag === "Pending" && reported.transaction !== use.transaction) return reported
             return use.time * 1000 < earliest
               ? { _tag: "Used", failure: usedBefore(use.transaction) }
               : { _tag: "Settled", transaction: use.transaction }
@@ -217,7 +221,7 @@ const explained = (
   )
 }
 
-/** How far the chain's clock, as blocks tell it, may be behind ours. */
+/** Milliseconds by which the chain's clock, as blocks show it, may be behind ours. */
 const clockSkewMillis = 30_000
 
 const usedBefore = (transaction: string) =>
@@ -229,7 +233,7 @@ const usedBefore = (transaction: string) =>
 
 const usedBy = (why: string) =>
   new FacilitatorUnavailable({
-    message: `the facilitator calls the authorization used, and it is not known by what: ${why}`
+    message: `the facilitator says that the authorization was used, but not by which transaction: ${why}`
   })
 
 const openEnd = ({ paymentId, status, transaction }: X402FacilitatorRecord): SettlementPending =>

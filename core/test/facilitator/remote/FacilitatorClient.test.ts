@@ -545,7 +545,7 @@ describe("supported", () => {
 
 describe("options", () => {
   it.effect.each([
-    ["not an address", "no address"],
+    ["not an address", "not an address"],
     ["ftp://facilitator.example", "is not https"],
     ["http://facilitator.example", "is not https"],
     ["http://127.0.0.1.example", "is not https"],

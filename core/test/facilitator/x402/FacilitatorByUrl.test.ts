@@ -140,11 +140,14 @@ describe("a facilitator known by its address", () => {
           FacilitatorStub.json({ kinds: said, signers: {} })(request, response)
         )
         const facilitator = yield* FacilitatorByUrl.make({ url: stub.url }).pipe(Effect.provide(schemes))
-        assert.include((yield* Effect.flip(facilitator.supported)).message, "names no kind of payments")
+        assert.include((yield* Effect.flip(facilitator.supported)).message, "names no known kind of payments")
         said = [first]
         assert.strictEqual((yield* facilitator.supported).kinds.length, 1)
         said = [then]
-        assert.include((yield* Effect.flip(facilitator.supported)).message, "names other kinds than before")
+        assert.include(
+          (yield* Effect.flip(facilitator.supported)).message,
+          "names kinds of another protocol than before"
+        )
         said = [first]
         assert.strictEqual((yield* facilitator.supported).kinds.length, 1)
       })
