@@ -109,7 +109,7 @@ const verification = Effect.fnUntraced(function* (shop: Shop, payloads: Readonly
     const account = accounts[index % payers]
     const payload = Effect.runSync(ExactTon.decodePayload(payloads[index % payers]))
     const read = terms && Result.getOrThrow(TonAuthorization.read(payload, terms))
-    const judged = read && account && TonPayer.judge(judge, read, account)
+    const judged = read && account && TonPayer.check(judge, read, account)
     if (judged === undefined || Result.isFailure(judged)) throw new Error("a good payment does not verify")
   }
   const micros = yield* Effect.promise(() => CpuTime.microsOf(passes, verify))

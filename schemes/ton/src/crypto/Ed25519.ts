@@ -21,9 +21,9 @@ export class Ed25519 extends Context.Reference<Shape>("@pontage/ton/Ed25519", {
   defaultValue: () => fromNode() ?? javaScript
 }) {}
 
-const judged = (judge: () => boolean): boolean => {
+const orFalse = (verify: () => boolean): boolean => {
   try {
-    return judge()
+    return verify()
   } catch {
     return false
   }
@@ -33,7 +33,7 @@ const judged = (judge: () => boolean): boolean => {
 export const javaScript: Shape = {
   name: "JavaScript",
   verify: (publicKey, message, signature) =>
-    judged(() => ed25519.verify(signature, message, publicKey, { zip215: false })),
+    orFalse(() => ed25519.verify(signature, message, publicKey, { zip215: false })),
   sign: (seed, message) => ed25519.sign(message, seed)
 }
 
@@ -75,7 +75,7 @@ export const fromNode = (): Shape | undefined => {
     verify: (publicKey, message, signature) =>
       publicKey.length === 32 &&
       signature.length === 64 &&
-      judged(() => {
+      orFalse(() => {
         // Node reads this form nine times as fast as DER.
         const jwk = { kty: "OKP", crv: "Ed25519", x: Base64Url.encode(publicKey) } as const
         return crypto.verify(null, message, crypto.createPublicKey({ key: jwk, format: "jwk" }), signature)

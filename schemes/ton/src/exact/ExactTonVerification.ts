@@ -69,7 +69,7 @@ const verifyNow = Effect.fnUntraced(function* (
   yield* chain.losses.allow(payment, riskOf(signed, tariff))
   const account = yield* chain.rpc.account(signed.payer)
   note(account.head.number)
-  const payer = yield* Effect.fromResult(TonPayer.judge(chain, signed, account))
+  const payer = yield* Effect.fromResult(TonPayer.check(chain, signed, account))
   if (payer.ahead > 0)
     return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the request's number is ahead of the payer's wallet")
   if (payer.ahead === 0 && (yield* chain.pendingPayers.isTaken(signed))) return yield* reserved(signed)

@@ -32,7 +32,7 @@ export interface TonPayer {
 const badSignature = (detail: string, message: string) => Result.fail(refuse("INVALID_SIGNATURE", detail, message))
 
 /** Checks a request against the payer's account. */
-export const judge = (
+export const check = (
   { ed25519, extendedPayers, network }: Context,
   authorization: TonAuthorization,
   account: TonRpc.Account
@@ -46,7 +46,7 @@ export const judge = (
     if (!wallet.isSignatureAllowed)
       return yield* badSignature("signature_not_allowed", "the payer's wallet takes no signatures")
     if (wallet.hasExtensions && !extendedPayers) {
-      const message = "the payer's wallet has extensions, which could move the money away; such wallets are not taken"
+      const message = "the payer's wallet has extensions, which could move the money away; such wallets are refused"
       return yield* Result.fail(invalid("unsupported_authorization", "extensions", message))
     }
     if (wallet.walletId !== request.walletId)

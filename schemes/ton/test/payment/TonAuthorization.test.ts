@@ -313,7 +313,7 @@ describe("a good payment with one bit flipped", () => {
   const isTaken = (payload: ExactTon.Payload): boolean => {
     const read = TonAuthorization.read(payload, terms)
     if (Result.isFailure(read)) return false
-    const judged = TonPayer.judge(judge, read.success, account)
+    const judged = TonPayer.check(judge, read.success, account)
     return Result.isSuccess(judged) && judged.success.ahead === 0
   }
 
