@@ -1,16 +1,16 @@
 /**
- * Laws: what every implementation of a contract must keep, as data. A law is an effect that fails with `LawBroken`; run
- * each one under its name with whatever test runner you have.
+ * Laws: the properties that every implementation of a contract must keep, as data. A law is an effect that fails with
+ * `LawBroken`; run each one under its name with any test runner.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import * as Formatter from "effect/Formatter"
 
-/** A law does not hold. `message` says what was expected and what came. */
+/** A broken law. `message` names the expected and the actual value. */
 export class LawBroken extends Data.TaggedError("LawBroken")<{ readonly message: string }> {}
 
-/** One law, and what it needs to be tried. */
+/** One law, and the services that it needs. */
 export interface Law<R = never> {
   readonly name: string
   readonly effect: Effect.Effect<void, LawBroken, R>

@@ -32,8 +32,8 @@ import * as ChainClock from "./ChainClock.ts"
 import * as IntakeGate from "./IntakeGate.ts"
 import {
   claimKnown,
-  type Desk,
-  examine,
+  type IntakeContext,
+  verifyPayment,
   giveBack,
   isAnswerOwed,
   present,
@@ -119,21 +119,23 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options, "LocalFacilitator"))
   const store = yield* PaymentStore
   const registry = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
-  const halves = registry.schemes
-  yield* Effect.fromResult(separateLanes(halves))
+  const facilitators = registry.schemes
+  yield* Effect.fromResult(separateLanes(facilitators))
   const engine = yield* SettlementEngine.make({
     store,
     leases: yield* LaneLeases,
-    schemes: halves,
+    schemes: facilitators,
     admission: Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission)),
-    limits: SpendLimits.orDefault(options.gasCeilings ?? {}, halves),
+    limits: SpendLimits.orDefault(options.gasCeilings ?? {}, facilitators),
     drainMillis: options.drainMillis ?? 0
   })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
   const intake = options.intake ?? IntakeGate.make()
   const clocks = ChainClock.make()
-  yield* Effect.forkScoped(Effect.forEach(halves, (half) => Effect.ignore(clocks.demand(half)), { discard: true }))
-  const desk: Desk = {
+  yield* Effect.forkScoped(
+    Effect.forEach(facilitators, (facilitator) => Effect.ignore(clocks.demand(facilitator)), { discard: true })
+  )
+  const context: IntakeContext = {
     store,
     registry,
     engine,
@@ -141,12 +143,12 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     clocks,
     patience,
     arriving: new Map(),
-    ungiven: BoundedMap.oldestOut(ungivenAtMost)
+    undelivered: BoundedMap.oldestOut(ungivenAtMost)
   }
   return Facilitator.of({
-    verify: (request) => verify(desk, request),
-    settle: (request, claim) => inSettle(settle(desk, request, claim)),
-    claim: (request, claim) => inClaim(claimOnly(desk, request, claim)),
+    verify: (request) => verify(context, request),
+    settle: (request, claim) => inSettle(settle(context, request, claim)),
+    claim: (request, claim) => inClaim(claimOnly(context, request, claim)),
     finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
       const { name } = yield* CurrentCaller
       yield* Checkpoint.pass("finishing")
@@ -159,20 +161,20 @@ export const make = Effect.fnUntraced(function* (options: Options) {
       return stored !== undefined && maySee(yield* CurrentCaller, stored) ? yield* recordOf(store, stored) : undefined
     }),
     supported: Effect.succeed({
-      kinds: halves.map(({ extra, network, scheme }) => ({
+      kinds: facilitators.map(({ extra, network, scheme }) => ({
         protocolVersion,
         scheme: scheme.name,
         network,
         ...(extra !== undefined && { extra })
       })),
-      signers: signersOf(halves)
+      signers: signersOf(facilitators)
     })
   })
 })
 
 /** One worker numbers a signer's transactions, so two schemes cannot send from it. */
-const separateLanes = (halves: ReadonlyArray<SchemeFacilitator>): Result.Result<void, Misconfigured> => {
-  const lanes = halves.flatMap((half) => LaneChoice.lanesOf(half))
+const separateLanes = (facilitators: ReadonlyArray<SchemeFacilitator>): Result.Result<void, Misconfigured> => {
+  const lanes = facilitators.flatMap((facilitator) => LaneChoice.lanesOf(facilitator))
   const twice = lanes.find((lane, index) => lanes.indexOf(lane) !== index)
   return twice === undefined
     ? Result.void
@@ -181,9 +183,10 @@ const separateLanes = (halves: ReadonlyArray<SchemeFacilitator>): Result.Result<
       )
 }
 
-const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
+const signersOf = (facilitators: ReadonlyArray<SchemeFacilitator>) => {
   const signers: Record<string, ReadonlyArray<string>> = {}
-  for (const { lanes, network } of halves) signers[network] = [...new Set([...(signers[network] ?? []), ...lanes])]
+  for (const { lanes, network } of facilitators)
+    signers[network] = [...new Set([...(signers[network] ?? []), ...lanes])]
   return signers
 }
 
@@ -191,59 +194,65 @@ const signersOf = (halves: ReadonlyArray<SchemeFacilitator>) => {
 const inSettle = Effect.withSpan("Facilitator.settle")
 const inClaim = Effect.withSpan("Facilitator.claim")
 
-const verify = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
-  const presented = yield* present(desk, request)
-  const known = yield* desk.store.find(presented.paymentId)
+const verify = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest) {
+  const presented = yield* present(context, request)
+  const known = yield* context.store.find(presented.paymentId)
   const { payer } = presented.authorization
   if (known === undefined) {
     if (presented.refusal !== undefined) return yield* presented.refusal
-    yield* desk.intake.passNew(presented.half.network)
-    yield* desk.engine.judge(presented.half, presented)
-    return yield* Effect.as(examine(desk, presented), { payer })
+    yield* context.intake.passNew(presented.facilitator.network)
+    yield* context.engine.judge(presented.facilitator, presented)
+    return yield* Effect.as(verifyPayment(context, presented), { payer })
   }
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
-  if (known.status === "accepted") return yield* Effect.as(examineKnown(desk, presented, known), { payer })
+  if (known.status === "accepted") return yield* Effect.as(verifyKnown(context, presented, known), { payer })
   // Servers that verify before they settle would never get the answer that they are owed.
-  return isAnswerOwed(desk, known) ? { payer } : yield* Presentation.used(known, presented.caller)
+  return isAnswerOwed(context, known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
 
 /** A payment that another party settled still answers the caller that is owed: a settlement delivers it. */
-const examineKnown = (desk: Desk, presented: Presented, known: StoredPayment): Effect.Effect<void, PaymentFailure> =>
-  Effect.catch(Effect.asVoid(examine(desk, presented)), (refusal) => {
-    const { authorization, half, payment } = presented
-    if (authorization.binding === undefined || !isAnswerOwed(desk, known)) return Effect.fail(refusal)
-    return Effect.flatMap(desk.engine.isSettledByAnother(half, known, payment, refusal), (is) =>
+const verifyKnown = (
+  context: IntakeContext,
+  presented: Presented,
+  known: StoredPayment
+): Effect.Effect<void, PaymentFailure> =>
+  Effect.catch(Effect.asVoid(verifyPayment(context, presented)), (refusal) => {
+    const { authorization, facilitator, payment } = presented
+    if (authorization.binding === undefined || !isAnswerOwed(context, known)) return Effect.fail(refusal)
+    return Effect.flatMap(context.engine.isSettledByAnother(facilitator, known, payment, refusal), (is) =>
       is ? Effect.void : Effect.fail(refusal)
     )
   })
 
 /** Claims without a transfer. A payment that was left alone is verified again before a handler runs for it. */
-const claimOnly = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest, claim: Claim) {
-  const taken = yield* take(desk, yield* present(desk, request), claim, false)
+const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest, claim: Claim) {
+  const taken = yield* take(context, yield* present(context, request), claim, false)
   if (taken.execution === "granted" && !taken.renewed) {
-    yield* Effect.onError(examineAgain(desk, taken), () => giveBack(desk, taken.stored.paymentId, claim))
+    yield* Effect.onError(verifyAgain(context, taken), () => giveBack(context, taken.stored.paymentId, claim))
   }
-  return answer(taken, yield* desk.store.now)
+  return answer(taken, yield* context.store.now)
 })
 
 /** Updates of the payment are collected from before its intake, so that its end is not missed. */
-const settle = (desk: Desk, request: PaymentRequest, claim: Claim | undefined) =>
-  Effect.flatMap(present(desk, request), (presented) =>
-    desk.engine.whileWaiting(presented.paymentId, (news) => settlePresented(desk, presented, claim, news))
+const settle = (context: IntakeContext, request: PaymentRequest, claim: Claim | undefined) =>
+  Effect.flatMap(present(context, request), (presented) =>
+    context.engine.whileWaiting(presented.paymentId, (update) => settlePresented(context, presented, claim, update))
   )
 
 const settlePresented = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: IntakeContext,
   presented: Presented,
   claim: Claim | undefined,
-  news: SettlementEngine.SettlementRequest["update"]
+  update: SettlementEngine.SettlementRequest["update"]
 ) {
-  const taken = yield* take(desk, presented, claim, true)
-  if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* desk.store.now)
-  const stored = yield* Effect.onError(transfer(desk, taken, news), () => giveBack(desk, taken.stored.paymentId, claim))
-  const execution = yield* confirmed(desk, taken, claim, stored)
+  const taken = yield* take(context, presented, claim, true)
+  if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* context.store.now)
+  const stored = yield* Effect.onError(transfer(context, taken, update), () =>
+    giveBack(context, taken.stored.paymentId, claim)
+  )
+  const execution = yield* confirmed(context, taken, claim, stored)
   if (claim !== undefined) yield* Checkpoint.pass("told")
-  return answer({ ...taken, stored, execution }, yield* desk.store.now)
+  return answer({ ...taken, stored, execution }, yield* context.store.now)
 })
 
 /**
@@ -251,33 +260,33 @@ const settlePresented = Effect.fnUntraced(function* (
  * several waiting callers without a claim, one gets the answer.
  */
 const confirmed = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: IntakeContext,
   { execution, fresh, presented, stored: before }: Taken,
   claim: Claim | undefined,
   stored: StoredPayment
 ) {
   if (claim === undefined) {
-    const isTheirs = yield* takeAnswer(desk, stored.paymentId, Checkpoint.pass("told"))
+    const isTheirs = yield* takeAnswer(context, stored.paymentId, Checkpoint.pass("told"))
     return isTheirs ? undefined : yield* Presentation.used(stored)
   }
   if (stored === before) return execution
   const { holder } = stored.execution
-  const now = yield* desk.store.now
+  const now = yield* context.store.now
   if (fresh && holder?.claimId === claim.id && now < holder.until) return execution
-  return (yield* claimKnown(desk, presented, claim)).execution
+  return (yield* claimKnown(context, presented, claim)).execution
 })
 
 /** Moves the money, or waits for a transfer under way. If it fails, the caller may execute nothing. */
 const transfer = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: IntakeContext,
   taken: Taken,
-  news: SettlementEngine.SettlementRequest["update"]
+  update: SettlementEngine.SettlementRequest["update"]
 ): Effect.fn.Return<StoredPayment, PaymentFailure> {
   const { fresh, presented, stored } = taken
-  const openBefore = yield* examineAgain(desk, taken)
-  const settling = desk.engine.settle(presented.half, { stored, update: news, isNew: fresh, openBefore })
-  const end = yield* Effect.timeoutOption(settling, desk.patience)
-  if (Option.isNone(end)) return yield* pending(desk, stored)
+  const openBefore = yield* verifyAgain(context, taken)
+  const settling = context.engine.settle(presented.facilitator, { stored, update, isNew: fresh, openBefore })
+  const end = yield* Effect.timeoutOption(settling, context.patience)
+  if (Option.isNone(end)) return yield* pending(context, stored)
   return end.value.refusal === undefined ? end.value : yield* end.value.refusal
 })
 
@@ -286,39 +295,39 @@ const transfer = Effect.fnUntraced(function* (
  * that was pending before, or that another party sent, may have moved meanwhile: its lane finds out. Returns the
  * payer's payments that were open before the verification; `undefined` without one.
  */
-const examineAgain = Effect.fnUntraced(function* (
-  desk: Desk,
+const verifyAgain = Effect.fnUntraced(function* (
+  context: IntakeContext,
   { fresh, presented, stored }: Taken
 ): Effect.fn.Return<OpenPayments | undefined, PaymentFailure> {
   if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return undefined
-  const beside = yield* desk.store.openPayments(presented)
-  return yield* Effect.matchEffect(examine(desk, presented), {
+  const beside = yield* context.store.openPayments(presented)
+  return yield* Effect.matchEffect(verifyPayment(context, presented), {
     onSuccess: (at) =>
       Effect.as(
-        Effect.sync(() => desk.engine.rememberVerified(presented, presented.payment, at)),
+        Effect.sync(() => context.engine.rememberVerified(presented, presented.payment, at)),
         beside
       ),
     onFailure: (error) =>
-      Effect.flatMap(mayBeSettled(desk, presented, stored, error), (may) =>
+      Effect.flatMap(mayBeSettled(context, presented, stored, error), (may) =>
         may ? Effect.undefined : Effect.fail(error)
       )
   })
 })
 
 const mayBeSettled = Effect.fnUntraced(function* (
-  { engine, store }: Desk,
-  { half, payment }: Presented,
+  { engine, store }: IntakeContext,
+  { facilitator, payment }: Presented,
   { paymentId }: StoredPayment,
   refusal: PaymentFailure
 ) {
   const now = yield* store.find(paymentId)
   if (now === undefined) return false
   if (now.status !== "accepted" || now.lane !== undefined || now.since !== undefined) return true
-  return yield* engine.isSettledByAnother(half, now, payment, refusal)
+  return yield* engine.isSettledByAnother(facilitator, now, payment, refusal)
 })
 
-const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPayment) {
-  const now = yield* desk.store.find(paymentId)
+const pending = Effect.fnUntraced(function* (context: IntakeContext, { paymentId }: StoredPayment) {
+  const now = yield* context.store.find(paymentId)
   return yield* new SettlementPending({
     paymentId,
     status: now?.status ?? "accepted",
@@ -329,7 +338,8 @@ const pending = Effect.fnUntraced(function* (desk: Desk, { paymentId }: StoredPa
 
 const answer = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)
 
-const recordOf = (store: Desk["store"], stored: StoredPayment) => Effect.map(store.now, (now) => toRecord(stored, now))
+const recordOf = (store: IntakeContext["store"], stored: StoredPayment) =>
+  Effect.map(store.now, (now) => toRecord(stored, now))
 
 const unknownPayment = (paymentId: string) =>
   invalid("malformed", "unknown_payment", `no payment ${paymentId} is known here`)

@@ -30,7 +30,7 @@ import type * as ChainClock from "./ChainClock.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
 
 /** The dependencies of every request. */
-export interface Desk {
+export interface IntakeContext {
   readonly store: PaymentStore["Service"]
   readonly registry: FacilitatorSchemeRegistry["Service"]
   readonly engine: SettlementEngine.SettlementEngine
@@ -42,7 +42,7 @@ export interface Desk {
   /** Payments under first verification: a copy that arrives meanwhile waits here, unverified. */
   readonly arriving: Map<string, Arrival>
   /** Calls without a claim that may have taken their payment's answer without delivering it, by payment. */
-  readonly ungiven: BoundedMap.BoundedMap<string, string>
+  readonly undelivered: BoundedMap.BoundedMap<string, string>
 }
 
 interface Arrival {
@@ -52,7 +52,7 @@ interface Arrival {
 
 /** A decoded and identified payment, not trusted yet. */
 export interface Presented extends NewPayment {
-  readonly half: SchemeFacilitator
+  readonly facilitator: SchemeFacilitator
   readonly payment: Payment
   readonly request: PaymentRequest
   /** The reason it would be refused as new; it may be on record from before. */
@@ -71,42 +71,45 @@ export interface Taken {
 }
 
 /** Decodes and identifies a payment, unless the records are in doubt. Queries neither the chain nor the records. */
-export const present = Effect.fnUntraced(function* (desk: Desk, request: PaymentRequest) {
-  yield* desk.intake.passAny
-  const half = yield* halfFor(desk, request)
-  const { payload, payment: read, refusal } = yield* PaymentReading.readKnown(half, request)
+export const present = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest) {
+  yield* context.intake.passAny
+  const facilitator = yield* facilitatorFor(context, request)
+  const { payload, payment: read, refusal } = yield* PaymentReading.readKnown(facilitator, request)
   const { name: caller, notify } = yield* CurrentCaller
   const payment: Payment = { ...read, caller }
-  const paymentId = yield* PaymentId.make(half.network, payment.authorization)
+  const paymentId = yield* PaymentId.make(facilitator.network, payment.authorization)
   const { authorization } = payment
-  const requirements = Presentation.canonical(half.scheme, payment.requirements)
+  const requirements = Presentation.canonical(facilitator.scheme, payment.requirements)
   const terms = { requirements, authorization, payload, caller, notify }
-  return { half, payment, request, paymentId, refusal, ...terms } satisfies Presented
+  return { facilitator, payment, request, paymentId, refusal, ...terms } satisfies Presented
 })
 
-const halfFor = (desk: Desk, { paymentPayload, paymentRequirements }: PaymentRequest) => {
+const facilitatorFor = (context: IntakeContext, { paymentPayload, paymentRequirements }: PaymentRequest) => {
   const { network, scheme } = paymentRequirements
   if (paymentPayload.scheme !== scheme) {
     const message = `the payment is of the scheme "${paymentPayload.scheme}", the offer of "${scheme}"`
     return Effect.fail(invalid("unsupported_scheme", "other_scheme", message))
   }
-  const half = desk.registry.schemes.find(
+  const facilitator = context.registry.schemes.find(
     (one) => one.scheme.name === scheme && one.scheme.network(network) === one.network
   )
-  if (half !== undefined) return Effect.succeed(half)
-  return desk.registry.schemes.some((one) => one.scheme.name === scheme)
+  if (facilitator !== undefined) return Effect.succeed(facilitator)
+  return context.registry.schemes.some((one) => one.scheme.name === scheme)
     ? Effect.fail(refuse("NETWORK_MISMATCH", "network_not_settled", `payments on ${network} are not settled here`))
     : Effect.fail(invalid("unsupported_scheme", "scheme_not_settled", `the scheme "${scheme}" is not settled here`))
 }
 
 /** All checks of a new payment. Returns the time of the check in Unix milliseconds. */
-export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, payment, request }: Presented) {
+export const verifyPayment = Effect.fnUntraced(function* (
+  { clocks }: IntakeContext,
+  { facilitator, payment, request }: Presented
+) {
   yield* PaymentReading.demandCurrent(payment)
-  yield* Effect.fromResult(OfferCheck.checkTerms(half.scheme, request.paymentPayload, payment))
-  yield* clocks.demand(half)
+  yield* Effect.fromResult(OfferCheck.checkTerms(facilitator.scheme, request.paymentPayload, payment))
+  yield* clocks.demand(facilitator)
   const now = yield* Clock.currentTimeMillis
   yield* Effect.fromResult(OfferCheck.checkTime(payment, Math.floor(now / 1000)))
-  yield* half.verify(payment)
+  yield* facilitator.verify(payment)
   yield* Checkpoint.pass("examined")
   return now
 })
@@ -116,53 +119,53 @@ export const examine = Effect.fnUntraced(function* ({ clocks }: Desk, { half, pa
  * settlement at once.
  */
 export const take = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: IntakeContext,
   presented: Presented,
   claim: Claim | undefined,
   wanted: boolean
 ): Effect.fn.Return<Taken, PaymentFailure> {
   const { paymentId } = presented
-  const known = yield* desk.store.find(paymentId)
-  if (known !== undefined) return yield* takeKnown(desk, presented, known, claim)
+  const known = yield* context.store.find(paymentId)
+  if (known !== undefined) return yield* takeKnown(context, presented, known, claim)
   if (claim?.onlyKnown === true) return yield* notOnRecord
   if (presented.refusal !== undefined) return yield* presented.refusal
-  const arrival = desk.arriving.get(paymentId)
+  const arrival = context.arriving.get(paymentId)
   if (arrival !== undefined && claim !== undefined && !isArrivingAs(claim, arrival.claimId)) {
     return heldOnArrival(presented)
   }
   if (arrival !== undefined) {
     yield* Deferred.await(arrival.done)
-    return yield* take(desk, presented, claim, wanted)
+    return yield* take(context, presented, claim, wanted)
   }
   return yield* Effect.acquireUseRelease(
     Effect.sync(() => {
       const done = Deferred.makeUnsafe<void>()
-      desk.arriving.set(paymentId, { claimId: claim?.id, done })
+      context.arriving.set(paymentId, { claimId: claim?.id, done })
       return done
     }),
-    () => takeNew(desk, presented, claim, wanted),
+    () => takeNew(context, presented, claim, wanted),
     (done) => {
-      desk.arriving.delete(paymentId)
+      context.arriving.delete(paymentId)
       return Deferred.succeed(done, undefined)
     }
   )
 })
 
 const takeNew = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: IntakeContext,
   presented: Presented,
   claim: Claim | undefined,
   wanted: boolean
 ) {
-  const { half } = presented
-  yield* desk.intake.passNew(half.network)
-  const lane = yield* desk.engine.judge(half, presented)
-  const beside = yield* desk.store.openPayments(presented)
-  const at = yield* examine(desk, presented)
-  if (!wanted) return yield* reserve(desk, presented, beside, claim, undefined)
-  desk.engine.rememberVerified(presented, presented.payment, at)
-  yield* desk.engine.admit(half, lane, presented)
-  return yield* reserve(desk, presented, beside, claim, lane)
+  const { facilitator } = presented
+  yield* context.intake.passNew(facilitator.network)
+  const lane = yield* context.engine.judge(facilitator, presented)
+  const beside = yield* context.store.openPayments(presented)
+  const at = yield* verifyPayment(context, presented)
+  if (!wanted) return yield* reserve(context, presented, beside, claim, undefined)
+  context.engine.rememberVerified(presented, presented.payment, at)
+  yield* context.engine.admit(facilitator, lane, presented)
+  return yield* reserve(context, presented, beside, claim, lane)
 })
 
 /** Another claim presented the same authorization a moment ago, and it is being verified. */
@@ -188,17 +191,17 @@ const heldOnArrival = (presented: Presented): Taken => ({
 })
 
 const reserve = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: IntakeContext,
   presented: Presented,
   openBefore: OpenPayments,
   claim: Claim | undefined,
   lane: string | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   const result = yield* BalanceCover.ask(
-    { ...wanted(desk, presented), openBefore },
+    { ...wanted(context, presented), openBefore },
     (cover) =>
-      Effect.onError(desk.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
-        giveBack(desk, presented.paymentId, claim)
+      Effect.onError(context.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
+        giveBack(context, presented.paymentId, claim)
       ),
     (available) => insufficient(presented, available)
   )
@@ -206,13 +209,13 @@ const reserve = Effect.fnUntraced(function* (
   yield* Checkpoint.pass("claimed")
   return result.created
     ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
-    : yield* takeKnown(desk, presented, result.payment, claim)
+    : yield* takeKnown(context, presented, result.payment, claim)
 })
 
-const wanted = ({ store }: Desk, presented: Presented) => ({
+const wanted = ({ store }: IntakeContext, presented: Presented) => ({
   authorization: presented.authorization,
   open: store.openPayments(presented),
-  balance: presented.half.balance(presented.payment)
+  balance: presented.facilitator.balance(presented.payment)
 })
 
 const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
@@ -229,15 +232,15 @@ const newPayment = ({ authorization, caller, notify, payload, paymentId, require
 
 /** A known payment answers from its record, for the offer it was taken for and to its payer alone. */
 const takeKnown = Effect.fnUntraced(function* (
-  desk: Desk,
+  context: IntakeContext,
   presented: Presented,
   known: StoredPayment,
   claim: Claim | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
-  if (known.refusal !== undefined) return yield* refusedBefore(desk, presented, known, known.refusal)
-  if (claim === undefined) return yield* takeUnclaimed(desk, presented, known)
-  const { execution, payment } = yield* claimKnown(desk, presented, claim)
+  if (known.refusal !== undefined) return yield* refusedBefore(context, presented, known, known.refusal)
+  if (claim === undefined) return yield* takeUnclaimed(context, presented, known)
+  const { execution, payment } = yield* claimKnown(context, presented, claim)
   return { presented, stored: payment, execution, fresh: false, renewed: known.execution.holder?.claimId === claim.id }
 })
 
@@ -247,25 +250,27 @@ const takeKnown = Effect.fnUntraced(function* (
  * more after that.
  */
 const refusedBefore = Effect.fnUntraced(function* (
-  { engine }: Desk,
-  { half, payment }: Presented,
+  { engine }: IntakeContext,
+  { facilitator, payment }: Presented,
   known: StoredPayment,
   refusal: PaymentError | ValidationError
 ): Effect.fn.Return<never, PaymentFailure> {
   if (known.status !== "failed" || known.authorization.binding === undefined) return yield* refusal
-  return (yield* engine.isTransferMade(half, known, payment)) ? yield* madeAfterAll(half, known) : yield* refusal
+  return (yield* engine.isTransferMade(facilitator, known, payment))
+    ? yield* madeAfterAll(facilitator, known)
+    : yield* refusal
 })
 
 const madeAfterAll = ({ network }: SchemeFacilitator, { paymentId }: StoredPayment) =>
   new ChainUnavailable({
     network,
-    message: `${network} shows a transfer of ${paymentId} by somebody else, after the facilitator's own had failed; it is believed once the validity is over: send the same payment again then, do not sign a new one`
+    message: `${network} shows a transfer of ${paymentId} by another party, after the facilitator's own had failed; it is believed once the validity is over: send the same payment again then, do not sign a new one`
   })
 
-/** Claims a payment on record. The chain is queried later, when it begins to reserve (`examine`). */
-export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
+/** Claims a payment on record. The chain is queried later, when it begins to reserve (`verifyPayment`). */
+export const claimKnown = (context: IntakeContext, presented: Presented, claim: Claim) =>
   Effect.flatMap(
-    BalanceCover.ask(wanted(desk, presented), (cover) => desk.store.claim(newPayment(presented), claim, cover)),
+    BalanceCover.ask(wanted(context, presented), (cover) => context.store.claim(newPayment(presented), claim, cover)),
     (result) =>
       result._tag === "Claimed"
         ? Effect.succeed(result)
@@ -274,13 +279,13 @@ export const claimKnown = (desk: Desk, presented: Presented, claim: Claim) =>
 
 /** Whether a caller without a claim is owed the answer of a payment on record: no call has taken it yet. */
 export const isAnswerOwed = (
-  { ungiven }: Pick<Desk, "ungiven">,
+  { undelivered }: Pick<IntakeContext, "undelivered">,
   { answerOwed, paymentId, refusal, execution: run }: StoredPayment
-): boolean => run.resource === undefined && refusal === undefined && (answerOwed || ungiven.has(paymentId))
+): boolean => run.resource === undefined && refusal === undefined && (answerOwed || undelivered.has(paymentId))
 
 /** An owed answer is taken only when it is delivered: a process may end while its caller waits. */
-const takeUnclaimed = (desk: Desk, presented: Presented, known: StoredPayment) =>
-  isAnswerOwed(desk, known)
+const takeUnclaimed = (context: IntakeContext, presented: Presented, known: StoredPayment) =>
+  isAnswerOwed(context, known)
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(Presentation.used(known))
 
@@ -293,16 +298,16 @@ export const ungivenAtMost = 1_000
  * which asks in its place.
  */
 export const takeAnswer = Effect.fnUntraced(function* (
-  { store, ungiven }: Desk,
+  { store, undelivered }: IntakeContext,
   paymentId: string,
   tell: Effect.Effect<void>
 ) {
-  const call = ungiven.get(paymentId) ?? identifier(yield* Entropy)
-  ungiven.delete(paymentId)
+  const call = undelivered.get(paymentId) ?? identifier(yield* Entropy)
+  undelivered.delete(paymentId)
   const taken = Effect.tap(store.takeAnswer(paymentId, call), (isTheirs) => (isTheirs ? tell : Effect.void))
   return yield* Effect.onError(taken, () =>
     Effect.suspend(() => {
-      ungiven.set(paymentId, call)
+      undelivered.set(paymentId, call)
       return Effect.ignore(store.returnAnswer(paymentId, call))
     })
   )
@@ -312,5 +317,5 @@ export const takeAnswer = Effect.fnUntraced(function* (
  * A claim gives the execution back; a caller without one is still owed the answer. If the records cannot be reached,
  * the claim's lease runs out.
  */
-export const giveBack = ({ store }: Desk, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
+export const giveBack = ({ store }: IntakeContext, paymentId: string, claim: Claim | undefined): Effect.Effect<void> =>
   claim === undefined ? Effect.void : Effect.ignore(store.finish(paymentId, claim.id, "unanswered"))

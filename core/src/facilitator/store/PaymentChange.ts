@@ -142,7 +142,7 @@ export const expired = (known: StoredPayment, at: Block, now: number): StoredPay
 const unwanted: PaymentError = refuse(
   "EXPIRED_PAYMENT",
   "never_wanted",
-  "nobody asked for its settlement in time; no money has moved, sign a new one"
+  "its settlement was not requested in time; no money has moved, sign a new one"
 )
 
 /** Whether it waited in a lane once and was not sent there. */

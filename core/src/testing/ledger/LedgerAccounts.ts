@@ -1,24 +1,22 @@
-/**
- * The accounts of a ledger in memory: who owns how much, which transfers happened, and which authorizations are used up.
- */
+/** The accounts of a ledger in memory: balances, executed transfers and used authorizations. */
 import type { LedgerBlock } from "./LedgerChain.ts"
 import type { LedgerOrder, LedgerUse } from "./LedgerTransaction.ts"
 
 /** The accounts. */
 export interface LedgerAccounts {
-  /** The transfers that happened, oldest first. */
+  /** The executed transfers, oldest first. */
   readonly transfers: ReadonlyArray<LedgerOrder & { readonly transaction: string }>
   readonly balanceOf: (account: string) => bigint
-  /** Outside of any block: it is never taken back. */
+  /** Changes a balance outside of any block: it is never taken back. */
   readonly deposit: (account: string, amount: bigint) => void
   readonly useOf: (order: LedgerOrder) => LedgerUse | undefined
-  /** Uses an authorization up for nothing. */
+  /** Cancels an authorization without a transfer. */
   readonly burn: (order: LedgerOrder, transaction: string, block: LedgerBlock) => void
-  /** Executes a transfer; `false` when it cannot be. */
+  /** Executes a transfer; `false` if that is not possible. */
   readonly execute: (order: LedgerOrder, transaction: string, block: LedgerBlock) => boolean
 }
 
-/** Accounts that hold nothing. */
+/** Makes empty accounts. */
 export const make = (): LedgerAccounts => {
   const balances = new Map<string, bigint>()
   const uses = new Map<string, LedgerUse>()

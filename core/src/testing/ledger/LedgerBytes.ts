@@ -1,6 +1,4 @@
-/**
- * The bytes of a transaction of a ledger in memory: JSON, so that they can be stored, read back and sent by anybody.
- */
+/** The bytes of a transaction on a ledger in memory: JSON, so that any party can store, read and send them. */
 import * as Schema from "effect/Schema"
 
 import * as Amount from "../../protocol/Amount.ts"
@@ -29,7 +27,7 @@ const Bytes = Schema.fromJsonString(
 const encodeBytes = Schema.encodeSync(Bytes)
 const decodeBytes = Schema.decodeSync(Bytes)
 
-/** Signs a transaction; the same one has the same id and the same bytes. */
+/** Signs a transaction; equal transactions have equal ids and bytes. */
 export const sign = (
   orders: ReadonlyArray<LedgerOrder>,
   slot: Slot | undefined,
@@ -49,7 +47,7 @@ export const sign = (
   }
 }
 
-/** The transaction that the bytes are of. */
+/** Reads the transaction of these bytes. */
 export const toTransaction = (bytes: string): LedgerTransaction => {
   const { fees, id, lane, orders, slot } = decodeBytes(bytes)
   return { id, lane, slot: slot ?? undefined, orders, fees: fees ?? undefined }

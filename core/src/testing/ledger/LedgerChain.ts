@@ -1,32 +1,30 @@
-/**
- * The blocks of a ledger in memory, and how they are taken back: whatever a block changes, it notes how to undo.
- */
+/** The blocks of a ledger in memory, and their reorganisation: each change of a block notes how to undo it. */
 import type { Block } from "../../scheme/SchemeFacilitator.ts"
 
-/** A block. `undo` takes back what it did, newest first. */
+/** A block. `undo` reverts its changes, newest first. */
 export interface LedgerBlock extends Block {
   /** Unix seconds. */
   readonly time: number
   readonly undo: Array<() => void>
-  /** The signers of its transactions with slots, one for each slot. */
+  /** The signers of its transactions with slots, one entry for each slot. */
   readonly signers: Array<string>
 }
 
 /** A chain of blocks; it always has one. */
 export interface LedgerChain {
   readonly head: () => LedgerBlock
-  /** The block so many below the head; the first one when there are fewer. */
+  /** The block at this depth below the head; the first one if there are fewer. */
   readonly below: (depth: number) => LedgerBlock
-  /** The newest blocks, so many of them. */
+  /** This number of newest blocks. */
   readonly newest: (count: number) => ReadonlyArray<LedgerBlock>
   readonly isCanonical: (block: Block) => boolean
   /** Adds an empty block. */
   readonly extend: (time: number) => LedgerBlock
-  /** Takes the newest blocks back, all but the first one at most; returns them, oldest first. */
+  /** Removes the newest blocks, never the first one; returns them, oldest first. */
   readonly drop: (count: number) => ReadonlyArray<LedgerBlock>
 }
 
-/** A chain with its first block, of the time zero. */
+/** Makes a chain with its first block, at time zero. */
 export const make = (): LedgerChain => {
   const first: LedgerBlock = { number: 1n, hash: "block-1-0", time: 0, undo: [], signers: [] }
   const blocks = [first]

@@ -1,5 +1,5 @@
 /**
- * The settling half of `exact` on a ledger in memory: batches, replacements by dearer transactions, and proofs from the
+ * The scheme facilitator of `exact` on a ledger in memory: batches, replacements at higher fees, and proofs from the
  * transfers themselves, in the fewest lines that keep all the laws.
  */
 import * as Clock from "effect/Clock"
@@ -29,20 +29,20 @@ import * as LedgerBytes from "./LedgerBytes.ts"
 import { asked, boundNonce, network, Payload, scheme, signatureOf, unavailable } from "./LedgerScheme.ts"
 import { type LedgerOrder, type LedgerReceipt, type TestLedger, toOrder } from "./TestLedger.ts"
 
-/** How the half works. */
+/** The options of the scheme facilitator. */
 export interface FacilitatorOptions {
-  /** Its signers; default one, `signer-1`. None for a family whose payers send their own transactions. */
+  /** Its signers; default one, `signer-1`. Empty for a family whose payers send their own transactions. */
   readonly lanes?: ReadonlyArray<string>
   readonly capacity?: number
-  /** Default one by one. */
+  /** Whether payments are batched; default one by one. */
   readonly batches?: NonNullable<SchemeFacilitator["batches"]>
-  /** So many payments fit into one transaction at most, whatever `batches` says. */
+  /** Maximum number of payments in one transaction, whatever `batches` says. */
   readonly fitting?: number
-  /** `false`: a family whose transactions are never replaced by dearer ones. */
+  /** `false`: transactions of this family are never replaced at a higher fee. */
   readonly fees?: boolean
 }
 
-/** Makes the half. */
+/** Makes the scheme facilitator. */
 export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): SchemeFacilitator => {
   const { batches, capacity, fees = true, fitting = Infinity, lanes = ["signer-1"] } = options
   const most = Math.min(fitting, batches?.maximum ?? 1)
@@ -74,7 +74,7 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
   return half
 }
 
-/** Signs for the first orders, as many as the cost allows. */
+/** Signs for as many of the first orders as the cost allows. */
 const prepare = (
   orders: ReadonlyArray<LedgerOrder>,
   slot: Slot | undefined,
@@ -89,7 +89,7 @@ const prepare = (
 
 const decodePayload = Schema.decodeUnknownEffect(Payload)
 
-/** Reads an order; the seller's half reads as this one does. */
+/** Reads an order; the scheme server reads it in the same way. */
 export const read = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
   const payload = yield* Effect.mapError(decodePayload(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is no order: ${error.message}`)
@@ -110,9 +110,7 @@ const proveSigned = Effect.fnUntraced(function* ({ payload }: Payment<Payload>) 
   }
 })
 
-/**
- * What the seller's half can tell of an order: whatever the ledger's bank could tell without looking at the accounts.
- */
+/** The checks of the scheme server: those that the ledger's bank could make without reading the accounts. */
 export const inspect = Effect.fnUntraced(function* (requirements: PaymentRequirements, json: unknown) {
   const payment = yield* read(requirements, json)
   yield* proveSigned(payment)
@@ -179,7 +177,7 @@ const observe = (
   }
 }
 
-/** The money itself is looked for first: who sent the transaction that moved it does not matter. */
+/** The transfer itself is searched first: the sender of its transaction does not matter. */
 const observation = (
   ledger: TestLedger,
   observedPayment: ObservedPayment<Payload>,
@@ -191,7 +189,7 @@ const observation = (
     const { block, transaction } = transfer
     return { _tag: "Settled", transaction, block: placeOf(block), external: !own.includes(transaction) }
   }
-  // A transaction without orders has only used the slot up: the order may still be carried out until it expires.
+  // A no-op transaction has only used the slot: the order may still be executed until it expires.
   if (inclusion === undefined || inclusion.paid.length === 0) return { _tag: "Pending" }
   const order = toOrder(observedPayment.payment.payload)
   const error = obstacle(ledger, order) ?? invalid("unsupported_authorization", "reverted", "the transfer was refused")

@@ -1,16 +1,15 @@
 /**
- * The transactions of a ledger in memory that are in no block yet. Each signer's are taken strictly in the order of their
- * slots; a dearer one takes another's place.
+ * The pending transactions of a ledger in memory. Each signer's are included strictly in the order of their slots; one
+ * with a higher fee replaces another.
  */
 import { gasOf, type LedgerTransaction } from "./LedgerTransaction.ts"
 
-/** What a node says to a transaction. */
+/** A node's response to a transaction. */
 export type PoolAnswer = "accepted" | "slotUsed" | { readonly outdated: string } | { readonly refused: string }
 
 /**
- * What a transaction meets when it comes: the price of a unit of gas, what its signer has to pay for gas, and what the
- * node says to whatever is new to it, if it takes nothing now. A signer has to own the most that everything of it that waits
- * may cost.
+ * The conditions for a new transaction: the price of a unit of gas, the signer's balance for gas, and the node's
+ * refusal of new transactions, if any. A signer must own the maximum cost of all its pending transactions.
  */
 export interface PoolTerms {
   readonly base: bigint
@@ -20,14 +19,14 @@ export interface PoolTerms {
 
 /** The pool. */
 export interface LedgerPool {
-  /** The next slot of a signer: after those in blocks, or after those that wait in a row behind them too. */
+  /** The next slot of a signer: after its included transactions, or after the consecutive pending ones too. */
   readonly nextSlot: (lane: string, counting: "included" | "known") => bigint
   readonly offer: (transaction: LedgerTransaction, terms: PoolTerms) => PoolAnswer
-  /** Takes out whatever can be in a block at this price, in order. Its slots are used. */
+  /** Removes the transactions that can be included at this price, in order. Their slots are used. */
   readonly ripe: (base: bigint) => ReadonlyArray<LedgerTransaction>
-  /** Uses the next slot without any transaction of the pool. */
+  /** Uses the next slot without a transaction of the pool. */
   readonly skip: (lane: string) => void
-  /** Gives the newest used slot of a signer back. */
+  /** Returns the newest used slot of a signer. */
   readonly unskip: (lane: string) => void
   readonly clear: () => void
 }
@@ -37,7 +36,7 @@ interface PoolLane {
   readonly waiting: Map<bigint, LedgerTransaction>
 }
 
-/** An empty pool. */
+/** Makes an empty pool. */
 export const make = (): LedgerPool => {
   const lanes = new Map<string, PoolLane>()
   const loose = new Map<string, LedgerTransaction>()
@@ -109,7 +108,7 @@ const costOf = (transaction: LedgerTransaction): bigint => gasOf(transaction) * 
 
 const pays = ({ fees }: LedgerTransaction, base: bigint) => fees === undefined || fees.maximum >= base
 
-/** By a tenth in both, as nodes ask for. */
+/** A replacement must raise both fees by a tenth, as nodes require. */
 const isDearer = ({ fees }: LedgerTransaction, { fees: earlier }: LedgerTransaction) =>
   fees !== undefined &&
   earlier !== undefined &&

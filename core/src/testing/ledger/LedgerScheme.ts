@@ -1,6 +1,4 @@
-/**
- * The definition of `exact` on a ledger in memory: its network, its token, and what a payer signs.
- */
+/** The definition of `exact` on a ledger in memory: its network, its token, and the order that a payer signs. */
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Schema from "effect/Schema"
@@ -36,7 +34,7 @@ export const scheme: Scheme = {
   address: (text) => (/^acct-[a-z0-9-]{1,32}$/i.test(text) ? text.toLowerCase() : undefined)
 }
 
-/** What a payer signs, and its signature. */
+/** An order as its payer signs it, with the signature. */
 export const Payload = Schema.Struct({
   payer: Schema.String,
   payTo: Schema.String,
@@ -54,8 +52,7 @@ export type Payload = typeof Payload.Type
 const text = new TextEncoder()
 
 /**
- * The signature of an order, its amount as text. Whoever knows the account's secret can make it, like a bank's code;
- * nobody else can.
+ * The signature of an order, its amount as text. Only a holder of the account's secret can make it, like a bank's code.
  */
 export const signatureOf = Effect.fnUntraced(function* (payload: Omit<typeof Payload.Encoded, "signature">) {
   const hash = yield* Hash
@@ -68,10 +65,10 @@ export const signatureOf = Effect.fnUntraced(function* (payload: Omit<typeof Pay
 export const boundNonce = (binding: RequestBinding) =>
   Effect.map(Binding.tag(binding), (tag) => Base64Url.encode(tag.subarray(0, 16)))
 
-/** The ledger does not answer. */
+/** The failure of a ledger that does not respond. */
 export const unavailable = (message: string) => new ChainUnavailable({ network, message })
 
-/** Asks the ledger, which learns the time by it; nobody answers while it is down. */
+/** Sends a request to the ledger and advances its time; it does not respond while it is down. */
 export const asked = <A>(ledger: TestLedger, question: () => A): Effect.Effect<A, ChainUnavailable> =>
   Effect.clockWith((clock) =>
     Effect.suspend(() => {

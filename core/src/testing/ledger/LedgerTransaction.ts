@@ -1,12 +1,10 @@
 /**
- * What travels on a ledger in memory (`TestLedger`): the transfers that payers sign, the transactions that carry them, and
- * what the ledger remembers of both.
+ * The data on a ledger in memory (`TestLedger`): the transfers that payers sign, the transactions that carry them, and
+ * the ledger's records of both.
  */
 import type { Block, Fees } from "../../scheme/SchemeFacilitator.ts"
 
-/**
- * A transfer as its payer signs it. It can be executed once by its nonce, in blocks before `validBefore` (Unix seconds).
- */
+/** A transfer as its payer signs it. Its nonce can be used once, in blocks before `validBefore` (Unix seconds). */
 export interface LedgerOrder {
   readonly payer: string
   readonly payTo: string
@@ -16,21 +14,21 @@ export interface LedgerOrder {
   readonly validBefore: number
 }
 
-/** A transaction of a signer: so many transfers, each of which happens or does not by itself, or none at all. */
+/** A transaction of a signer with any number of transfers; each succeeds or fails by itself. */
 export interface LedgerTransaction {
   readonly id: string
   /** The signer. */
   readonly lane: string
-  /** Its place among the signer's transactions; without one it needs no other to be mined first. */
+  /** Its slot; without one it need not wait for another to be included first. */
   readonly slot: bigint | undefined
   readonly orders: ReadonlyArray<LedgerOrder>
-  /** What it offers for a unit of gas; without it, the unit has its fixed price of one. */
+  /** The fee it offers for a unit of gas; without it, the unit has its fixed price of one. */
   readonly fees: Omit<Fees, "ceiling"> | undefined
 }
 
 /**
- * What the ledger remembers of a mined transaction: where it lies, which of its transfers happened, in their order, and
- * what it has cost its signer.
+ * The ledger's record of an included transaction: its block, the success of each transfer in order, and its cost to the
+ * signer.
  */
 export interface LedgerReceipt {
   readonly transaction: string
@@ -39,7 +37,7 @@ export interface LedgerReceipt {
   readonly cost: bigint
 }
 
-/** How an authorization was used up: `paid` tells whether for its own transfer. */
+/** The use of an authorization: `paid` tells whether its own transfer was executed. */
 export interface LedgerUse {
   readonly transaction: string
   /** Its time is in Unix seconds. */
@@ -47,10 +45,10 @@ export interface LedgerUse {
   readonly paid: boolean
 }
 
-/** The most gas a transaction can use. */
+/** The maximum gas of a transaction. */
 export const gasOf = ({ orders }: Pick<LedgerTransaction, "orders">): bigint => 21n + 50n * BigInt(orders.length)
 
-/** The transfer that an `Authorization` is for, as anybody can submit it. */
+/** The transfer of an `Authorization`, in the form that any party can submit. */
 export const toOrder = ({ amount, nonce, payTo, payer, validAfter, validBefore }: LedgerOrder): LedgerOrder => ({
   payer,
   payTo,

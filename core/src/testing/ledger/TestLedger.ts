@@ -1,8 +1,8 @@
 /**
- * A chain in memory that does what real ones do on their worst days, on demand: it loses answers, refuses, holds blocks
- * back, forgets what waits, hides receipts, becomes dear, takes blocks back, lets strangers use a slot or an
- * authorization. Blocks, slots, fees and receipts follow the rules of an account chain; `TestScheme` settles on it. For
- * tests of whatever settles, sells or pays, without a node.
+ * A chain in memory with the faults of real ones, on demand: it loses responses, refuses, withholds blocks, empties its
+ * pool, hides receipts, raises fees, takes blocks back, and lets strangers use a slot or an authorization. Blocks,
+ * slots, fees and receipts follow the rules of an account chain; `TestScheme` settles on it. For tests of selling,
+ * paying and settling without a node.
  */
 import type { Block, SlotCount } from "../../scheme/SchemeFacilitator.ts"
 import * as LedgerAccounts from "./LedgerAccounts.ts"
@@ -18,36 +18,36 @@ export {
   toOrder
 } from "./LedgerTransaction.ts"
 
-/** What happens next on a ledger. Set and unset by the test, at any time. */
+/** The faults of a ledger. A test sets and clears them at any time. */
 export interface LedgerFaults {
-  /** Nothing can be asked or sent. */
+  /** The ledger does not respond. */
   down: boolean
-  /** A transaction is taken, and its sender hears nothing. */
+  /** Transactions are accepted, but the sender gets no response. */
   loseAnswers: boolean
-  /** So many transactions vanish on their way, and their senders hear nothing. */
+  /** This number of transactions is lost, and the senders get no response. */
   dropNext: number
-  /** The node does not take transactions, with these words. */
+  /** The node refuses transactions with this message. */
   refusal: string | undefined
-  /** The node takes no transaction as it is, with these words; another one in its slot it would take. */
+  /** The node refuses each transaction as it is, with this message; another one in its slot would be accepted. */
   outdated: string | undefined
-  /** The node does not take new transactions, and says so in words that mean a used slot. */
+  /** The node refuses new transactions with a message that means a used slot. */
   feignUsedSlots: boolean
-  /** So many looks at a slot's transactions show nothing yet. */
+  /** This number of looks at a slot shows nothing yet. */
   hiddenLooks: number
-  /** Transactions wait in the pool until `mine` is called, and time brings no blocks. */
+  /** Transactions stay in the pool until `mine` is called, and time adds no blocks. */
   holdBlocks: boolean
-  /** So many transfers that could happen do not, for no reason to be seen. */
+  /** This number of valid transfers fails, without a visible reason. */
   failEntries: number
 }
 
-/** What a unit of gas costs, what is offered beside it, and what the operator would pay at most. */
+/** The price of a unit of gas, the offered fee, and the operator's maximum. */
 export interface LedgerMarket {
   base: bigint
   priority: bigint
   ceiling: bigint
 }
 
-/** What a node says to a transaction; `undefined` when the sender hears nothing. */
+/** A node's response to a transaction; `undefined` if the sender gets none. */
 export type LedgerAnswer = LedgerPool.PoolAnswer | undefined
 
 /** A ledger. */
@@ -56,37 +56,37 @@ export interface TestLedger extends Pick<
   "transfers" | "balanceOf" | "deposit" | "useOf"
 > {
   readonly faults: LedgerFaults
-  /** The ledger becomes dear by a higher `base`: what offers less waits, and new offers are above the `ceiling`. */
+  /** A higher `base` raises the price: transactions that offer less wait, and new offers are above the `ceiling`. */
   readonly market: LedgerMarket
-  /** Blocks so many below the head are final; a test may change it. */
+  /** The depth below the head at which blocks are final; a test may change it. */
   finality: number
-  /** Every sending of a transaction that reached the node, repeats included. */
+  /** Every submission that reached the node, repeats included. */
   readonly submissions: ReadonlyArray<LedgerTransaction>
   readonly head: () => LedgerChain.LedgerBlock
   /** The newest final block. */
   readonly final: () => LedgerChain.LedgerBlock
   readonly isCanonical: (block: Block) => boolean
   readonly withdraw: (account: string, amount: bigint) => void
-  /** What a signer can pay gas with; plenty at first. */
+  /** A signer's balance for gas; plenty at first. */
   readonly gasMoneyOf: (lane: string) => bigint
   readonly setGasMoney: (lane: string, amount: bigint) => void
-  /** The next slot of a signer; the pool counts unless told otherwise. */
+  /** The next slot of a signer; pending transactions count by default. */
   readonly nextSlot: (lane: string, counting?: SlotCount) => bigint
   readonly submit: (transaction: LedgerTransaction) => LedgerAnswer
-  /** Mines one block of everything that is next in its lane and pays enough. */
+  /** Mines one block of all transactions that are next in their lane and pay enough. */
   readonly mine: () => void
-  /** Time (Unix seconds) has come this far: there is a block for every second of it, if they are not held. */
+  /** Advances the time (Unix seconds): one block for each second, unless blocks are withheld. */
   readonly tick: (time: number) => void
   readonly receipt: (transaction: string) => LedgerReceipt | undefined
-  /** Somebody else submits an authorization, in a block of its own. */
+  /** Another party submits an authorization, in a block of its own. */
   readonly settleByStranger: (order: LedgerOrder) => void
-  /** The payer uses an authorization up for nothing. */
+  /** The payer cancels an authorization. */
   readonly burn: (order: LedgerOrder) => void
-  /** Somebody else sends with a signer's key, so that its next slot is gone, and what waited for it. */
+  /** Another party sends with a signer's key: its next slot is used, and its pending transaction is dropped. */
   readonly useSlot: (lane: string) => void
-  /** The pool forgets everything. */
+  /** The pool is emptied. */
   readonly emptyPool: () => void
-  /** The newest blocks give way to as many empty ones: their transactions have never been, nor do they wait. */
+  /** The newest blocks are replaced by as many empty ones; their transactions are dropped, from the pool too. */
   readonly reorganise: (depth: number) => void
 }
 
@@ -104,10 +104,10 @@ const calm = (): LedgerFaults => ({
 
 const plentyOfGas = 10n ** 18n
 
-/** However long a ledger was not asked, it makes no more blocks at once. */
+/** Maximum number of blocks made at once, however long the ledger was idle. */
 const mostBeats = 100
 
-/** An empty ledger in good health. Its blocks are final when eight others lie on them. */
+/** Makes an empty ledger without faults. Its blocks are final below eight others. */
 export const make = (): TestLedger => {
   const faults = calm()
   const market: LedgerMarket = { base: 10n, priority: 2n, ceiling: 1_000n }
@@ -186,7 +186,7 @@ interface Works {
   readonly pool: LedgerPool.LedgerPool
 }
 
-/** Puts what waits in the pool into blocks, and has its signers pay for it. */
+/** Includes pending transactions in blocks and charges their signers. */
 const makeMiner = ({ accounts, chain, faults, market, pool }: Works) => {
   const gas = new Map<string, bigint>()
   const receipts = new Map<string, LedgerReceipt>()

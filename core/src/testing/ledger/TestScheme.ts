@@ -1,6 +1,7 @@
 /**
- * `exact` on a ledger in memory (`TestLedger`): the smallest scheme that keeps all the laws, with its three halves. It is
- * the example to read before writing a scheme, and the chain of tests that need faults no real node commits on demand.
+ * `exact` on a ledger in memory (`TestLedger`): the smallest scheme that keeps all the laws, with its client, server
+ * and facilitator. It is the example to read before writing a scheme, and the chain for tests that need faults no real
+ * node produces on demand.
  */
 import * as Effect from "effect/Effect"
 
@@ -14,7 +15,7 @@ import type { TestLedger } from "./TestLedger.ts"
 export { type FacilitatorOptions, make as facilitator } from "./LedgerFacilitator.ts"
 export { asset, network, scheme } from "./LedgerScheme.ts"
 
-/** The payer's half, for the account of this name. */
+/** The scheme client, for the account of this name. */
 export const client = (payer: string): SchemeClient => ({
   scheme,
   network,
@@ -39,7 +40,7 @@ const sign = Effect.fnUntraced(function* (payer: string, request: SigningRequest
   return { payer, nonce, payload: { ...terms, signature: yield* signatureOf(terms) } }
 })
 
-/** The seller's half. */
+/** The scheme server. */
 export const server = (ledger: TestLedger): SchemeServer => ({
   scheme,
   network,

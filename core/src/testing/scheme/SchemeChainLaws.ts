@@ -1,6 +1,6 @@
 /**
- * The laws about a scheme and its chain, below the facilitator: bytes that can be sent by anybody at any time, and proofs
- * that are the same for whoever asks.
+ * The laws about a scheme and its chain, below the facilitator: bytes that any party can send at any time, and proofs
+ * that are the same for every observer.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -68,7 +68,7 @@ const headIsCanonical = law(
   })
 )
 
-/** What has settled is named by where the money moved. */
+/** A settled payment is named by the transaction that moved its money. */
 const isNamed = Effect.fnUntraced(function* (
   { credits }: SchemeSubject,
   seen: Conclusion | PaymentObservation | undefined,
@@ -162,7 +162,7 @@ const strangersTransferIsFound = law(
     )
 )
 
-/** Where payers sign the transactions themselves, a stranger's is the very same. */
+/** If payers sign the transactions themselves, a stranger's transaction is identical. */
 const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, payment: Payment) {
   const theirs = yield* plan(stranger, payment)
   yield* succeeds("a stranger's submit", stranger.submit(theirs))
@@ -170,7 +170,7 @@ const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, pa
   return theirs
 })
 
-/** Blocks of one network's chains may differ in time by so much; seconds. */
+/** Accepted time difference between blocks of one network's chains, in seconds. */
 const overlap = 10
 
 const boundIsOwn = law(
@@ -246,7 +246,7 @@ const dearer = (chainHead: ChainHead): ChainHead => {
     : { ...chainHead, fees: { ...fees, maximum: 2n * fees.maximum + 1n, priority: 2n * fees.priority + 1n } }
 }
 
-/** Payments that travel together, where the family offers it: at most five. */
+/** A batch of at most five payments, if the family offers batches. */
 const company = Effect.fnUntraced(function* (subject: SchemeSubject) {
   const size = Math.min(5, subject.facilitator.batches?.maximum ?? 1)
   return yield* Effect.forEach(Array.from({ length: size }), () => newPayment(subject))
@@ -349,7 +349,7 @@ const fillerMovesNothing = law("a filler uses its slot and moves no money", (sub
   )
 )
 
-/** How far the laws before have moved the chain's clock ahead of ours, in seconds. */
+/** The time by which earlier laws have advanced the chain's clock ahead of ours, in seconds. */
 const aheadOf = ({ head: { time } }: ChainHead): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, time - Math.floor(now / 1000)))
 

@@ -1,7 +1,7 @@
 /**
- * The laws of a scheme: what every chain family must keep so that the facilitator's promises hold on it. One call makes
- * them all for any scheme, ours or a stranger's; they tell its author when it is done. They run on a real chain (a local
- * node), in real time, and look at the money itself, never at what the scheme says of it.
+ * The laws of a scheme: the properties that every chain family must keep so that the facilitator's promises hold on it.
+ * One call makes them all for any scheme, ours or a third party's; they tell its author when it is done. They run on a
+ * real chain (a local node), in real time, and check the money itself, never the scheme's own statements.
  */
 import * as Effect from "effect/Effect"
 

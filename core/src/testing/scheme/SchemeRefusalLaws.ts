@@ -1,6 +1,6 @@
 /**
- * The laws about what a scheme refuses: whatever differs from what was signed and offered, with the right word, before
- * anything is sent and without moving money.
+ * The laws about refusals: a scheme refuses every difference from the signed and offered terms, with the right reason,
+ * before anything is sent and without moving money.
  */
 import * as Effect from "effect/Effect"
 
@@ -56,7 +56,7 @@ const offers: ReadonlyArray<readonly [string, Words, (subject: SchemeSubject) =>
 
 const amountOf = ({ requirements }: SchemeSubject) => BigInt(requirements.maxAmountRequired)
 
-/** A payment that its payer signed otherwise than the offer asks. */
+/** A payment whose signed terms differ from the offer. */
 const signatures: ReadonlyArray<readonly [string, Words, (subject: SchemeSubject) => Wish]> = [
   ["an expired payment is refused", ["EXPIRED_PAYMENT"], () => ({ validFor: -10 })],
   ["a payment that is about to expire is refused", ["EXPIRED_PAYMENT"], () => ({ validFor: 3 })],
@@ -84,7 +84,7 @@ const saysOtherNetwork = (subject: SchemeSubject) =>
     })
   )
 
-/** What a forgery may be called. Never a payment, and never the chain's trouble. */
+/** The reasons allowed for a forgery: never a payment, and never a fault of the chain. */
 const anyVerdict: Words = [
   "malformed",
   "binding_mismatch",

@@ -1,6 +1,6 @@
 /**
- * What the laws of a scheme are tried with: a scheme on a chain, payments signed for its offer, a facilitator that knows
- * nothing yet, and a scale for the money that moved.
+ * The tools of the scheme laws: a scheme on a chain, payments signed for its offer, a new facilitator, and a measure of
+ * the moved money.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -29,14 +29,14 @@ import type {
 } from "../../scheme/SchemeFacilitator.ts"
 import { holds, type Law, LawBroken, same, succeeds } from "../Law.ts"
 
-/** A scheme on a chain, ready to be tried. */
+/** The scheme under test, on a chain. */
 export interface SchemeSubject {
   /** Owns at least two hundred times the amount. */
   readonly payer: SchemeClient
   /** Owns nothing of the asset. */
   readonly poor: SchemeClient
   readonly facilitator: SchemeFacilitator
-  /** Another facilitator of the same chain, with signers of its own: whoever may submit what was signed. */
+  /** Another facilitator of the same chain, with its own signers: a third party that submits a signed payment. */
   readonly stranger: SchemeFacilitator
   /** The offer, everything in its canonical form. */
   readonly requirements: PaymentRequirements & { readonly asset: string }
@@ -46,18 +46,18 @@ export interface SchemeSubject {
   readonly otherAsset: string
   /** Another network of the family. */
   readonly otherNetwork: string
-  /** What the offer's recipient holds, asked from the chain and not through the scheme. */
+  /** The recipient's balance, read from the chain and not through the scheme. */
   readonly received: Effect.Effect<bigint>
   /**
-   * The transactions that have credited the recipient, asked from the chain: for a family whose money moves by further
-   * messages. A payment is named by one of them there, and elsewhere by the transaction that was submitted.
+   * The transactions that have credited the recipient, read from the chain: for a family whose money moves by further
+   * messages. There a payment is named by one of them, elsewhere by the submitted transaction.
    */
   readonly credits?: Effect.Effect<ReadonlyArray<string>>
-  /** Runs an effect while the chain cannot be asked by `facilitator`. */
+  /** Runs an effect while `facilitator` cannot reach the chain. */
   readonly whileDown: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
   /**
-   * Has the chain's final block reach this time (Unix seconds, a few from now): by waiting and mining, or by moving the
-   * chain's clock where nothing else on it minds.
+   * Advances the chain's final block to this time (Unix seconds, a few from now): by waiting and mining, or by moving
+   * the chain's clock if nothing else depends on it.
    */
   readonly finalise: (time: number) => Effect.Effect<void>
 }
@@ -71,22 +71,22 @@ export const law = (name: string, body: (subject: SchemeSubject) => Effect.Effec
   effect: Effect.flatMap(Subject, body)
 })
 
-/** How long a payment of the laws is valid, seconds. */
+/** Validity of a payment of the laws, in seconds. */
 export const validSeconds = 60
 
-/** What a payment of the laws differs in from the good one. */
+/** The differences of a payment from the valid one. */
 export interface Wish {
   readonly client?: SchemeClient
   readonly bound?: boolean
   /** Seconds from now. */
   readonly validFor?: number
-  /** Seconds from now; without it, since ever. */
+  /** Seconds from now; without it, valid from the beginning. */
   readonly validIn?: number
 }
 
 const nowSeconds = Effect.map(Clock.currentTimeMillis, (millis) => Math.floor(millis / 1000))
 
-/** Signs a payment for the offer; returns what was asked of the payer's half beside it. */
+/** Signs a payment for the offer; returns the request to the scheme client beside it. */
 export const sign = Effect.fnUntraced(function* (subject: SchemeSubject, wish: Wish = {}) {
   const { client = subject.payer, validFor = validSeconds, validIn } = wish
   const asset = client.asset(subject.requirements)
@@ -102,7 +102,7 @@ export const sign = Effect.fnUntraced(function* (subject: SchemeSubject, wish: W
   return { request, signed: yield* succeeds("signing", client.sign(request)) }
 })
 
-/** A payload as it comes to a facilitator. */
+/** A payload in the form that a facilitator receives. */
 export const requestOf = ({ requirements }: SchemeSubject, payload: unknown): PaymentRequest => ({
   paymentPayload: sealPayload(requirements.scheme, requirements.network, payload),
   paymentRequirements: requirements
@@ -113,10 +113,10 @@ export const pay = Effect.fnUntraced(function* (subject: SchemeSubject, wish?: W
   return requestOf(subject, (yield* sign(subject, wish)).signed.payload)
 })
 
-/** A facilitator to be asked. */
+/** A facilitator under test. */
 export type Service = Effect.Success<ReturnType<typeof LocalFacilitator.make>>
 
-/** Runs with a facilitator that remembers nothing yet. */
+/** Runs with a new facilitator without records. */
 export const withFacilitator = <A>(
   { facilitator }: SchemeSubject,
   use: (service: Service) => Effect.Effect<A, LawBroken>
@@ -132,17 +132,17 @@ export const withFacilitator = <A>(
     )
   )
 
-/** A claim of its own. */
+/** A new claim. */
 export const newClaim: Effect.Effect<Claim> = Effect.map(Entropy, (entropy) => ({
   id: identifier(entropy),
   resource: "the-resource-of-the-laws"
 }))
 
-/** Settles under a claim of its own. */
+/** Settles under a new claim. */
 export const settle = (service: Service, request: PaymentRequest) =>
   Effect.flatMap(newClaim, (claim) => service.settle(request, claim))
 
-/** Runs and holds the recipient's gain against what is expected of it. */
+/** Runs an effect and compares the recipient's gain with the expected one. */
 export const gaining = Effect.fnUntraced(function* <A>(
   { received, requirements }: SchemeSubject,
   payments: bigint,
@@ -163,7 +163,7 @@ const wordOf = (failure: PaymentFailure): string => {
   return failure._tag === "ValidationError" ? failure.reason : failure._tag
 }
 
-/** Holds when the effect fails with one of these words. */
+/** Holds if the effect fails with one of these reasons. */
 export const refuses = <A>(what: string, words: ReadonlyArray<string>, effect: Effect.Effect<A, PaymentFailure>) =>
   Effect.flatMap(
     succeeds(`${what} must be refused (${words.join(" or ")})`, Effect.flip(effect)),
@@ -174,7 +174,7 @@ export const refuses = <A>(what: string, words: ReadonlyArray<string>, effect: E
       )
   )
 
-/** A new facilitator refuses the request for one of these words, before it would send anything; no money moves. */
+/** A new facilitator refuses the request with one of these reasons before it would send anything; no money moves. */
 export const refusing = (subject: SchemeSubject, what: string, words: ReadonlyArray<string>, request: PaymentRequest) =>
   gaining(
     subject,
@@ -188,7 +188,7 @@ export const refusing = (subject: SchemeSubject, what: string, words: ReadonlyAr
     )
   )
 
-/** Reads a payload by the subject's half. */
+/** Reads a payload with the subject's scheme facilitator. */
 export const readPayment = Effect.fnUntraced(function* (subject: SchemeSubject, payload: unknown) {
   return yield* succeeds("reading a payment", subject.facilitator.read(subject.requirements, payload))
 })
@@ -197,7 +197,7 @@ export const readPayment = Effect.fnUntraced(function* (subject: SchemeSubject, 
 export const newPayment = (subject: SchemeSubject, wish?: Wish) =>
   Effect.flatMap(sign(subject, wish), ({ signed }) => readPayment(subject, signed.payload))
 
-/** The next slot of the first lane, where there are lanes. */
+/** The next slot of the first lane, if the family has lanes. */
 export const slotOf = Effect.fnUntraced(function* (facilitator: SchemeFacilitator) {
   const [lane] = facilitator.lanes
   return lane === undefined
@@ -221,8 +221,8 @@ export const plan = (facilitator: SchemeFacilitator, payment: Payment): Effect.E
   Effect.map(prepareAll(facilitator, [payment]), ({ prepared }) => prepared)
 
 /**
- * Looks at a slot once. A transfer counts that happened since the first of its transactions was prepared, and a bound
- * payment's from `earliest` on (Unix seconds) where that is given.
+ * Observes a slot once. A transfer counts if it happened since the first of its transactions was prepared; a bound
+ * payment's counts from `earliest` on (Unix seconds), if given.
  */
 export const look = (
   facilitator: SchemeFacilitator,
@@ -238,7 +238,7 @@ export const look = (
 const lookPause = 50
 const maximumLooks = 400
 
-/** Asks until there is an answer. */
+/** Repeats a request until it succeeds. */
 const asking = Effect.fnUntraced(function* <A>(
   what: string,
   ask: Effect.Effect<A, LawBroken>,
@@ -252,7 +252,7 @@ const asking = Effect.fnUntraced(function* <A>(
   return yield* new LawBroken({ message: `no ${what} is seen within ${(maximumLooks * lookPause) / 1000} seconds` })
 })
 
-/** Looks until the chain shows every payment's end, and where their transaction landed. */
+/** Observes until the chain shows every payment's end, and the inclusion of their transaction. */
 export const included = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
@@ -266,13 +266,14 @@ export const included = (
       observation.inclusion !== undefined && observation.observations.every(({ _tag }) => _tag !== "Pending")
   )
 
-/** How often the chain is taken on until it says of a payment that it has failed. */
+/** Maximum number of times the chain is advanced until it reports a payment's failure. */
 const maximumRounds = 10
-/** A family may take a head for the newest so long; milliseconds. */
+/** The time for which a family may reuse the newest head, in milliseconds. */
 const roundPause = 300
 
 /**
- * The same, of payments that have failed: a chain says so when it cannot take it back any more, and to who has looked before.
+ * The same for failed payments: a chain reports a failure once it cannot be reverted, and to an observer that has
+ * looked before.
  */
 export const failed = Effect.fnUntraced(function* (
   { facilitator, finalise }: SchemeSubject,
@@ -289,7 +290,7 @@ export const failed = Effect.fnUntraced(function* (
   return yield* new LawBroken({ message: "what has failed is not told, though it is final" })
 })
 
-/** Looks until the chain shows where their transaction landed, whatever became of the payments. */
+/** Observes until the chain shows the inclusion of their transaction, whatever the payments' ends. */
 export const landedIn = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
@@ -297,7 +298,7 @@ export const landedIn = (
 ): Effect.Effect<TransactionObservation, LawBroken> =>
   asking("landing", look(facilitator, payments, attempts), (observation) => observation.inclusion !== undefined)
 
-/** Asks until the chain proves what became of a payment. */
+/** Repeats until the chain proves the end of a payment. */
 export const concluded = (
   facilitator: SchemeFacilitator,
   payment: Payment,

@@ -1,10 +1,10 @@
 /**
- * Forgeries of a signed payload: each leaf of its JSON changed in one character, each field left out. Without knowing the
- * scheme, so that no field of a new one is forgotten.
+ * Forgeries of a signed payload: each leaf of its JSON changed in one character, each field removed. They are
+ * independent of the scheme, so no field of a new one is missed.
  */
 import type * as Schema from "effect/Schema"
 
-/** A forgery and what was done to it. */
+/** A forgery, and the change made. */
 export interface Forgery {
   readonly name: string
   readonly payload: unknown
@@ -13,7 +13,7 @@ export interface Forgery {
 type Path = ReadonlyArray<string>
 
 /**
- * Every forgery of a payload. Its `binding` is changed but not left out: without it the payment is an honest unbound one.
+ * All forgeries of a payload. Its `binding` is changed but not removed: without it the payment is a valid unbound one.
  */
 export const all = (payload: Schema.Json): ReadonlyArray<Forgery> => [
   ...leavesOf(payload).map(([path, leaf]) => ({
@@ -25,7 +25,7 @@ export const all = (payload: Schema.Json): ReadonlyArray<Forgery> => [
     .map((path) => ({ name: `${path.join(".")} left out`, payload: replaced(payload, path, undefined) }))
 ]
 
-/** A payload with the value at a path replaced, or left out when it is `undefined`. */
+/** A payload with the value at a path replaced, or removed if it is `undefined`. */
 export const replaced = (payload: unknown, [name, ...rest]: Path, value: unknown): unknown => {
   if (name === undefined) return value
   if (Array.isArray(payload))
@@ -55,7 +55,7 @@ const fieldsOf = (value: unknown, path: Path = []): ReadonlyArray<Path> =>
     return [here].concat(fieldsOf(inner, here).map((field) => field.slice()))
   })
 
-/** Another value of the same look: one character in the middle is another of its kind. */
+/** Another value of the same form: one character in the middle becomes another of its kind. */
 const changed = (leaf: unknown): unknown => {
   if (typeof leaf === "number") return leaf + 1
   if (typeof leaf === "boolean") return !leaf

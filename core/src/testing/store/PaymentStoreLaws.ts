@@ -1,6 +1,6 @@
 /**
- * The laws of a payment store: what the facilitator relies on for "one authorization, one transfer, one execution", in one
- * process or in many that share the records. They use payments and lanes of their own, so they can be tried one after
+ * The laws of a payment store: the properties that "one authorization, one transfer, one execution" relies on, in one
+ * process or in several that share the records. Each law uses its own payments and lanes, so the laws can run one after
  * another on one store, or each on a new one.
  */
 import { type StoreLaw, type StoreSubject, Subject } from "./PaymentStoreTrial.ts"

@@ -1,7 +1,4 @@
-/**
- * What the laws of a payment store are tried with: payments, claims and lanes that nobody has seen, and the common ways of
- * moving them on.
- */
+/** The tools of the payment store laws: new payments, claims and lanes, and the common ways to advance them. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,26 +14,27 @@ import type { Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilita
 import { type Law, LawBroken, same } from "../Law.ts"
 import * as TestScheme from "../ledger/TestScheme.ts"
 
-/** The store's own shape. */
+/** The store's interface. */
 export type Store = PaymentStore.PaymentStore["Service"]
 
-/** What the laws need beside the store. */
+/** The services that the laws need beside the store. */
 export interface StoreSubject {
-  /** Lets time pass for the store: `TestClock.adjust`, or whatever moves the clock it reads. */
+  /** Advances the store's clock: `TestClock.adjust`, or another way to move the clock that it reads. */
   readonly elapse: (millis: number) => Effect.Effect<void>
-  /** Gives the lane to a new holder, as the store's `LaneLeases` would: each lease of a lane has a higher epoch. */
+  /**
+   * Gives the lane to a new holder, as the store's `LaneLeases` would: each lease of a lane has a higher epoch than the
+   * one before.
+   */
   readonly lease: (lane: string) => Effect.Effect<Lease>
 }
 
-/** The store's surroundings that the laws are tried in. */
+/** The environment of the store under test. */
 export class Subject extends Context.Service<Subject, StoreSubject>()("@pontage/core/testing/PaymentStoreSubject") {}
 
 /** A law of a payment store. */
 export type StoreLaw = Law<PaymentStore.PaymentStore | Subject>
 
-/**
- * Makes a law. Records that cannot be asked break it; so does a lease that is lost where the law does not expect it.
- */
+/** Makes a law. Unavailable records break it; so does an unexpected loss of a lease. */
 export const law = (
   name: string,
   body: (store: Store, subject: StoreSubject) => Effect.Effect<void, LawBroken | FacilitatorUnavailable | LeaseLost>
@@ -60,7 +58,7 @@ export const loses = <A>(
     onSuccess: () => Effect.fail(new LawBroken({ message: `${what}: expected LeaseLost, got success` }))
   })
 
-/** What a payment of the laws is to be like. */
+/** The properties of a payment of the laws. */
 export interface Wish {
   readonly payer?: string
   readonly amount?: bigint
@@ -71,10 +69,10 @@ export interface Wish {
   readonly validFor?: number
 }
 
-/** A name nobody has used. */
+/** An unused name. */
 export const newName: Effect.Effect<string> = Effect.map(Entropy, identifier)
 
-/** A payment nobody has seen. */
+/** A new payment. */
 export const newPayment = Effect.fnUntraced(function* (wish: Wish = {}) {
   const { amount = 100n, bound = true, caller = "", notify = false, payer, validFor = 60 } = wish
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
@@ -106,11 +104,11 @@ export const newPayment = Effect.fnUntraced(function* (wish: Wish = {}) {
   return payment
 })
 
-/** A claim nobody has made. */
+/** A new claim. */
 export const newClaim = (resource = "resource-of-the-report"): Effect.Effect<Claim> =>
   Effect.map(newName, (id) => ({ id, resource }))
 
-/** Claims what must fit. */
+/** Makes a claim that must not be overdrawn. */
 export const claimed = Effect.fnUntraced(function* (
   store: Store,
   payment: PaymentStore.NewPayment,
@@ -124,7 +122,7 @@ export const claimed = Effect.fnUntraced(function* (
     : yield* new LawBroken({ message: `a payment that fits was refused, ${result.reserved} being reserved` })
 })
 
-/** A payment in the store, its run held by the claim that is returned beside it. */
+/** A payment in the store, with its execution held by the returned claim. */
 export const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
   const payment = yield* newPayment(wish)
   const claim = yield* newClaim()
@@ -132,13 +130,13 @@ export const taken = Effect.fnUntraced(function* (store: Store, wish?: Wish) {
   return { payment, claim, stored, paymentId: payment.paymentId }
 })
 
-/** The proof that a payment never moves its money, as of some block that is final. */
+/** The proof, as of a final block, that a payment never moves its money. */
 export const provenUnused = (paymentId: string): PaymentStore.ProvenUnused => ({
   paymentId,
   at: { number: 2n ** 70n, hash: "0xfinal" }
 })
 
-/** Has a payment wait in a lane; its record. */
+/** Queues a payment in a lane; returns its record. */
 export const queuedIn = Effect.fnUntraced(function* (store: Store, paymentId: string, lane: string) {
   const result = yield* store.queue(paymentId, lane)
   return result._tag === "Queued"
@@ -146,7 +144,7 @@ export const queuedIn = Effect.fnUntraced(function* (store: Store, paymentId: st
     : yield* new LawBroken({ message: `a payment that fits was not queued, ${result.reserved} being reserved` })
 })
 
-/** Payments that nobody holds and that wait in a lane; their ids, oldest first. */
+/** Queued payments without a holder; returns their ids, oldest first. */
 export const waiting = Effect.fnUntraced(function* (store: Store, lane: string, count: number, wish?: Wish) {
   const payments = yield* Effect.forEach(Array.from({ length: count }), () => newPayment(wish))
   for (const payment of payments) yield* claimed(store, payment, undefined, { lane })
@@ -156,27 +154,27 @@ export const waiting = Effect.fnUntraced(function* (store: Store, lane: string, 
 /** The number of the first transaction of a lane of the laws. */
 export const firstNumber = 7n
 
-/** A lane nobody has worked, on a network of its own. */
+/** A new lane, on its own network. */
 export const newLane = Effect.map(newName, (name) => {
   const network = Network.make(`ledger:${name}`)
   return { network, name: PaymentStore.LaneName(network, "signer-1") }
 })
 
-/** Has a new holder open the lane. */
+/** Opens the lane by a new holder. */
 export const opened = Effect.fnUntraced(function* (store: Store, { lease }: StoreSubject, lane: string) {
   const held = yield* lease(lane)
   yield* store.openLane(held, firstNumber)
   return held
 })
 
-/** A lane of its own, opened, with payments that wait in it. */
+/** An opened lane of its own, with payments queued in it. */
 export const staffed = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, count: number, wish?: Wish) {
   const { name: lane, network } = yield* newLane
   const ids = yield* waiting(store, lane, count, wish)
   return { lane, network, ids, lease: yield* opened(store, subject, lane) }
 })
 
-/** Signed bytes nobody has seen, larger in every number than what a careless store can hold. */
+/** New signed bytes, with every number larger than a careless store can hold. */
 export const signed = (number: bigint | undefined): Effect.Effect<PreparedTransaction> =>
   Effect.map(newName, (name) => ({
     slot: number === undefined ? undefined : { lane: "signer-1", number },
@@ -187,14 +185,14 @@ export const signed = (number: bigint | undefined): Effect.Effect<PreparedTransa
     fees: { maximum: 2n ** 72n, priority: 2n ** 70n + 1n }
   }))
 
-/** A transaction for these payments. */
+/** A planned transaction for these payments. */
 export const planOf = (
   number: bigint,
   paymentIds: ReadonlyArray<string>
 ): Effect.Effect<PaymentStore.PlannedTransaction> =>
   Effect.map(signed(number), (prepared) => ({ number, prepared, paymentIds }))
 
-/** A lane of its own with one transaction on its way; its payments are `planned`. */
+/** A lane of its own with one open transaction; its payments are `planned`. */
 export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, count: number, wish?: Wish) {
   const staff = yield* staffed(store, subject, count, wish)
   const plan = yield* planOf(firstNumber, staff.ids)
@@ -202,7 +200,7 @@ export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSu
   return { ...staff, plan, prepared: plan.prepared }
 })
 
-/** A place where a transaction landed, and what it cost. */
+/** The inclusion of a transaction, with its cost. */
 export const landing = ({ transaction }: PreparedTransaction, cost = 2n ** 75n + 1n): Inclusion => ({
   transaction,
   block: { number: 2n ** 60n + 1n, hash: `hash of ${transaction}` },
@@ -217,7 +215,7 @@ export const change = (
   more: Partial<PaymentStore.StateChange> = {}
 ): PaymentStore.StateChange => ({ paymentId, from: [from], to, ...more })
 
-/** Takes an accepted payment all the way to the chain, in a lane of its own. */
+/** Moves an accepted payment to `included`, in a lane of its own. */
 export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, paymentId: string) {
   const { name: lane } = yield* newLane
   yield* store.queue(paymentId, lane)
@@ -234,7 +232,7 @@ export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSu
   return { lane, lease, plan, inclusion }
 })
 
-/** Claims a known payment and holds the verdict against what is expected. */
+/** Claims a known payment and compares the verdict with the expected one. */
 export const executionIs = Effect.fnUntraced(function* (
   store: Store,
   payment: PaymentStore.NewPayment,

@@ -1,5 +1,5 @@
 /**
- * The laws about what settling on a network costs as a whole: the books show all of it, whichever lane has signed, and a plan that
+ * The laws about the cost of settling on a network: the books contain all of it, whichever lane signed, and a plan that
  * they do not allow is not written.
  */
 import * as Clock from "effect/Clock"
@@ -25,7 +25,7 @@ import {
   waiting
 } from "./PaymentStoreTrial.ts"
 
-/** What a transaction of the laws may cost. */
+/** The maximum cost of a transaction of the laws. */
 const most = 2n ** 80n + 1n
 
 const entries = (spent: NetworkSpend["spent"]) => [...spent].filter(([, cost]) => cost > 0n)
@@ -33,7 +33,7 @@ const costs = ({ open }: NetworkSpend) => open.map(({ cost }) => cost).toSorted(
 /** The callers of each transaction, the one with more payments first. */
 const callersIn = ({ open }: NetworkSpend) => open.map(({ callers }) => callers).toSorted((a, b) => b.length - a.length)
 
-/** Two lanes of one network, opened, each with payments of a caller that wait in it. */
+/** Two opened lanes of one network, each with queued payments of one caller. */
 const neighbours = Effect.fnUntraced(function* (store: Store, subject: StoreSubject) {
   const { name: first, network } = yield* newLane
   const second = LaneName(network, "signer-2")
@@ -119,7 +119,7 @@ const refusedPlansAreNotWritten = law(
 )
 
 const refusedBytesAreNotKept = law(
-  "other bytes for a transaction that the books do not allow are not kept, and its books are returned",
+  "another attempt that the books do not allow is not kept, and the books are returned",
   Effect.fnUntraced(function* (store, subject) {
     const { first, network } = yield* neighbours(store, subject)
     const plan = yield* planOf(firstNumber, first.ids)

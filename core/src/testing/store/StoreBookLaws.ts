@@ -1,7 +1,4 @@
-/**
- * The laws about what is kept beside the payments' own course: their order, what they have cost, and hints that
- * something has changed.
- */
+/** The laws about the data beside the payments' states: their order, their cost, and the hints about changes. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -60,7 +57,7 @@ const serialsGoUp = law(
   })
 )
 
-/** All pages of a network's unwanted payments, of which each holds so many at most. */
+/** All pages, of a limited size, of a network's unwanted payments. */
 const unwantedOf = Effect.fnUntraced(function* (store: Store, network: string, validBefore: number, limit: number) {
   const found: Array<string> = []
   let after: UnwantedPlace | undefined
@@ -75,7 +72,7 @@ const unwantedOf = Effect.fnUntraced(function* (store: Store, network: string, v
 })
 
 const unwantedAreListed = law(
-  "payments of a network that nobody wants settled are listed by the ends of their validity, a page after another",
+  "payments of a network that no caller wants settled are listed by the end of their validity, page by page",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane, network } = yield* newLane
     const { network: other } = yield* newLane
@@ -109,7 +106,7 @@ const unwantedAreListed = law(
 )
 
 const unwantedExpire = law(
-  "of payments that are proven unused those expire that nobody wants settled, and no others",
+  "payments that are proven unused expire if no caller wants them settled, and no others",
   Effect.fnUntraced(function* (store, subject) {
     const unwanted = yield* taken(store)
     const unproven = yield* taken(store)
@@ -136,7 +133,7 @@ const unwantedExpire = law(
 const hour = 3_600_000
 
 const costsAreBooked = law(
-  "a landing's cost is divided among its payments' callers, once for each transaction, to the hour",
+  "the cost of an inclusion is divided among its payments' callers, once for each transaction, to the hour",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane, network } = yield* newLane
     const [mine, theirs] = [yield* newName, yield* newName]
@@ -172,7 +169,7 @@ const costsAreBooked = law(
   })
 )
 
-/** Runs the change; who has listened to the topic since before must hear of it. */
+/** Runs the change; an earlier subscriber of the topic must be notified. */
 const rings = Effect.fnUntraced(function* <A, E>(store: Store, topic: string, what: string, body: Effect.Effect<A, E>) {
   return yield* Effect.scoped(
     Effect.gen(function* () {
@@ -186,7 +183,7 @@ const rings = Effect.fnUntraced(function* <A, E>(store: Store, topic: string, wh
 })
 
 const changesAreHeard = law(
-  "who listens hears of what can be acted on: a payment's run, end or coming back, and what begins to wait in a lane",
+  "subscribers are notified of changes that can be acted on: a payment's execution, end or return, and payments queued in a lane",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane } = yield* newLane
     const payment = yield* newPayment()
@@ -224,7 +221,7 @@ const probesLeaveNothing = law(
   })
 )
 
-/** The laws about what is kept beside the payments' course. */
+/** The laws about the data beside the payments' states. */
 export const laws: ReadonlyArray<StoreLaw> = [
   serialsGoUp,
   unwantedAreListed,

@@ -1,6 +1,6 @@
 /**
- * The laws about claims and runs: of any number of copies of an authorization one is taken, and its resource is run as the
- * rules of `Run` allow.
+ * The laws about claims and executions: of any number of copies of an authorization one is accepted, and its resource
+ * is executed as the rules of `Execution` allow.
  */
 import * as Effect from "effect/Effect"
 
@@ -42,7 +42,7 @@ const keepsEverything = law(
 )
 
 const holderIsGrantedAgain = law(
-  "the claim that holds the run is granted again and keeps it longer",
+  "the claim that holds the execution is granted again and keeps it longer",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment } = yield* taken(store)
     yield* subject.elapse(leaseMillis - 1_000)
@@ -55,7 +55,7 @@ const holderIsGrantedAgain = law(
 )
 
 const silentHolderFails = law(
-  "a silent holder's run counts as failed once its lease has lapsed, and another claim takes over",
+  "a silent holder's execution counts as failed once its lease has lapsed, and another claim takes over",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store)
     yield* moved(store, subject, paymentId)
@@ -70,7 +70,7 @@ const silentHolderFails = law(
 )
 
 const resourceIsFixed = law(
-  "a payment belongs to the resource it was claimed for, whatever became of the run",
+  "a payment belongs to the resource it was claimed for, whatever the execution's outcome",
   Effect.fnUntraced(function* (store) {
     const { claim, payment, paymentId } = yield* taken(store)
     const other = yield* newClaim("another-resource-altogether")
@@ -95,7 +95,7 @@ const unclaimedIsNeverGranted = law(
 )
 
 const servedIsSpent = law(
-  "a served run is spent, for its own claim too",
+  "a served execution is spent, for its own claim too",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store)
     yield* moved(store, subject, paymentId)
@@ -106,7 +106,7 @@ const servedIsSpent = law(
 )
 
 const failedIsEntitled = law(
-  "a paid and bound run that failed is granted again, five times in all",
+  "a paid and bound execution that failed is granted again, five times in all",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store)
     yield* moved(store, subject, paymentId)
@@ -143,7 +143,7 @@ const entitlementEnds = law(
 )
 
 const unboundIsNotRunAgain = law(
-  "without a binding nothing is run again once the money has moved",
+  "without a binding nothing is executed again once the money has moved",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store, { bound: false })
     yield* moved(store, subject, paymentId)
@@ -153,7 +153,7 @@ const unboundIsNotRunAgain = law(
 )
 
 const unboundHasOneRun = law(
-  "a paid payment without a binding keeps its first run until it reached the handler, and has no other",
+  "a paid payment without a binding keeps its first execution until it reached the handler, and has no other",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store, { bound: false })
     yield* store.finish(paymentId, claim.id, "notRun")
@@ -166,7 +166,7 @@ const unboundHasOneRun = law(
 )
 
 const publicHasOneRun = law(
-  "a paid payment that anybody could repeat is spent even if its handler was not reached, unless nobody was answered",
+  "a paid payment that anyone could repeat is spent even if its handler was not reached, unless no claim was answered",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store, { bound: false })
     yield* moved(store, subject, paymentId)
@@ -179,7 +179,7 @@ const publicHasOneRun = law(
 )
 
 const resumedGoesOn = law(
-  "a claim takes over at once what a claim that it resumes holds, and counts as the same run",
+  "a claim takes over at once what a claim that it resumes holds, and counts as the same execution",
   Effect.fnUntraced(function* (store, subject) {
     for (const bound of [true, false]) {
       const { claim, payment, paymentId } = yield* taken(store, { bound })
@@ -200,7 +200,7 @@ const resumedGoesOn = law(
 )
 
 const resumedAfterItsLease = law(
-  "a claim takes over what it resumes also after the lease, if nobody has taken the run meanwhile",
+  "a claim takes over what it resumes also after the lease, if no other claim has taken the execution meanwhile",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store, { bound: false })
     yield* moved(store, subject, paymentId)
@@ -219,7 +219,7 @@ const resumesItsOwnResource = law(
 )
 
 const silentBeforeTheMoneyMoved = law(
-  "a holder whose time was over before the money moved has run nothing that counts",
+  "a holder whose lease ended before the money moved has executed nothing that counts",
   Effect.fnUntraced(function* (store, subject) {
     const early = yield* taken(store, { bound: false })
     yield* subject.elapse(leaseMillis)
@@ -234,7 +234,7 @@ const silentBeforeTheMoneyMoved = law(
 )
 
 const tokenProves = law(
-  "a paid payment without a binding is run again for whoever shows the token of its offer",
+  "a paid payment without a binding is executed again for a claim that shows the token of its offer",
   Effect.fnUntraced(function* (store, subject) {
     const plain = yield* newPayment({ bound: false })
     const showing = (token: string) => ({
@@ -280,7 +280,7 @@ const differentChangesNothing = law(
 )
 
 const unpaidIsFree = law(
-  "without a transfer a failed run leaves the payment free, bound or not, for as long as it takes",
+  "without a transfer a failed execution leaves the payment free, bound or not, without a time limit",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store, { bound: false })
     yield* store.finish(paymentId, claim.id, "failed")
@@ -294,7 +294,7 @@ const unpaidIsFree = law(
 )
 
 const notRunDoesNotCount = law(
-  "a run that never reached the handler does not count",
+  "an execution that never reached the handler does not count",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store)
     yield* moved(store, subject, paymentId)
@@ -309,7 +309,7 @@ const notRunDoesNotCount = law(
 )
 
 const holderAloneEnds = law(
-  "an end is told by the holder alone, and telling it again changes nothing",
+  "only the holder reports an end, and repeating the report changes nothing",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, payment, paymentId } = yield* taken(store)
     yield* moved(store, subject, paymentId)
@@ -328,7 +328,7 @@ const holderAloneEnds = law(
 )
 
 const othersEndsChangeNothing = law(
-  "another caller's payment has no end to tell: it is as unknown as one that is not there, whatever the claim",
+  "another caller's payment cannot be finished: it is as unknown as a missing one, whatever the claim",
   Effect.fnUntraced(function* (store) {
     const payment = yield* newPayment({ caller: "shop" })
     const { paymentId } = payment
@@ -370,7 +370,7 @@ const answerIsOwedOnce = law(
 )
 
 const answerIsReturnedByItsTaker = law(
-  "an answer that was taken is owed again when its taker says so, and when nobody else does",
+  "an answer that was taken is owed again when its taker returns it, and not when another call does",
   Effect.fnUntraced(function* (store) {
     const payment = yield* newPayment()
     const { paymentId } = payment
@@ -419,7 +419,7 @@ const historyGrows = law(
   })
 )
 
-/** The laws about claims and runs. */
+/** The laws about claims and executions. */
 export const laws: ReadonlyArray<StoreLaw> = [
   oneCreates,
   keepsEverything,

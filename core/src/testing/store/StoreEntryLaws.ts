@@ -1,6 +1,4 @@
-/**
- * The laws about entries: how a worker writes down what the chain has shown.
- */
+/** The laws about lane writes: how a worker records what the chain shows. */
 import * as Effect from "effect/Effect"
 
 import { refuse } from "../../protocol/PaymentError.ts"
@@ -46,7 +44,7 @@ const changesCompareAndSet = law(
 )
 
 const anyOfStates = law(
-  "a change may name several states, and changes of one entry follow each other",
+  "a change may name several states, and the changes of one write follow each other",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease } = yield* flown(store, subject, 1)
     const [paymentId = ""] = ids
@@ -66,7 +64,7 @@ const anyOfStates = law(
 )
 
 const refusalIsKept = law(
-  "a refusal is kept, code or reason, detail and words, while the payment counts as dead",
+  "a refusal is kept, with code or reason, detail and message, while the payment counts as dead",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease } = yield* flown(store, subject, 2)
     const [first = "", second = ""] = ids
@@ -113,7 +111,7 @@ const blockIsKept = law(
 )
 
 const landingIsKept = law(
-  "where a transaction landed is kept until the block is taken back",
+  "a transaction's inclusion is kept until the block is taken back",
   Effect.fnUntraced(function* (store, subject) {
     const { lane, lease, prepared } = yield* flown(store, subject, 1)
     const inclusion = landing(prepared)
@@ -131,7 +129,7 @@ const landingIsKept = law(
 )
 
 const entriesAreWhole = law(
-  "an entry about a transaction that is not open changes no payment either",
+  "a write about a transaction that is not open changes no payment either",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease, prepared } = yield* flown(store, subject, 1)
     const changes = [change(ids[0] ?? "", "planned", "sent")]
@@ -142,7 +140,7 @@ const entriesAreWhole = law(
 )
 
 const backInTheQueue = law(
-  "a payment whose slot was lost waits again at its place by age, out of its transaction, and its first head stays",
+  "a payment whose slot was taken by a foreign transaction waits again at its place by age, out of its transaction, and keeps its first head",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease, prepared } = yield* flown(store, subject, 3)
     const [first = "", second = "", third = ""] = ids
@@ -172,7 +170,7 @@ const backInTheQueue = law(
 )
 
 const leavingTheLane = law(
-  "a payment that leaves waits in no lane, and may be put into another, whose worker alone changes it then",
+  "a payment that leaves waits in no lane, and may be queued in another, whose worker alone changes it then",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 3)
     const [first = "", second = "", third = ""] = ids
@@ -224,7 +222,7 @@ const historyGrows = law(
   })
 )
 
-/** The laws about entries. */
+/** The laws about lane writes. */
 export const laws: ReadonlyArray<StoreLaw> = [
   changesCompareAndSet,
   anyOfStates,

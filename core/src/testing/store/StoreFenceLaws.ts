@@ -1,5 +1,5 @@
 /**
- * The laws about fencing: whoever has lost a lane writes nothing more in it, however late the news of it.
+ * The laws about fencing: a worker that has lost a lane writes nothing more in it, however late it learns of the loss.
  */
 import * as Effect from "effect/Effect"
 
@@ -28,7 +28,7 @@ const everything = Effect.fnUntraced(function* (store: Store, lane: string, ids:
 })
 
 const staleWritesNothing = law(
-  "a lease that has passed on opens, skips, plans, replaces and enters nothing; the new one does all of it",
+  "a lease that has passed on opens, skips, plans, replaces and records nothing; the new one does all of it",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease: stale, prepared } = yield* flown(store, subject, 1)
     const [flying = ""] = ids

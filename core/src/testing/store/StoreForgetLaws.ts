@@ -1,6 +1,4 @@
-/**
- * The laws about old records: which are forgotten, which never are, and that what is forgotten leaves nothing behind.
- */
+/** The laws about old records: which are deleted, which never are, and that a deletion leaves nothing behind. */
 import * as Effect from "effect/Effect"
 
 import type { PaymentState } from "../../protocol/Settlement.ts"
@@ -24,11 +22,11 @@ import {
   type Wish
 } from "./PaymentStoreTrial.ts"
 
-/** The memory store forgets by itself after a day; these laws take less. */
+/** The age of the laws: less than the day after which the memory store drops records itself. */
 const part = 600_000
 const age = 12 * part
 
-/** All that may be forgotten now, in as many steps as it takes; how many. */
+/** Deletes all records that may be deleted now, in several steps; returns their number. */
 const forgotten = Effect.fnUntraced(function* (store: Store, after: bigint, ageMillis = age) {
   let total = 0
   let next: bigint | undefined = after
@@ -40,7 +38,7 @@ const forgotten = Effect.fnUntraced(function* (store: Store, after: bigint, ageM
   return total
 })
 
-/** How a payment of these laws goes: through these states, its run ended so. */
+/** The course of a payment of these laws: its states, and the outcome of its execution. */
 interface Course {
   readonly states: ReadonlyArray<PaymentState>
   readonly outcome?: "served" | "failed"
@@ -48,7 +46,7 @@ interface Course {
   readonly wish?: Wish
 }
 
-/** A payment that has gone its way in a transaction of its own. */
+/** A payment after its course, in a transaction of its own. */
 const gone = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, course: Course) {
   const { isOpen = false, outcome, states, wish } = course
   const { name: lane } = yield* newLane
@@ -75,7 +73,7 @@ const gone = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, c
 const isThere = (store: Store, paymentId: string) => Effect.map(store.find(paymentId), (found) => found !== undefined)
 
 const overIsForgotten = law(
-  "records are forgotten when everything about them was over for so long, whatever their end, and then they were never there",
+  "records are deleted when they were over for longer than the age, whatever their end, and leave nothing behind",
   Effect.fnUntraced(function* (store, subject) {
     const served = yield* gone(store, subject, { states: ["included", "final"], outcome: "served" })
     const failed = yield* gone(store, subject, { states: ["sent", "failed"], outcome: "failed" })
@@ -128,7 +126,7 @@ const needed: Readonly<Record<string, Course>> = {
 }
 
 const neededIsKept = law(
-  "no record is forgotten that shows a debt, may still change, is to be told of, or whose authorization can still be used",
+  "no record is deleted that proves a debt, may still change, has an open notice, or whose authorization can still be used",
   Effect.fnUntraced(function* (store, subject) {
     const kept: Array<readonly [string, string, bigint]> = []
     for (const [what, course] of Object.entries(needed)) {
@@ -163,7 +161,7 @@ const neededIsKept = law(
 )
 
 const newestIsKept = law(
-  "the newest record is kept however old it is, so that no serial comes twice",
+  "the newest record is kept at any age, so that no serial repeats",
   Effect.fnUntraced(function* (store, subject) {
     const first = yield* gone(store, subject, { states: ["included", "final"], outcome: "served" })
     const last = yield* gone(store, subject, { states: ["included", "final"], outcome: "served" })
@@ -177,7 +175,7 @@ const newestIsKept = law(
 )
 
 const stepsAreSmall = law(
-  "a step looks at no more records than it is told, and goes on where the last one ended",
+  "a step checks at most the given number of records, and continues where the last one ended",
   Effect.fnUntraced(function* (store, subject) {
     const all = yield* Effect.forEach(Array.from({ length: 5 }), () =>
       gone(store, subject, { states: ["included", "final"], outcome: "served" })

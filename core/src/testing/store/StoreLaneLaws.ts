@@ -1,6 +1,6 @@
 /**
- * The laws about lanes: what waits in them, how flights begin, and that everything signed for them is there again after a
- * restart.
+ * The laws about lanes: their queues, the beginning of lane transactions, and that everything signed for them is still
+ * there after a restart.
  */
 import * as Effect from "effect/Effect"
 
@@ -90,7 +90,7 @@ const queuedInTurn = law(
 )
 
 const waitingIsCounted = law(
-  "what waits in a lane is counted by callers and payers, without what travels or waits elsewhere",
+  "the waiting payments of a lane are counted by caller and payer, without pending ones and those of other lanes",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane } = yield* newLane
     const [caller, other, payer] = [yield* newName, yield* newName, `acct-${yield* newName}`]
@@ -151,7 +151,7 @@ const knownIsNotQueued = law(
 )
 
 const queueIsByAge = law(
-  "what comes into a lane late stands in it by its age",
+  "a payment that enters a lane late is queued by its age",
   Effect.fnUntraced(function* (store) {
     const { name: lane } = yield* newLane
     const old = yield* taken(store)
@@ -162,7 +162,7 @@ const queueIsByAge = law(
 )
 
 const plansMove = law(
-  "a plan takes its payments out of the queue, and keeps their transaction, transaction and first head",
+  "a plan takes its payments out of the queue, and keeps their transaction, lane number and first head",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* staffed(store, subject, 4)
     const plan = yield* planOf(firstNumber, ids.slice(0, 2).toReversed())
@@ -269,7 +269,7 @@ const slotlessIsKept = law(
 )
 
 const endsStay = law(
-  "new bytes change nothing of a payment that has reached an end",
+  "a new attempt changes no payment that has reached an end",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease } = yield* flown(store, subject, 2)
     const [ended = "", open = ""] = ids
@@ -282,7 +282,7 @@ const endsStay = law(
 )
 
 const flightsStayOpen = law(
-  "a transaction is there until it is closed, whatever its payments have become, and then it is gone",
+  "a transaction is open until it is closed, whatever its payments' states, and then it is gone",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* flown(store, subject, 3)
     const [first = "", second = ""] = ids
@@ -320,7 +320,7 @@ const lanesOpen = law(
 )
 
 const gapsAreFilled = law(
-  "a number that the lane has passed and no open transaction has can be filled once, and again when its transaction was closed; no other can",
+  "a number below the lane's next one without an open transaction can be filled once, and again when its transaction was closed; no other can",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* flown(store, subject, 1)
     const gap = firstNumber + 1n
@@ -354,7 +354,7 @@ const gapsAreFilled = law(
 )
 
 const lanesInUse = law(
-  "a lane is in use while something waits in it or a transaction of it is not closed",
+  "a lane is in use while a payment waits in it or one of its transactions is open",
   Effect.fnUntraced(function* (store, subject) {
     const { name: empty } = yield* newLane
     yield* opened(store, subject, empty)
@@ -383,7 +383,7 @@ const numbersAreLarge = law(
 )
 
 const claimIsNotWaiting = law(
-  "a payment that nobody put into a lane waits in none, and cannot be planned",
+  "a payment that was never queued waits in no lane, and cannot be planned",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane } = yield* newLane
     const payment = yield* newPayment()

@@ -1,6 +1,4 @@
-/**
- * The laws about notices: which ends a caller is told of, in which order, by whom, and until when.
- */
+/** The laws about notices: the ends that a caller is notified of, their order, their takers, and their expiry. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -20,7 +18,7 @@ import {
   taken
 } from "./PaymentStoreTrial.ts"
 
-/** Payments in one transaction, of a caller nobody else has. */
+/** Payments in one transaction, of a new caller. */
 const notified = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, payments: number) {
   const caller = yield* newName
   const { ids, lease } = yield* flown(store, subject, payments, { notify: true, caller })
@@ -42,7 +40,7 @@ const said = (notices: ReadonlyArray<Notice>) =>
 const idsOf = (notices: ReadonlyArray<Notice>) => notices.map(({ payment }) => payment.paymentId)
 
 const endsAreTold = law(
-  "each kind of end is told once, and only to who wants to know",
+  "each kind of end is notified once, and only to callers that want notices",
   Effect.fnUntraced(function* (store, subject) {
     const { caller, ids, step } = yield* notified(store, subject, 2)
     const quiet = yield* flown(store, subject, 1, { caller })
@@ -109,7 +107,7 @@ const noticesAreTakenOnce = law(
 )
 
 const noticesComeInParts = law(
-  "of each caller that is asked for so many notices are taken as there is room for, the oldest first, and none of others",
+  "for each given caller at most its number of notices are taken, the oldest first, and none of other callers",
   Effect.fnUntraced(function* (store, subject) {
     const mine = yield* notified(store, subject, 3)
     const theirs = yield* notified(store, subject, 2)
@@ -136,7 +134,7 @@ const noticesComeInParts = law(
 )
 
 const orderIsKept = law(
-  "of one payment no end is told before its earlier ones are, however late they are, and other payments do not wait for it",
+  "a payment's end is not notified before its earlier ones, however late they are, and other payments do not wait for it",
   Effect.fnUntraced(function* (store, subject) {
     const { caller, ids, step } = yield* notified(store, subject, 2)
     const [slow = "", quick = ""] = ids
@@ -161,7 +159,7 @@ const orderIsKept = law(
 )
 
 const oldOnesAreGivenUp = law(
-  "notices that are too old are given up, of every caller, and those that are not are not; all that are open are counted",
+  "only notices that are too old are given up, of every caller; all open ones are counted",
   Effect.fnUntraced(function* (store, subject) {
     const age = 3_600_000
     while ((yield* store.giveUpNotices(0, 100)).size > 0);
@@ -192,7 +190,7 @@ const oldOnesAreGivenUp = law(
 )
 
 const unwantedIsTold = law(
-  "a payment that expires unwanted is told of as any other end",
+  "a payment that expires unwanted is notified as any other end",
   Effect.fnUntraced(function* (store) {
     const caller = yield* newName
     const { paymentId } = yield* taken(store, { notify: true, validFor: 1, caller })
@@ -204,7 +202,7 @@ const unwantedIsTold = law(
 )
 
 const noticesAreHeard = law(
-  "who listens hears that a notice was written",
+  "subscribers are notified that a notice was written",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, step } = yield* notified(store, subject, 1)
     yield* Effect.scoped(

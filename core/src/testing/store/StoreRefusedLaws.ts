@@ -27,7 +27,7 @@ const claimOf = (resource: string, of = route): Effect.Effect<Claim> =>
 const first = "resource-number-one"
 const second = "resource-number-two"
 
-/** A settled payment whose first run, of the first resource, has ended so. */
+/** A settled payment whose first execution, of the first resource, has this outcome. */
 const ended = Effect.fnUntraced(function* (
   store: Store,
   subject: StoreSubject,
@@ -43,7 +43,7 @@ const ended = Effect.fnUntraced(function* (
 })
 
 const refusedMoves = law(
-  "a refused run of a settled payment is granted to another resource of its route, and belongs to that one from then on",
+  "a refused execution of a settled payment is granted to another resource of its route, and belongs to that one from then on",
   Effect.fnUntraced(function* (store, subject) {
     const { payment, paymentId } = yield* ended(store, subject, "refused")
     const next = yield* claimOf(second)
@@ -60,7 +60,7 @@ const refusedMoves = law(
 )
 
 const refusedRepeats = law(
-  "a refused run is granted to its own resource again",
+  "a refused execution is granted to its own resource again",
   Effect.fnUntraced(function* (store, subject) {
     const { payment } = yield* ended(store, subject, "refused")
     yield* executionIs(store, payment, yield* claimOf(first), "granted")
@@ -68,7 +68,7 @@ const refusedRepeats = law(
 )
 
 const otherRouteConflicts = law(
-  "a refused run is granted to no resource of another route, or of no route",
+  "a refused execution is granted to no resource of another route, or of no route",
   Effect.fnUntraced(function* (store, subject) {
     const { payment } = yield* ended(store, subject, "refused")
     yield* executionIs(store, payment, yield* claimOf(second, "route-of-the-renderings"), "conflict")
@@ -78,7 +78,7 @@ const otherRouteConflicts = law(
 )
 
 const unnamedRouteConflicts = law(
-  "a run that was claimed without a route belongs to its resource alone",
+  "an execution that was claimed without a route belongs to its resource alone",
   Effect.fnUntraced(function* (store, subject) {
     const payment = yield* newPayment()
     const claim = yield* newClaim(first)
@@ -92,7 +92,7 @@ const unnamedRouteConflicts = law(
 )
 
 const othersDoNotMove = law(
-  "a run that was served, failed, is held, or never reached the handler stays with its resource",
+  "an execution that was served, failed, is held, or never reached the handler stays with its resource",
   Effect.fnUntraced(function* (store, subject) {
     for (const outcome of ["served", "failed", "notRun"] as const) {
       const { payment } = yield* ended(store, subject, outcome)
@@ -108,7 +108,7 @@ const othersDoNotMove = law(
 )
 
 const failureEndsIt = law(
-  "a refused run that failed later is owed to the resource that failed; one that never reached the handler stays refused",
+  "a refused execution that failed later is owed to the resource that failed; one that never reached the handler stays refused",
   Effect.fnUntraced(function* (store, subject) {
     const failing = yield* ended(store, subject, "refused")
     const next = yield* claimOf(second)
@@ -125,7 +125,7 @@ const failureEndsIt = law(
 )
 
 const refusedIsBounded = law(
-  "a payment is good for five runs in all and ten minutes after the first refusal, whatever was asked for",
+  "a payment is good for five executions in all and ten minutes after the first refusal, whatever resource was requested",
   Effect.fnUntraced(function* (store, subject) {
     const { payment, paymentId } = yield* ended(store, subject, "refused")
     for (let run = 2; run <= maximumExecutions; run++) {
@@ -147,7 +147,7 @@ const refusedIsBounded = law(
 )
 
 const unboundIsSpent = law(
-  "a refused run of a settled payment that anybody could repeat is spent",
+  "a refused execution of a settled payment that anyone could repeat is spent",
   Effect.fnUntraced(function* (store, subject) {
     const { payment } = yield* ended(store, subject, "refused", false)
     yield* executionIs(store, payment, yield* claimOf(second), "conflict")
@@ -156,7 +156,7 @@ const unboundIsSpent = law(
 )
 
 const oneTakesOver = law(
-  "of any number of other requests at once exactly one takes a refused run over",
+  "of any number of other requests at once exactly one takes a refused execution over",
   Effect.fnUntraced(function* (store, subject) {
     const { payment } = yield* ended(store, subject, "refused")
     const rivals = yield* Effect.forEach(Array.from({ length: 20 }), (_, index) => claimOf(`resource-number-${index}x`))
@@ -169,7 +169,7 @@ const oneTakesOver = law(
 )
 
 const unsettledStays = law(
-  "before the transfer a refused run stays with its resource",
+  "before the transfer a refused execution stays with its resource",
   Effect.fnUntraced(function* (store) {
     const payment = yield* newPayment()
     const claim = yield* claimOf(first)

@@ -1,6 +1,6 @@
 /**
- * The laws about balances: payments in transaction hold their part of what their payer owns, so that no two of them count on
- * the same money.
+ * The laws about balances: pending payments reserve their part of their payer's balance, so that no two of them count
+ * on the same money.
  */
 import * as Effect from "effect/Effect"
 
@@ -26,7 +26,7 @@ import {
 const overdrawn = (reserved: bigint) => ({ _tag: "Overdrawn", reserved })
 
 const flightsReserve = law(
-  "payments on their way and claimed ones hold their part of the balance; nothing is written for one that does not fit",
+  "pending and claimed payments reserve their part of the balance; nothing is written for one that does not fit",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, paymentId, stored } = yield* taken(store, { amount: 60n })
     const { payer } = stored.authorization
@@ -51,7 +51,7 @@ const coveredFits = law(
 )
 
 const manyFitAsCovered = law(
-  "of many payments at once so many are taken as the balance covers",
+  "of many payments at once as many are accepted as the balance covers",
   Effect.fnUntraced(function* (store) {
     const payer = (yield* newPayment()).authorization.payer
     const payments = yield* Effect.forEach(Array.from({ length: 20 }), () => newPayment({ payer, amount: 10n }))
@@ -65,7 +65,7 @@ const manyFitAsCovered = law(
 )
 
 const holdsAreLetGo = law(
-  "what is planned holds its part without a holder; its end lets go, and so does a lapsed lease",
+  "a planned payment reserves its part without a holder; its end releases it, and so does a lapsed lease",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, paymentId, stored } = yield* taken(store, { amount: 60n })
     const { payer } = stored.authorization
@@ -86,7 +86,7 @@ const holdsAreLetGo = law(
 )
 
 const waitingReserves = law(
-  "what waits in a lane holds its part without a holder, from its claim or from when it was put there",
+  "a queued payment reserves its part without a holder, from its claim or from its queueing",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane } = yield* newLane
     const first = yield* newPayment({ amount: 60n })
@@ -135,7 +135,7 @@ const knownBeginsAnew = law(
 )
 
 const manyKnownFitAsCovered = law(
-  "of many known payments that are claimed again at once so many are granted as the balance covers",
+  "of many known payments that are claimed again at once as many are granted as the balance covers",
   Effect.fnUntraced(function* (store) {
     const payer = (yield* newPayment()).authorization.payer
     const payments = yield* Effect.forEach(Array.from({ length: 20 }), () => newPayment({ payer, amount: 10n }))
@@ -165,7 +165,7 @@ const reservationsAreThePayersOwn = law(
 )
 
 const endedSinceCounts = law(
-  "what has ended since a balance was asked for counts beside it: open payments then, and younger ones",
+  "payments that have ended since the balance was read count beside it: those open then, and younger ones",
   Effect.fnUntraced(function* (store, subject) {
     const first = yield* taken(store, { amount: 60n })
     const { payer } = first.stored.authorization
@@ -190,7 +190,7 @@ const endedSinceCounts = law(
 )
 
 const endedSinceCountsInLanes = law(
-  "what has ended since a balance was asked for counts for a payment that is put into a lane",
+  "payments that have ended since the balance was read count for a payment that is queued",
   Effect.fnUntraced(function* (store, subject) {
     const first = yield* taken(store, { amount: 60n })
     const { payer } = first.stored.authorization
