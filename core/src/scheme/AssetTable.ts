@@ -1,6 +1,6 @@
 /**
- * The table of the tokens that one role of a scheme knows: the operator's own and the family's. What a family adds is how
- * its networks and addresses are written and what its payers must know of a token.
+ * The table of the tokens that one role of a scheme knows: the operator's own and the family's. A family adds the written form of its
+ * networks and addresses, and the further terms of a token for its payers.
  */
 import * as Result from "effect/Result"
 
@@ -33,11 +33,11 @@ export const keys: OptionCheck.Table<CustomAsset> = {
 /** A family's own part of a table. */
 export interface Family<A extends CustomAsset> {
   readonly networkOf: (text: string) => Network | undefined
-  /** What is wrong with a text that is no network of the family's: the end of a sentence whose subject is the network. */
+  /** The message about a text that is not a network of the family: the end of a sentence whose subject is the network. */
   readonly networkFault: string
-  /** An address as it is written on the wire; `undefined` where the text is none. */
+  /** An address in its wire form; `undefined` for any other text. */
   readonly addressOf: (text: string) => string | undefined
-  /** What else is wrong with an asset. */
+  /** The message about another fault of an asset; `undefined` without a fault. */
   readonly fault?: (asset: A, network: Network) => string | undefined
   /** `Asset.extra`. */
   readonly extra: (asset: A) => Readonly<Record<string, string>>
@@ -100,8 +100,8 @@ const wrong = (symbol: string, what: string) =>
   Result.fail(new Misconfigured({ message: `assets: ${symbol}: ${what}` }))
 
 /**
- * A token that is not in the table any more, by its address: enough to find its transfers. `undefined` where the texts are no
- * network and no address of the family's.
+ * A token that is not in the table any more, by its address: enough to find its transfers. `undefined` if the texts are not a network
+ * and an address of the family.
  */
 export const retired = <A extends CustomAsset>(
   { addressOf, networkOf }: Pick<Family<A>, "addressOf" | "networkOf">,

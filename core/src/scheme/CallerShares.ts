@@ -1,7 +1,7 @@
 /**
- * How callers share what may be used in 24 hours, be it gas, losses or lent energy. Half of it is held for them in equal parts: what a
- * caller has not used of its part, no other one can use. The other half is for whoever comes first. So one caller's cheap goods never
- * use up all, and a caller that uses nothing costs the others no more than its part. A caller that is alone has everything
+ * The callers' shares of a total that may be used in 24 hours: gas, losses or lent energy. Half of the total is held for them in equal
+ * parts: no other caller can use the rest of a part. The other half is for the callers that come first. So one caller's cheap goods
+ * never use up all, and a caller that uses nothing costs the others no more than its part. A single caller has the whole total
  * (apps/docs/protocol.md#d23-limits-and-shares).
  */
 
@@ -9,7 +9,7 @@
 export type Parts = ReadonlyMap<string, bigint>
 
 /**
- * The parts of a total; none where fewer than two callers share it. A caller with a limit of its own is held no more than that.
+ * The parts of a total; none if fewer than two callers share it. The part of a caller with its own limit is no more than that limit.
  */
 export const partsOf = (
   total: bigint,
@@ -28,16 +28,16 @@ export const partsOf = (
 }
 
 /** The use of a total so far: of all, and of one caller. */
-export interface Use {
+export interface ShareUse {
   readonly all: bigint
   readonly of: (caller: string) => bigint
 }
 
 /**
- * How much more a caller may use: the rest of its part, or what is left beside the parts held for others, whichever is more. A
- * caller without a part, one that is not told apart or not known any more, has what is left beside the parts.
+ * The amount that a caller may still use: the rest of its part, or the rest beside the parts held for others, whichever is more. A
+ * caller without a part, because it has no name or is not known any more, has the rest beside the parts.
  */
-export const roomOf = (total: bigint, parts: Parts, caller: string, use: Use): bigint => {
+export const roomOf = (total: bigint, parts: Parts, caller: string, use: ShareUse): bigint => {
   const free = total - use.all
   if (parts.size === 0) return free
   const own = (parts.get(caller) ?? 0n) - use.of(caller)

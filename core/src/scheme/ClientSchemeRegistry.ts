@@ -18,10 +18,10 @@ export class ClientSchemeRegistry extends Context.Service<
   SchemeRegistry.SchemeRegistry<SchemeClient>
 >()("@pontage/core/ClientSchemeRegistry") {}
 
-/** The list, checked; for the options of those who take it as a plain value. */
+/** Checks the list, for options that take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<SchemeClient>> = /* @__PURE__ */ OptionCheck.list(
   /* @__PURE__ */ OptionCheck.having(
-    "a payer's half of a scheme, such as exactEvm.client({ ... })",
+    "a scheme client, such as exactEvm.client({ ... })",
     "scheme",
     "network",
     "asset",

@@ -1,12 +1,12 @@
 /**
- * A sum of the last 24 hours, in memory of a fixed size: amounts are kept by the hour. An amount counts for at least 24 hours
+ * A sum over the last 24 hours, in memory of a fixed size: amounts are kept by the hour. An amount counts for at least 24 hours
  * and less than 25, so the sum is never below the exact one.
  */
 
 /** The sum. Times are Unix milliseconds. */
 export interface DaySum {
   readonly add: (amount: bigint, now: number) => void
-  /** Takes back what was added at a time, as far as it still counts. */
+  /** Takes back an amount that was added at a time, as far as it still counts. */
   readonly take: (amount: bigint, addedAt: number) => void
   readonly total: (now: number) => bigint
   readonly clear: () => void
@@ -15,7 +15,7 @@ export interface DaySum {
 const hourMillis = 3_600_000
 const hours = 24
 
-/** Makes a sum of nothing. */
+/** A sum of zero. */
 export const make = (): DaySum => {
   const byHour = new Map<number, bigint>()
   const forget = (hour: number) => {

@@ -1,7 +1,7 @@
 /**
  * The schemes that a facilitator settles by, one per network:
- * `FacilitatorSchemeRegistry.layer([exactEvm.facilitator({ signer, rpcUrl })])`. The facilitator in this process takes it
- * from the context, and so do those who watch over it: chains to ask, signers to fund.
+ * `FacilitatorSchemeRegistry.layer([exactEvm.facilitator({ signer, rpcUrl })])`. The facilitator in this process takes it from the
+ * context, and so do the watches over its chains and its signers' balances.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -26,9 +26,9 @@ export class FacilitatorSchemeRegistry extends Context.Service<
  */
 export type FacilitatorScheme = Effect.Effect<SchemeFacilitator, Misconfigured | ChainUnavailable, Scope.Scope>
 
-/** The list, checked; for the options of those who take it as a plain value. */
+/** Checks the list, for options that take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<FacilitatorScheme>> = OptionCheck.list(
-  OptionCheck.given("a facilitator's half of a scheme, such as exactEvm.facilitator({ ... })", Effect.isEffect)
+  OptionCheck.given("a scheme facilitator, such as exactEvm.facilitator({ ... })", Effect.isEffect)
 )
 
 const checkOfList = OptionCheck.options<{ readonly schemes: ReadonlyArray<FacilitatorScheme> }>({ schemes: check })

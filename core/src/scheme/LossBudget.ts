@@ -1,14 +1,14 @@
 /**
- * The limit of what a facilitator may lose to failed payments in 24 hours: in all, per caller and per payer. A payment in
- * flight counts with the most that it may lose, from before it is signed. A payer whose payment failed by its own doing is
- * banned for a while, and so is the code of its account where that is given.
+ * The limits of a facilitator's losses to failed payments in 24 hours: in all, per caller and per payer. A pending payment counts with
+ * the most that it may lose, from before it is signed. A payer that caused the failure of its payment is banned for a while, and so
+ * is the code of its account if it is given.
  *
- * An exhausted budget refuses newcomers and nobody else. A payer has proven itself once a payment of its was settled here in the
- * last 24 hours and none was lost since. It is served beyond the budgets of its caller and of all, one payment at a time, and more
- * of them as long as what it has in flight, and what it lost, is no more than what it settled. So a caller's trouble stops no other
- * caller, and in 24 hours no more is lost than `total` and, for each proven payer, the larger of one payment and what it settled.
+ * An exhausted budget refuses only newcomers. A payer has proven itself once a payment of its was settled here in the last 24 hours and
+ * none was lost since. It is served beyond the budgets of its caller and of all, one payment at a time, and more of them as long as its
+ * pending and lost amounts are no more than its settled ones. So a caller's trouble stops no other caller, and in 24 hours the losses
+ * are at most `total` and, for each proven payer, the larger of one payment and its settled amount.
  *
- * Everything is in memory and begins anew with the process. Its size is bounded.
+ * Everything is in memory and starts empty with the process. Its size is bounded.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -19,26 +19,26 @@ import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as CallerShares from "./CallerShares.ts"
 import * as DaySum from "./DaySum.ts"
 
-/** The limits, in the network's smallest native unit (or in another one that all amounts are given in). */
+/** The limits, in the network's smallest native unit (or in another unit of all amounts). */
 export interface Limits {
   /** The most that may be lost in 24 hours. Above zero. */
   readonly total: bigint
   /**
-   * The most that may be lost to the payers of one caller; default its share by `callers`, and where these are not named a quarter
-   * of `total`. The caller of the empty name is everybody where callers are not told apart: it has no share of its own.
+   * The most that may be lost to the payers of one caller; default its share by `callers`, and without these a quarter of `total`. The
+   * caller with the empty name stands for all callers without names: it has no share of its own.
    */
   readonly perCaller?: bigint
-  /** The names of the callers who share `total` where `perCaller` sets no limit (`CallerShares`). */
+  /** The names of the callers that share `total` if `perCaller` sets no limit (`CallerShares`). */
   readonly callers?: ReadonlyArray<string>
   /** The most that may be lost to one payer that has not proven itself; default a quarter of `total`. */
   readonly perPayer?: bigint
-  /** How long a ban lasts, in milliseconds; default one hour. */
+  /** The duration of a ban, in milliseconds; default one hour. */
   readonly banMillis?: number
 }
 
 /**
- * The payer of a payment, the caller on whose behalf it is settled, and what tells the code of the payer's account from other
- * code, where that is to be banned with it.
+ * The payer of a payment, the caller on whose behalf it is settled, and the hash of the code of the payer's account, if that code is to
+ * be banned with it.
  */
 export interface LossParty {
   readonly payer: string
@@ -46,21 +46,21 @@ export interface LossParty {
   readonly codeHash?: string | undefined
 }
 
-/** A payment that is to be signed for: the most that may be lost with it. */
+/** A payment to be signed for, and the most that may be lost with it. */
 export interface LossRisk extends LossParty {
   readonly amount: bigint
 }
 
 /**
- * A payment's loss. `culprit` is the account to be banned: at once when it is `grave`, at the third time in a day
- * when it is `slight`. Without a culprit nobody is banned, and the payer stays as proven as it was.
+ * A payment's loss. `culprit` is the account to be banned: at once if the loss is `grave`, at the third loss in a day if it is
+ * `slight`. Without a culprit no account is banned, and the payer stays as proven as it was.
  */
 export interface Loss extends LossRisk {
   readonly culprit?: string | undefined
   readonly gravity?: "grave" | "slight"
 }
 
-/** Whether a payment may be signed for: who or what is `Banned`, or whose share is `Exhausted`. */
+/** Whether a payment may be signed for: if not, the account or code is `Banned`, or a share is `Exhausted`. */
 export type LossVerdict =
   | { readonly _tag: "Open" }
   | { readonly _tag: "Banned"; readonly account: string; readonly until: number }
@@ -71,24 +71,24 @@ export interface LossBudget {
   /** Whether a payment of this risk may be signed for now. Counts nothing. */
   readonly judge: (risk: LossRisk) => Effect.Effect<LossVerdict>
   /**
-   * Counts a payment as in flight, unless it may not be signed for, until it ends, or until that time (Unix milliseconds). One
-   * that is in flight already is not judged again: it counts with the larger risk and the later time.
+   * Counts a payment as pending, unless it may not be signed for, until it ends, or until that time (Unix milliseconds). A payment that
+   * is pending already is not judged again: it counts with the larger risk and the later time.
    */
   readonly reserve: (id: string, risk: LossRisk, until: number) => Effect.Effect<LossVerdict>
-  /** Counts a payment as in flight, whatever its verdict: it was signed for before this process began, or under other limits. */
+  /** Counts a payment as pending, whatever its verdict: it was signed for before this process began, or under other limits. */
   readonly hold: (id: string, risk: LossRisk, until: number) => Effect.Effect<void>
   /** A payment was settled: its payer has proven itself. Counts once, and takes back a loss that was counted for it. */
   readonly settle: (id: string, party: LossParty) => Effect.Effect<void>
-  /** A payment has failed, and so much is lost. Counts once, also for a payment that is not known as in flight. */
+  /** A payment has failed with this loss. Counts once, also for a payment that is not known as pending. */
   readonly lose: (id: string, loss: Loss) => Effect.Effect<void>
   /**
-   * The block that has shown a payment's loss is not part of the chain any more: what was counted for it is taken back, and the
-   * ban that it has caused is lifted. Nothing happens where no loss was counted.
+   * The block that showed a payment's loss is not part of the chain any more: the counted loss is taken back, and the ban that it
+   * caused is lifted. Nothing happens if no loss was counted.
    */
   readonly retract: (id: string) => Effect.Effect<void>
-  /** A payment is not in flight any more and nothing is lost. */
+  /** A payment is not pending any more, without a loss. */
   readonly release: (id: string) => Effect.Effect<void>
-  /** When the ban of an account or of a code ends (Unix milliseconds); `undefined` where there is none. */
+  /** The end of the ban of an account or of a code (Unix milliseconds); `undefined` without a ban. */
   readonly bannedUntil: (name: string) => Effect.Effect<number | undefined>
 }
 
@@ -97,21 +97,21 @@ const defaultBanMillis = 3_600_000
 const shareOfTotal = 4n
 /** Slight losses in a day after which an account is banned. */
 const patience = 3n
-/** Accounts, ids, bans, and payments in flight: so many of each are remembered. */
+/** The most accounts, ids, bans and pending payments that are remembered, each. */
 const capacity = 50_000
 
-/** An account's last 24 hours, and what it has in flight now. */
+/** An account's last 24 hours, and the risks of its pending payments. */
 interface Account {
   readonly lost: DaySum.DaySum
   readonly slights: DaySum.DaySum
   /** The risks of the payments that were settled since the last loss. */
   settled: DaySum.DaySum
-  inFlight: bigint
-  /** The part in flight that is served beyond the budgets of others. */
+  atRisk: bigint
+  /** The part at risk that is served beyond the budgets of others. */
   trusted: bigint
 }
 
-interface Flying {
+interface PendingRisk {
   readonly party: LossParty
   readonly isTrusted: boolean
   amount: bigint
@@ -121,32 +121,32 @@ interface Flying {
 interface Ledger {
   readonly total: bigint
   readonly perCaller: bigint
-  /** The parts held for callers; `undefined` where `perCaller` is the limit of each. */
+  /** The parts held for callers; `undefined` if `perCaller` is the limit of each. */
   readonly parts: CallerShares.Parts | undefined
   readonly perPayer: bigint
   readonly banMillis: number
   /** Last used last. */
   readonly accounts: Map<string, Account>
-  readonly callers: Map<string, { readonly lost: DaySum.DaySum; inFlight: bigint }>
+  readonly callers: Map<string, { readonly lost: DaySum.DaySum; atRisk: bigint }>
   readonly lost: DaySum.DaySum
-  readonly flying: Map<string, Flying>
-  /** No payment in flight ends by time before this. */
+  readonly pending: Map<string, PendingRisk>
+  /** No pending payment ends by time before this; Unix milliseconds. */
   nextEnd: number
-  inFlight: bigint
-  /** By the account or code, and by the payments that have caused them: until when (Unix milliseconds). */
+  atRisk: bigint
+  /** The ends of bans (Unix milliseconds), by the account or code, and by the payments that caused them. */
   readonly bans: BoundedMap.BoundedMap<string, BoundedMap.BoundedMap<string, number>>
-  /** Payments that have ended, and what was counted for those that were lost. */
+  /** Payments that have ended, and the counted losses. */
   readonly ended: BoundedMap.BoundedMap<string, Counted | undefined>
 }
 
 interface Counted {
   readonly loss: Loss
   readonly at: number
-  /** What the payer had settled until then, where the loss was its own doing. */
+  /** The payer's settled sum until then, if it caused the loss itself. */
   readonly settled: DaySum.DaySum | undefined
 }
 
-/** Makes a budget of which nothing is lost. */
+/** A budget without losses. */
 export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> => {
   const { banMillis = defaultBanMillis, total } = limits
   const { perCaller = atLeastOne(total / shareOfTotal), perPayer = atLeastOne(total / shareOfTotal) } = limits
@@ -165,9 +165,9 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
     accounts: new Map(),
     callers: new Map(),
     lost: DaySum.make(),
-    flying: new Map(),
+    pending: new Map(),
     nextEnd: Infinity,
-    inFlight: 0n,
+    atRisk: 0n,
     bans: BoundedMap.oldestOut(capacity),
     ended: BoundedMap.oldestOut(capacity)
   }
@@ -178,7 +178,7 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
     settle: (id, party) => now((at) => settle(ledger, id, party, at)),
     lose: (id, loss) => now((at) => lose(ledger, id, loss, at)),
     retract: (id) => Effect.sync(() => retract(ledger, id)),
-    release: (id) => Effect.sync(() => land(ledger, id)),
+    release: (id) => Effect.sync(() => end(ledger, id)),
     bannedUntil: (name) => now((at) => banOf(ledger, name, at))
   })
 }
@@ -189,8 +189,8 @@ const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
 const now = <A>(run: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, run)
 
 /**
- * Succeeds where a payment may be signed for. A ban is the payer's own doing; a budget that is used up is nobody's fault in the
- * payment, which may be sent again.
+ * Succeeds if a payment may be signed for. A ban is a verdict about the payer; an exhausted budget is none about the payment, which may
+ * be sent again.
  */
 export const demand = (verdict: LossVerdict): Effect.Effect<void, ValidationError | FacilitatorUnavailable> => {
   switch (verdict._tag) {
@@ -212,7 +212,7 @@ const banned = (account: string, millis: number): ValidationError => {
 const tryAgain = "send the same payment again later"
 
 const exhausted = {
-  payer: `the payer's payments in flight and those lost in 24 hours leave no room in its loss budget; ${tryAgain}`,
+  payer: `the payer's pending payments and those lost in 24 hours leave no room in its loss budget; ${tryAgain}`,
   caller: `failed payments have used up the loss budget of this caller, and the payer has settled none here in 24 hours; ${tryAgain}`,
   all: `failed payments have used up the facilitator's loss budget, and the payer has settled none here in 24 hours; ${tryAgain}`
 } as const
@@ -225,7 +225,7 @@ const judged = (
   now: number
 ): { readonly verdict: LossVerdict; readonly isTrusted: boolean } => {
   const { amount, codeHash, payer } = risk
-  landLate(ledger, now)
+  endLate(ledger, now)
   for (const account of [payer, codeHash]) {
     const until = account === undefined ? undefined : banOf(ledger, account, now)
     if (account !== undefined && until !== undefined)
@@ -237,13 +237,13 @@ const judged = (
   if (settled > 0n && (used === 0n || used + amount <= settled)) return { verdict: open, isTrusted: true }
   const share = exhaustedShare(ledger, risk, own, now)
   if (share === undefined) return { verdict: open, isTrusted: false }
-  // A payer that has settled is refused for nobody else's losses: it has too much in flight itself.
+  // A payer that has settled is not refused for the losses of others: it has too much at risk itself.
   return { verdict: { _tag: "Exhausted", share: settled > 0n ? "payer" : share }, isTrusted: false }
 }
 
 const open: LossVerdict = { _tag: "Open" }
 
-/** A share of which nothing is used holds one payment, however dear: else a high gas price would stop everybody. */
+/** An unused share holds one payment, whatever its risk: otherwise a high gas price would stop every payer. */
 const exhaustedShare = (
   ledger: Ledger,
   { amount, caller }: LossRisk,
@@ -251,9 +251,9 @@ const exhaustedShare = (
   now: number
 ): "payer" | "caller" | "all" | undefined => {
   const exceeds = (used: bigint, limit: bigint) => used > 0n && used + amount > limit
-  const ownUsed = own === undefined ? 0n : own.lost.total(now) + own.inFlight - own.trusted
+  const ownUsed = own === undefined ? 0n : own.lost.total(now) + own.atRisk - own.trusted
   if (exceeds(ownUsed, ledger.perPayer)) return "payer"
-  const all = ledger.lost.total(now) + ledger.inFlight
+  const all = ledger.lost.total(now) + ledger.atRisk
   const of = (name: string) => usedBy(ledger, name, now)
   const used = of(caller)
   const limit = ledger.parts && used + CallerShares.roomOf(ledger.total, ledger.parts, caller, { all, of })
@@ -263,11 +263,11 @@ const exhaustedShare = (
 
 const usedBy = ({ callers }: Ledger, name: string, now: number): bigint => {
   const known = callers.get(name)
-  return known === undefined ? 0n : known.lost.total(now) + known.inFlight
+  return known === undefined ? 0n : known.lost.total(now) + known.atRisk
 }
 
 const reserve = (ledger: Ledger, id: string, risk: LossRisk, until: number, now: number): LossVerdict => {
-  const known = ledger.flying.get(id)
+  const known = ledger.pending.get(id)
   if (known !== undefined) {
     known.until = Math.max(known.until, until)
     if (risk.amount > known.amount) {
@@ -278,66 +278,66 @@ const reserve = (ledger: Ledger, id: string, risk: LossRisk, until: number, now:
   }
   const { isTrusted, verdict } = judged(ledger, risk, now)
   if (verdict._tag !== "Open") return verdict
-  if (ledger.flying.size >= capacity) return { _tag: "Exhausted", share: "all" }
+  if (ledger.pending.size >= capacity) return { _tag: "Exhausted", share: "all" }
   begin(ledger, id, risk, until, isTrusted)
   return open
 }
 
 const begin = (ledger: Ledger, id: string, risk: LossRisk, until: number, isTrusted: boolean): void => {
   const { amount, caller, codeHash, payer } = risk
-  const flying: Flying = { party: { payer, caller, codeHash }, isTrusted, amount, until }
-  // What is on its way again was not lost.
+  const pending: PendingRisk = { party: { payer, caller, codeHash }, isTrusted, amount, until }
+  // A payment that is pending again was not lost.
   retract(ledger, id)
   ledger.ended.delete(id)
-  ledger.flying.set(id, flying)
+  ledger.pending.set(id, pending)
   ledger.nextEnd = Math.min(ledger.nextEnd, until)
-  count(ledger, flying, amount)
+  count(ledger, pending, amount)
 }
 
 const hold = (ledger: Ledger, id: string, risk: LossRisk, until: number, now: number): void => {
   if (reserve(ledger, id, risk, until, now)._tag !== "Open") begin(ledger, id, risk, until, false)
 }
 
-/** Counts more of a payment in flight, or less. Who is trusted takes nothing of what others share. */
-const count = (ledger: Ledger, { isTrusted, party: { caller, payer } }: Flying, amount: bigint): void => {
+/** Adds to the risk of a pending payment, or subtracts. A trusted payment takes nothing from the shared budgets. */
+const count = (ledger: Ledger, { isTrusted, party: { caller, payer } }: PendingRisk, amount: bigint): void => {
   const account = accountOf(ledger, payer)
-  account.inFlight += amount
+  account.atRisk += amount
   if (isTrusted) {
     account.trusted += amount
     return
   }
-  ledger.inFlight += amount
-  callerOf(ledger, caller).inFlight += amount
+  ledger.atRisk += amount
+  callerOf(ledger, caller).atRisk += amount
 }
 
-/** Takes a payment out of what is in flight. */
-const land = (ledger: Ledger, id: string): Flying | undefined => {
-  const flying = ledger.flying.get(id)
-  if (flying === undefined) return undefined
-  ledger.flying.delete(id)
-  count(ledger, flying, -flying.amount)
-  return flying
+/** Ends a pending payment. */
+const end = (ledger: Ledger, id: string): PendingRisk | undefined => {
+  const pending = ledger.pending.get(id)
+  if (pending === undefined) return undefined
+  ledger.pending.delete(id)
+  count(ledger, pending, -pending.amount)
+  return pending
 }
 
-const landLate = (ledger: Ledger, now: number): void => {
+const endLate = (ledger: Ledger, now: number): void => {
   if (now < ledger.nextEnd) return
   let next = Infinity
-  for (const [id, { until }] of ledger.flying) {
-    if (until <= now) land(ledger, id)
+  for (const [id, { until }] of ledger.pending) {
+    if (until <= now) end(ledger, id)
     else next = Math.min(next, until)
   }
   ledger.nextEnd = next
 }
 
 const settle = (ledger: Ledger, id: string, { payer }: LossParty, now: number): void => {
-  const flying = land(ledger, id)
+  const pending = end(ledger, id)
   retract(ledger, id)
   if (isEndedBefore(ledger, id, undefined)) return
-  accountOf(ledger, payer).settled.add(flying !== undefined && flying.amount > 0n ? flying.amount : 1n, now)
+  accountOf(ledger, payer).settled.add(pending !== undefined && pending.amount > 0n ? pending.amount : 1n, now)
 }
 
 const lose = (ledger: Ledger, id: string, loss: Loss, now: number): void => {
-  land(ledger, id)
+  end(ledger, id)
   const { culprit, payer } = loss
   const account = accountOf(ledger, payer)
   const settled = culprit === payer ? account.settled : undefined
@@ -370,7 +370,7 @@ const retract = (ledger: Ledger, id: string): void => {
   ledger.callers.get(caller)?.lost.take(amount, at)
   ledger.lost.take(amount, at)
   if (culprit === undefined) return
-  // As proven as it was before; what it may have settled meanwhile is not added.
+  // The payer is as proven as it was before; sums settled meanwhile are not added.
   if (account !== undefined && settled !== undefined) account.settled = settled
   ledger.accounts.get(culprit)?.slights.take(1n, at)
   for (const name of [culprit, codeHash]) {
@@ -381,14 +381,14 @@ const retract = (ledger: Ledger, id: string): void => {
   }
 }
 
-/** Each payment ends once, however often its end is seen. */
+/** Each payment ends once, even if its end is observed repeatedly. */
 const isEndedBefore = ({ ended }: Ledger, id: string, counted: Counted | undefined): boolean => {
   if (ended.has(id)) return true
   ended.set(id, counted)
   return false
 }
 
-/** So many payments that have caused one ban are told apart. */
+/** The most remembered payments that caused one ban. */
 const mostCauses = 16
 
 const ban = ({ banMillis, bans }: Ledger, name: string, cause: string, now: number): void => {
@@ -411,7 +411,7 @@ const newAccount = (): Account => ({
   lost: DaySum.make(),
   slights: DaySum.make(),
   settled: DaySum.make(),
-  inFlight: 0n,
+  atRisk: 0n,
   trusted: 0n
 })
 
@@ -421,9 +421,9 @@ const accountOf = ({ accounts }: Ledger, name: string): Account => {
   accounts.delete(name)
   accounts.set(name, account)
   if (known !== undefined || accounts.size <= capacity) return account
-  // Those in flight are at most as many; what is forgotten of the others makes them newcomers.
-  for (const [oldest, { inFlight }] of accounts) {
-    if (inFlight > 0n || oldest === name) continue
+  // Accounts at risk are at most as many; a forgotten one becomes a newcomer.
+  for (const [oldest, { atRisk }] of accounts) {
+    if (atRisk > 0n || oldest === name) continue
     accounts.delete(oldest)
     break
   }
@@ -433,7 +433,7 @@ const accountOf = ({ accounts }: Ledger, name: string): Account => {
 const callerOf = ({ callers }: Ledger, name: string) => {
   const known = callers.get(name)
   if (known !== undefined) return known
-  const caller = { lost: DaySum.make(), inFlight: 0n }
+  const caller = { lost: DaySum.make(), atRisk: 0n }
   callers.set(name, caller)
   return caller
 }

@@ -1,22 +1,22 @@
 /**
- * Which transfers count as a payment's own. A chain that shows a payment's transfer shows it to everybody and for ever: to
- * the process that has sold for it, and to one that has lost its records since. So a transfer counts only from a point
- * on at which the payment was known to be unused.
+ * Decides which transfers count as a payment's own. A chain shows a payment's transfer to every reader and for ever: to the process that
+ * has sold for it, and to one that has lost its records since. So a transfer counts only from a point on at which the payment was
+ * known to be unused.
  *
  * - After the block `since`, the head when a transaction was first prepared for it: for every payment.
- * - From the time `earliest` on, for a bound payment: its record was made then, after the chain had shown it unused. Before
- *   that block `since` but not before that time, somebody else has brought it to the chain while it was taken in; the payee
- *   has the money, and only who knows the salt can present it.
+ * - From the time `earliest` on, for a bound payment: its record was made then, after the chain had shown it unused. A transfer up to
+ *   the block `since` but not before that time was sent by a third party during the intake; the payee has the money, and only the
+ *   holder of the salt can present the payment.
  *
- * A payment that was served before cannot be granted again by this. While its record is kept, the record answers. Where the
- * records were lost, the chain answers at verification that it is used. A node that lags may not know that yet; but what was
- * served before the loss is in a block that is older than the process which began after it, and `earliest` is never before
- * that process began. That a bound payment's nonce did not exist before its challenge says nothing here: a payment that was
- * served and lost is of the same age.
+ * A payment that was served before cannot be granted again by this. While its record is kept, the record decides. If the records were
+ * lost, the chain shows at verification that it is used. A node that lags may not show that yet; but a payment that was served before
+ * the loss is in a block that is older than the process which began after it, and `earliest` is never before that process began. The
+ * fact that a bound payment's nonce did not exist before its challenge says nothing here: a payment that was served and lost is of
+ * the same age.
  *
- * An unbound payment has no such second bound: who has its bytes may present it anywhere, so its transfer by somebody else
- * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others). Of one for which nothing was prepared here the transfer is shown from `earliest` on all the same:
- * the money has moved, and who is told that it has not pays again.
+ * An unbound payment has no such second bound: every holder of its bytes may present it anywhere, so its transfer by a third party
+ * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others). If nothing was prepared here for an unbound payment, its
+ * transfer still counts from `earliest` on: the money has moved, and a payer that learns otherwise pays again.
  */
 import type { Block, ObservedPayment } from "./SchemeFacilitator.ts"
 

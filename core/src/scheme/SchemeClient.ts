@@ -1,5 +1,5 @@
 /**
- * The payer's half of a scheme: it signs an authorization for one offered option.
+ * The scheme client: it signs an authorization for one offered option of a payer.
  */
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ export class SigningFailed extends Data.TaggedError("SigningFailed")<{
   readonly cause?: unknown
 }> {}
 
-/** What is to be signed. The core has decided it: option, window, binding. The scheme signs exactly this. */
+/** The terms to sign. The core decides them: option, validity, binding. The scheme signs exactly these. */
 export interface SigningRequest {
   readonly requirements: PaymentRequirements
   /** The asset of the option as this client knows it; never the server's word for it. */
@@ -30,7 +30,7 @@ export interface SigningRequest {
   readonly binding: RequestBinding | undefined
 }
 
-/** A signed authorization: the scheme's JSON for the payload, and who pays. */
+/** A signed authorization: the scheme's JSON for the payload, and the payer. */
 export interface SignedPayment {
   readonly payload: Schema.Json
   readonly payer: string
@@ -38,7 +38,7 @@ export interface SignedPayment {
   readonly nonce: string
 }
 
-/** The payer's half. */
+/** The scheme client of one network. */
 export interface SchemeClient {
   readonly scheme: Scheme
   /** The one network this signer pays on. */
@@ -46,8 +46,8 @@ export interface SchemeClient {
   /** The asset an option names, if this client knows it; an unknown asset is never paid in. */
   readonly asset: (requirements: PaymentRequirements) => Asset | undefined
   /**
-   * Why an option in a known asset is not signed all the same, for people: it wants something that this half does not
-   * make. `undefined`, or not there, where nothing speaks against it.
+   * The reason, for people, why an option in a known asset is not signed: it asks for something that this client does not make.
+   * `undefined`, or absent, without such a reason.
    */
   readonly objection?: (requirements: PaymentRequirements, asset: Asset) => string | undefined
   readonly sign: (request: SigningRequest) => Effect.Effect<SignedPayment, SigningFailed>

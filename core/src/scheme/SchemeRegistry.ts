@@ -1,14 +1,14 @@
 /**
- * Finds the scheme plugin of one role that serves a (scheme, network). Each role has a registry of its own as a service
- * (`ClientSchemeRegistry`, `ServerSchemeRegistry`, `FacilitatorSchemeRegistry`). It is built once from a list; there is no
- * registering later, so what is served can be read off the place where it is configured.
+ * Finds the scheme plugin of one role for a scheme and a network. Each role has its own registry as a service
+ * (`ClientSchemeRegistry`, `ServerSchemeRegistry`, `FacilitatorSchemeRegistry`). It is built once from a list and cannot grow later, so
+ * the place of its configuration shows everything that is served.
  */
 import * as Result from "effect/Result"
 
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import type { Scheme } from "./Scheme.ts"
 
-/** The part of a plugin that the registry looks at. */
+/** The part of a plugin that the registry reads. */
 export interface Registrable {
   readonly scheme: Scheme
   readonly network: string | undefined
@@ -16,11 +16,11 @@ export interface Registrable {
 
 /** A registry of one role's plugins. */
 export interface SchemeRegistry<Plugin extends Registrable> {
-  /** All of them, in the order of their registration. */
+  /** All plugins, in the order of their registration. */
   readonly schemes: ReadonlyArray<Plugin>
   /** The plugin for this scheme and canonical network, if one is registered. */
   readonly find: (scheme: string, network: string) => Plugin | undefined
-  /** The plugin of this scheme for a family that was registered without a network. */
+  /** The plugin of this scheme for a family, registered without a network. */
   readonly findOpen: (scheme: string, family: string) => Plugin | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * The seller's half of a scheme: it knows the network's assets and proves, once at start, that the chain agrees.
+ * The scheme server: it knows the network's assets and proves, once at start, that the chain agrees.
  */
 import type * as Effect from "effect/Effect"
 
@@ -14,49 +14,47 @@ import type { Scheme } from "./Scheme.ts"
 import type { SchemeFacilitator } from "./SchemeFacilitator.ts"
 
 /**
- * How the chain has come to call an authorization used: `Settled` by the payment that it was signed for, in a block of
- * this time (Unix seconds); `Burnt` by anything else, such as its cancellation, and the refusal that follows; `Unseen`
- * where the node does not show it, or not yet.
+ * The use of an authorization that the chain calls used: `Settled` by the payment that it was signed for, in a block of this time (Unix
+ * seconds); `Burnt` by anything else, such as its cancellation, with the refusal that follows; `Unseen` if the node does not show
+ * it, or not yet.
  */
 export type Use =
   | { readonly _tag: "Settled"; readonly transaction: string; readonly time: number }
   | { readonly _tag: "Burnt"; readonly error: ValidationError | PaymentError }
   | { readonly _tag: "Unseen" }
 
-/** The seller's half. Its RPC is used at start, and for no request that a facilitator has an answer to. */
+/** The scheme server of a shop. Its RPC is used at start, and not for requests that a facilitator has an answer to. */
 export interface SchemeServer {
   readonly scheme: Scheme
-  /** The network it was configured for; `undefined` when it takes the one that its RPC turns out to serve. */
+  /** The network that it was configured for; `undefined` if it takes the network that its RPC serves. */
   readonly network: Network | undefined
   /** An asset by address or symbol; without a text the network's dollar stablecoin. */
   readonly asset: (network: Network, text: string | undefined) => Asset | undefined
-  /** For people, in the message of an unknown asset: what `asset` would have found. */
+  /** The assets that `asset` finds, for the message about an unknown one. */
   readonly assetNames: (network: Network) => ReadonlyArray<string>
-  /** Asks the chain whether it is this network and whether the assets are what we think they are. */
+  /** Checks on the chain that it is this network and that the assets are as configured. */
   readonly prove: (
     network: Network,
     assets: ReadonlyArray<Asset>
   ) => Effect.Effect<void, ChainUnavailable | Misconfigured>
   /**
-   * What was signed, as the settling half reads it: no chain, no clock, the binding proven. Without it nothing can be sold
-   * through a facilitator that keeps no claims, because then they are kept here.
+   * Reads the signed terms as the scheme facilitator does: no chain, no clock, the binding proven. Without it nothing can be sold
+   * through a facilitator that keeps no claims, because then the claims are kept here.
    */
   readonly read?: SchemeFacilitator["read"]
   /**
-   * What the shop can tell of a payment by itself, before the facilitator is asked: the terms that were signed and, where
-   * their bytes prove it, that the payer has signed them. No chain, no clock. What it refuses is refused whatever the chain
-   * shows; what only the chain can judge, such as the signature of an account with code, passes. Without it every payment
-   * that anybody makes up reaches the facilitator.
+   * Checks a payment in the shop, before the request to the facilitator: the signed terms and, if their bytes prove it, that the payer has
+   * signed them. No chain, no clock. Its refusals hold whatever the chain shows; a check that needs the chain, such as the signature of an
+   * account with code, passes. Without it every invented payment reaches the facilitator.
    */
   readonly inspect?: (
     requirements: PaymentRequirements,
     payload: unknown
   ) => Effect.Effect<Authorization, PaymentError | ValidationError>
   /**
-   * What used this payment's authorization. Asked where a call to a facilitator that keeps no records went unanswered, and
-   * the next one does not say what became of the payment. A scheme whose payers can use an authorization up without paying
-   * has to have it: left out, an authorization that the facilitator calls used is paid. A use before `since` (Unix seconds)
-   * need not be found.
+   * Finds the use of this payment's authorization. Called if a request to a facilitator that keeps no records had no answer, and the answer
+   * to the next one does not say the payment's outcome. A scheme whose payers can use an authorization up without paying needs it:
+   * without it, an authorization that the facilitator calls used counts as paid. A use before `since` (Unix seconds) need not be found.
    */
   readonly useOf?: (
     requirements: PaymentRequirements,

@@ -19,14 +19,9 @@ export class ServerSchemeRegistry extends Context.Service<
   SchemeRegistry.SchemeRegistry<SchemeServer>
 >()("@pontage/core/ServerSchemeRegistry") {}
 
-/** The list, checked; for the options of those who take it as a plain value. */
+/** Checks the list, for options that take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<SchemeServer>> = /* @__PURE__ */ OptionCheck.list(
-  /* @__PURE__ */ OptionCheck.having(
-    "a seller's half of a scheme, such as exactEvm.server({ ... })",
-    "scheme",
-    "asset",
-    "prove"
-  )
+  /* @__PURE__ */ OptionCheck.having("a scheme server, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
 )
 
 const checkOfList = /* @__PURE__ */ OptionCheck.options<{ readonly schemes: ReadonlyArray<SchemeServer> }>({

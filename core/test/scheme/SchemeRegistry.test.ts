@@ -103,11 +103,11 @@ describe("the layer of each role", () => {
   it.effect("refuses a plugin of another role from a program without types", () =>
     Effect.gen(function* () {
       const message = yield* refusal(ClientSchemeRegistry.layer([server] as never))
-      assert.include(message, "schemes[0]: expected a payer's half of a scheme")
+      assert.include(message, "schemes[0]: expected a scheme client")
       const other = yield* refusal(ServerSchemeRegistry.layer([client] as never))
-      assert.include(other, "schemes[0]: expected a seller's half of a scheme")
+      assert.include(other, "schemes[0]: expected a scheme server")
       const last = yield* refusal(FacilitatorSchemeRegistry.layer([facilitator] as never))
-      assert.include(last, "schemes[0]: expected a facilitator's half of a scheme")
+      assert.include(last, "schemes[0]: expected a scheme facilitator")
     })
   )
 
