@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {IERC1271} from "./IERC1271.sol";
 
 /// @notice Decides whether a signature belongs to an account. An account without code is held to strict ECDSA; an account
-/// with code, which includes an account delegated by EIP-7702, is asked through ERC-1271 and by nothing else.
+/// with code, which includes an account delegated by EIP-7702, is asked through ERC-1271 only.
 library AccountSignature {
     /// @dev Half of the order of secp256k1. A larger `s` is the malleated twin of a valid signature.
     uint256 private constant HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;

@@ -8,7 +8,7 @@ pragma solidity ^0.8.28;
 /// 158 bytes each: from (20), to (20), value (12), validAfter (5), validBefore (5), nonce (32), r (32), and s (32) with the
 /// recovery id in its highest bit (EIP-2098).
 ///
-/// An entry that fails changes nothing for the others: it gets `ENTRY_GAS` and no more, whatever it answers is not copied,
+/// An entry that fails changes nothing for the others: it gets at most `ENTRY_GAS`, its return data is not copied,
 /// and the call as a whole reverts where the gas left would not give the next entries theirs.
 contract BatchSettler {
     /// @notice The gas that the transfer of one entry may use.

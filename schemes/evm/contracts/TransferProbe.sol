@@ -5,8 +5,8 @@ pragma solidity ^0.8.28;
 /// given, in the layout of `BatchSettler`, and returns their outcomes where a contract would return its code.
 ///
 /// An outcome is the byte 1 for a transfer that would succeed, and the byte 2 for a payer with code, whose transfer is not
-/// tried: code can tell this call from a transaction. Otherwise it is the byte 0, the length of the revert data (2 bytes) and
-/// that data; the length is 0 where there is none, or more than `LONGEST`.
+/// tried: code can distinguish this call from a transaction. Otherwise it is the byte 0, the length of the revert data (2 bytes) and
+/// that data; the length is 0 for no data, and for more than `LONGEST` bytes.
 contract TransferProbe {
     /// @dev What is left of a lone transfer's 150 000 for the token, after the costs of a transaction and its calldata.
     uint256 private constant ENTRY_GAS = 124_000;

@@ -107,7 +107,7 @@ const notice = (name: string, { userdoc }: CompiledContract) =>
 
 const renderProduct = (name: string, contract: CompiledContract): string => {
   const { bytecode, deployedBytecode } = contract.evm
-  // What is never deployed returns no code of its own.
+  // A contract that is never deployed has no runtime code.
   const isDeployed = contract.abi.some(({ type }) => type === "function")
   const fields = [field("bytecode", bytecode.object)]
   if (isDeployed) fields.push(field("runtime", deployedBytecode.object))

@@ -1,6 +1,6 @@
 /**
- * Every cryptography there is, and inputs to ask them about: good ones, malformed ones, and those on the edges of what a
- * signature may be.
+ * All implementations of the cryptography, and inputs for them: valid ones, malformed ones, and those at the edges of valid
+ * signatures.
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import * as NativeCrypto from "../src/crypto/NativeCrypto.ts"
 import * as WasmCrypto from "../src/crypto/WasmCrypto.ts"
 import * as EvmHex from "../src/primitives/EvmHex.ts"
 
-/** The machines that the package secp256k1 brings a built addon for. */
+/** The machines for which the package secp256k1 brings a built addon. */
 const prebuilt = ["linux-x64", "darwin-arm64", "win32-x64"]
 
 export const nativeIsExpected: boolean = prebuilt.includes(`${process.platform}-${process.arch}`)
@@ -28,17 +28,28 @@ export const word = (value: bigint): Uint8Array => EvmHex.toBytes(`0x${EvmHex.to
 
 export const digests = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
-/** Keys that there are. */
+/** Valid keys. */
 export const keys = fc.oneof(
   { weight: 4, arbitrary: fc.bigInt(1n, order - 1n) },
   { weight: 1, arbitrary: fc.constantFrom(1n, 2n, order >> 1n, order - 2n, order - 1n) }
 )
 
-const half = order >> 1n
-const edges = [0n, 1n, half - 1n, half, half + 1n, half + 2n, order - 1n, order, order + 1n, 2n ** 256n - 1n]
-const scalars = fc.oneof(fc.constantFrom(...edges), fc.bigInt(0n, 2n ** 256n - 1n), fc.bigInt(1n, half))
+const halfOrder = order >> 1n
+const edges = [
+  0n,
+  1n,
+  halfOrder - 1n,
+  halfOrder,
+  halfOrder + 1n,
+  halfOrder + 2n,
+  order - 1n,
+  order,
+  order + 1n,
+  2n ** 256n - 1n
+]
+const scalars = fc.oneof(fc.constantFrom(...edges), fc.bigInt(0n, 2n ** 256n - 1n), fc.bigInt(1n, halfOrder))
 
-/** What recovery is asked. */
+/** The input of a recovery. */
 export interface Question {
   readonly digest: Uint8Array
   readonly signature: Uint8Array
@@ -47,7 +58,7 @@ export interface Question {
 
 const joined = (r: Uint8Array, s: Uint8Array) => Uint8Array.from([...r, ...s])
 
-/** A signature that somebody made. */
+/** A valid signature. */
 export const made: fc.Arbitrary<Question> = fc.tuple(keys, digests).map(([key, digest]) => {
   const bytes = secp256k1.sign(digest, word(key), { prehash: false, format: "recovered" })
   return { digest, signature: bytes.slice(1), recovery: bytes[0] ?? 0 }
@@ -73,5 +84,5 @@ const strange = fc
   .tuple(made, fc.constantFrom(-1, 2, 3, 4, 27, 28, 0.5, NaN, 2 ** 32))
   .map(([{ digest, signature }, recovery]) => ({ digest, signature, recovery }))
 
-/** Anything that recovery could be asked. */
+/** Any input of a recovery. */
 export const questions: fc.Arbitrary<Question> = fc.oneof(made, made.map(malleate), drawn, misshapen, strange)

@@ -1,4 +1,4 @@
-/** Payments of many payers at once, and the half that settles them together, as tests of batches need them. */
+/** Payments of many payers at once, and the scheme facilitator that settles them together, as tests of batches need them. */
 import type { PaymentObservation, Payment as HeldPayment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -14,7 +14,7 @@ export const settler = Effect.flatMap(chain, ({ accounts, rpcUrl }) =>
   deployBatchSettler({ signer: accounts.deployer, rpcUrl })
 )
 
-/** A half that settles in batches. */
+/** A scheme facilitator that settles in batches. */
 export const scheme = Effect.fnUntraced(function* (
   options: Payment.FacilitatorOptions & { readonly maximum?: number } = {}
 ) {
@@ -23,29 +23,29 @@ export const scheme = Effect.fnUntraced(function* (
   return yield* Payment.scheme(yield* chain, { batches, ...rest })
 })
 
-/** The payer of this place. */
+/** The payer at this index. */
 export const payerAt = Effect.fnUntraced(function* (place: number) {
   const { accounts } = yield* chain
   return accounts.payers[place] ?? (yield* Effect.die(`there is no payer ${place}`))
 })
 
-/** A payment of a payer, and the call that would settle it without us. */
+/** A payment of a payer, and the call by which a stranger could settle it. */
 export const signedBy = (payer: EvmTestAccounts.TestAccount, deviation: Payment.Deviation = {}) =>
   Payment.signedPayment({ from: payer.address, signer: payer, ...deviation })
 
-/** A payment of each payer from one place up to another, read by a half. */
-export const payments = <Payload>(half: SchemeFacilitator<Payload>, from: number, to: number) =>
+/** A payment of each payer from one place up to another, read by a scheme facilitator. */
+export const payments = <Payload>(schemeFacilitator: SchemeFacilitator<Payload>, from: number, to: number) =>
   Effect.forEach(
     Array.from({ length: to - from }, (_, index) => from + index),
     Effect.fnUntraced(function* (place) {
       const { authorization, call, request } = yield* signedBy(yield* payerAt(place))
-      return { authorization, call, payment: yield* Payment.read(half, request) }
+      return { authorization, call, payment: yield* Payment.read(schemeFacilitator, request) }
     })
   )
 
 /** Signs for the first of these payments in the next slot, at the chain's fees or dearer ones. */
 export const prepare = Effect.fnUntraced(function* <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
   options: {
     readonly number?: bigint
@@ -55,34 +55,34 @@ export const prepare = Effect.fnUntraced(function* <Payload>(
   } = {}
 ) {
   const { maximumCost, number, percent = 100n, replaced } = options
-  const [lane = ""] = half.lanes
-  const chainHead = yield* half.chainHead
+  const [lane = ""] = schemeFacilitator.lanes
+  const chainHead = yield* schemeFacilitator.chainHead
   const { ceiling = 0n, maximum = 0n, priority = 0n } = chainHead.fees ?? {}
   const dearer = (wei: bigint) => (wei * percent) / 100n
   const fees = { ceiling, maximum: dearer(maximum), priority: dearer(priority) }
-  const slot = { lane, number: number ?? (yield* half.nextSlot(lane, "known")) }
-  return yield* half.prepare(list, slot, { ...chainHead, fees }, maximumCost, replaced)
+  const slot = { lane, number: number ?? (yield* schemeFacilitator.nextSlot(lane, "known")) }
+  return yield* schemeFacilitator.prepare(list, slot, { ...chainHead, fees }, maximumCost, replaced)
 })
 
-/** What the chain shows of payments whose attempts these are. */
+/** The observation of payments with these attempts. */
 export const observe = <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
   ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) =>
-  half.observe(
+  schemeFacilitator.observe(
     list.map((payment) => ({ payment, since: attempts[0].head })),
     attempts
   )
 
-/** The same, once one of them is in a block. */
+/** The same, once one of the attempts is included. */
 export const included = <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
   ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) =>
   Effect.map(
-    Effect.repeat(observe(half, list, ...attempts), { while: ({ inclusion }) => inclusion === undefined }),
+    Effect.repeat(observe(schemeFacilitator, list, ...attempts), { while: ({ inclusion }) => inclusion === undefined }),
     ({ inclusion, observations }) => ({
       inclusion: inclusion ?? { transaction: "none", block: noBlock, cost: 0n },
       observations
@@ -91,18 +91,18 @@ export const included = <Payload>(
 
 /** The same, once all their validities are over in a final block. */
 export const ended = Effect.fnUntraced(function* <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
   ...attempts: readonly [PreparedTransaction, ...Array<PreparedTransaction>]
 ) {
-  yield* included(half, list, ...attempts)
+  yield* included(schemeFacilitator, list, ...attempts)
   yield* Payment.finalise(BigInt(Math.max(...list.map(({ authorization }) => authorization.validBefore))))
-  return yield* observe(half, list, ...attempts)
+  return yield* observe(schemeFacilitator, list, ...attempts)
 })
 
 const noBlock = { number: 0n, hash: "none" }
 
-/** What became of a payment, in a word or two. */
+/** The outcome of a payment, in a word or two. */
 export const word = (observation: PaymentObservation | undefined) => {
   if (observation?._tag !== "Failed") {
     const end = observation?._tag ?? "nothing"

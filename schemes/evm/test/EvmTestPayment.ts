@@ -1,6 +1,6 @@
 /**
- * Payments as tests need them: 10,000 units from the first payer to the payee on the test chain, signed by viem and put
- * together by hand, so that the facilitator is judged by something else than our own client; each with one deviation.
+ * Payments for tests: 10,000 units from the first payer to the payee on the test chain, signed by viem and built by hand, so
+ * that the facilitator is tested independently of our own client; each with one deviation.
  */
 import { createHash, randomBytes } from "node:crypto"
 
@@ -34,14 +34,14 @@ import { DollarToken, type EvmTestAccounts, EvmTestChain } from "../src/testing/
 import * as Eip3009 from "../src/transfer/Eip3009.ts"
 import type { CustomAsset } from "../src/transfer/EvmAsset.ts"
 
-/** What is signed, in the words a payload carries it in. */
+/** The signed terms, as in a payload. */
 type Fields = Readonly<Record<keyof Eip3009.TransferWithAuthorization, unknown>>
 
-/** Where a payment differs from the good one. */
+/** The deviation of a payment from the good one. */
 export interface Deviation {
-  /** Who the authorization is from; default the first payer. */
+  /** The payer of the authorization; default the first payer. */
   readonly from?: string
-  /** Whose key signs; default the first payer's. */
+  /** The account whose key signs; default the first payer. */
   readonly signer?: Pick<EvmTestAccounts.TestAccount, "signTypedData">
   /** The token it is signed for; default the chain's own. */
   readonly token?: string
@@ -49,7 +49,7 @@ export interface Deviation {
   readonly signed?: Partial<Eip3009.TransferWithAuthorization>
   /** Other terms in the payload than in what was signed. */
   readonly written?: Partial<Fields>
-  /** What becomes of the signature. */
+  /** Changes the signature. */
   readonly signature?: (signature: Hex) => unknown
   readonly binding?: PaymentPayload.RequestBinding
   /** Of the envelope. */
@@ -60,7 +60,7 @@ export interface Deviation {
 
 let lastNonce = 0n
 
-/** A nonce nobody has used: a number in front, 64 zero bits behind. */
+/** An unused nonce: a number in front, 64 zero bits behind. */
 export const freshNonce = (): Hex => `0x${EvmHex.toWord(++lastNonce << 64n)}`
 
 /** Terms that bind a payment to a request; the nonce is derived here once more, by another library than ours. */
@@ -81,7 +81,7 @@ export const latestTime = Effect.gen(function* () {
   return timestamp > ours ? timestamp : ours
 })
 
-/** Moves the chain's time on to this one, and has so many blocks made behind it. */
+/** Moves the chain's time on to this one, and mines this number of blocks behind it. */
 export const finalise = Effect.fnUntraced(function* (time: bigint, depth = EvmChainHead.defaultFinalityDepth) {
   const { client, mine, setNextBlockTimestamp } = yield* EvmTestChain.EvmTestChain
   const { timestamp } = yield* Effect.promise(() => client.getBlock())
@@ -90,7 +90,7 @@ export const finalise = Effect.fnUntraced(function* (time: bigint, depth = EvmCh
   yield* mine(depth)
 })
 
-/** The operator's table entry of a token that calls itself what the chain's token does. */
+/** The operator's table entry of a token with the name of the chain's token. */
 export const asset = (chain: EvmTestChain.Shape, address: string = chain.token.address): CustomAsset => ({
   ...chain.token,
   network: chain.network,
@@ -137,7 +137,7 @@ export const sign = Effect.fnUntraced(function* (
   return yield* Effect.promise(() => (signer ?? chain.accounts.payers[0]).signTypedData(data))
 })
 
-/** A payment and the calldata that would settle it without us. */
+/** A payment and the calldata by which a stranger could settle it. */
 export const signedPayment = Effect.fnUntraced(function* (deviation: Deviation = {}) {
   const { network, token } = yield* EvmTestChain.EvmTestChain
   const message = yield* authorization(deviation)
@@ -166,10 +166,10 @@ export const signedPayment = Effect.fnUntraced(function* (deviation: Deviation =
 
 export const payment = (deviation: Deviation = {}) => Effect.map(signedPayment(deviation), ({ request }) => request)
 
-/** A claim on the one resource that tests sell; `id` tells one from another. */
+/** A claim on the one resource that tests sell; `id` distinguishes claims. */
 export const claim = (id: string) => ({ id: id.padEnd(22, "x"), resource: "resource".padEnd(43, "x") })
 
-/** How an effect ended, in a word: its failure's code or reason with the detail, or its tag; `ok` when it did not fail. */
+/** The outcome of an effect, in a word: its failure's code or reason with the detail, or its tag; `ok` for a success. */
 export const outcome = <A, R>(effect: Effect.Effect<A, PaymentFailure, R>) =>
   Effect.match(effect, {
     onSuccess: () => "ok",
@@ -179,7 +179,7 @@ export const outcome = <A, R>(effect: Effect.Effect<A, PaymentFailure, R>) =>
     }
   })
 
-/** The same of a settlement, with the answer when it did not fail. */
+/** The same for a settlement, with its result for a success. */
 export const settled = <R>(settling: Effect.Effect<Settled, PaymentFailure, R>) =>
   Effect.gen(function* () {
     const result = yield* Effect.result(settling)
@@ -190,14 +190,16 @@ export const settled = <R>(settling: Effect.Effect<Settled, PaymentFailure, R>) 
 
 /** The id of a payment of the test chain's own token or another. */
 export const idOf = Effect.fnUntraced(function* ({ paymentPayload, paymentRequirements }: PaymentRequest) {
-  const half = yield* scheme(yield* EvmTestChain.EvmTestChain, { tokens: [paymentRequirements.asset ?? ""] })
-  const { authorization } = yield* read(half, { paymentPayload, paymentRequirements })
-  return yield* PaymentId.make(half.network, authorization)
+  const schemeFacilitator = yield* scheme(yield* EvmTestChain.EvmTestChain, {
+    tokens: [paymentRequirements.asset ?? ""]
+  })
+  const { authorization } = yield* read(schemeFacilitator, { paymentPayload, paymentRequirements })
+  return yield* PaymentId.make(schemeFacilitator.network, authorization)
 })
 
 const TransactionPool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String, queued: Schema.String }))
 
-/** Waits until so many transactions are in the node's pool, executable or not. */
+/** Waits until the node's pool has this number of transactions, executable or not. */
 export const pooled = Effect.fnUntraced(function* (expected: number) {
   const { request } = yield* EvmTestChain.EvmTestChain
   const size = Effect.map(request("txpool_status"), (answer) => {
@@ -211,7 +213,7 @@ const Pending = Schema.decodeUnknownSync(
   Schema.Struct({ transactions: Schema.Array(Schema.Struct({ from: Schema.String, nonce: Schema.String })) })
 )
 
-/** The first transaction of a signer that the node would put into the next block. */
+/** The signer's first transaction that is executable in the node's pool. */
 export const pendingOf = Effect.fnUntraced(function* (signer: string) {
   const { request } = yield* EvmTestChain.EvmTestChain
   const { transactions } = Pending(yield* request("eth_getBlockByNumber", ["pending", true]))
@@ -219,7 +221,7 @@ export const pendingOf = Effect.fnUntraced(function* (signer: string) {
   return found ?? (yield* Effect.die(`${signer} has nothing in the pool`))
 })
 
-/** The options of the settling half, as far as tests differ. */
+/** The options of the scheme facilitator, as far as tests differ. */
 export interface FacilitatorOptions extends Partial<
   Omit<Parameters<typeof exactEvm.facilitator>[0], "signer" | "assets">
 > {
@@ -228,7 +230,7 @@ export interface FacilitatorOptions extends Partial<
   readonly tokens?: ReadonlyArray<string>
 }
 
-/** The settling half on the test chain. */
+/** The scheme facilitator on the test chain. */
 export const scheme = (chain: EvmTestChain.Shape, { tokens, ...options }: FacilitatorOptions = {}) =>
   exactEvm.facilitator({
     signer: chain.accounts.signers[0],
@@ -237,33 +239,33 @@ export const scheme = (chain: EvmTestChain.Shape, { tokens, ...options }: Facili
     ...options
   })
 
-/** A payment as a settling half reads it. */
+/** A payment as a scheme facilitator reads it. */
 export const read = <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   { paymentPayload, paymentRequirements }: PaymentRequest
 ) =>
   Effect.flatMap(Effect.fromResult(PaymentPayload.openPayload(paymentPayload)), (json) =>
-    half.read(paymentRequirements, json)
+    schemeFacilitator.read(paymentRequirements, json)
   )
 
 /** Signs the transaction that settles a payment, in the next slot. */
 export const prepareAlone = Effect.fnUntraced(function* <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   payment: Payment<Payload>
 ) {
-  const [lane = ""] = half.lanes
-  const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-  return (yield* half.prepare([payment], slot, yield* half.chainHead)).prepared
+  const [lane = ""] = schemeFacilitator.lanes
+  const slot = { lane, number: yield* schemeFacilitator.nextSlot(lane, "known") }
+  return (yield* schemeFacilitator.prepare([payment], slot, yield* schemeFacilitator.chainHead)).prepared
 })
 
-/** What the chain shows of one payment whose only transaction this is. */
+/** The observation of one payment with this transaction alone. */
 export const observeAlone = <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   payment: Payment<Payload>,
   prepared: PreparedTransaction
 ) =>
   Effect.map(
-    half.observe([{ payment, since: prepared.head }], [prepared]),
+    schemeFacilitator.observe([{ payment, since: prepared.head }], [prepared]),
     ({ inclusion, observations: [observation] }) => ({
       inclusion,
       observation: observation ?? { _tag: "Pending" as const }
@@ -272,32 +274,32 @@ export const observeAlone = <Payload>(
 
 /**
  * Sends prepared bytes and looks until the chain proves an end: where the transaction is in a block and does not show the
- * transfer, its validity has to be over in a final block. For halves of the usual finality.
+ * transfer, its validity has to be over in a final block. For scheme facilitators of the usual finality.
  */
 export const sendAlone = Effect.fnUntraced(function* <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   payment: Payment<Payload>,
   prepared: PreparedTransaction
 ) {
-  yield* half.submit(prepared)
-  const { observation } = yield* Effect.repeat(observeAlone(half, payment, prepared), {
+  yield* schemeFacilitator.submit(prepared)
+  const { observation } = yield* Effect.repeat(observeAlone(schemeFacilitator, payment, prepared), {
     while: ({ inclusion, observation: { _tag } }) => inclusion === undefined && _tag === "Pending"
   })
   if (observation._tag !== "Pending") return observation
   yield* finalise(BigInt(payment.authorization.validBefore))
-  return (yield* Effect.repeat(observeAlone(half, payment, prepared), {
+  return (yield* Effect.repeat(observeAlone(schemeFacilitator, payment, prepared), {
     while: ({ observation: { _tag } }) => _tag === "Pending",
     times: 100
   })).observation
 })
 
-/** The next slot of a half's first lane. */
-export const nextSlot = Effect.fnUntraced(function* (half: SchemeFacilitator<never>) {
-  const [lane = ""] = half.lanes
-  return { lane, number: yield* half.nextSlot(lane, "known") }
+/** The next slot of a scheme facilitator's first lane. */
+export const nextSlot = Effect.fnUntraced(function* (schemeFacilitator: SchemeFacilitator<never>) {
+  const [lane = ""] = schemeFacilitator.lanes
+  return { lane, number: yield* schemeFacilitator.nextSlot(lane, "known") }
 })
 
-/** A facilitator of its own, in memory, on the test chain; it goes away with the scope. */
+/** A separate facilitator, in memory, on the test chain; it stops with the scope. */
 export const facilitator = Effect.fnUntraced(function* (
   options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}
 ) {
@@ -325,7 +327,7 @@ export const statusesOf = Effect.fnUntraced(function* (signer: string, fromBlock
   )
 })
 
-/** What the transfers of one authorization's nonce moved, by the token's own events. */
+/** The amounts moved under one authorization's nonce, by the token's own events. */
 export const timesUsed = Effect.fnUntraced(function* ({ from, nonce }: Eip3009.TransferWithAuthorization) {
   const { client, token } = yield* EvmTestChain.EvmTestChain
   const args = { authorizer: from, nonce }

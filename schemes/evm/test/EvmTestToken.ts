@@ -1,4 +1,4 @@
-/** What happens to the test chain's token and its authorizations outside of our facilitator. */
+/** Actions on the test chain's token and its authorizations outside our facilitator. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData, type Hex, maxUint256, parseSignature } from "viem"
@@ -8,20 +8,20 @@ import * as Eip3009 from "../src/transfer/Eip3009.ts"
 
 type Ruling = "pause" | "unpause" | "blacklist" | "unBlacklist"
 
-/** Calldata by which the token's owner rules over it. */
+/** Calldata of the token owner's controls. */
 export const ruling = Effect.fnUntraced(function* (functionName: Ruling, account?: Hex) {
   const { token } = yield* EvmTestChain.EvmTestChain
   const args = account === undefined ? ([] as const) : ([account] as const)
   return { to: token.address, data: encodeFunctionData({ abi: DollarToken.abi, functionName, args }) }
 })
 
-/** The token's owner rules over it. */
+/** Sends one of the token owner's controls. */
 export const rule = Effect.fnUntraced(function* (functionName: Ruling, account?: Hex) {
   const { send } = yield* EvmTestChain.EvmTestChain
   assert.strictEqual((yield* send(yield* ruling(functionName, account))).status, "success")
 })
 
-/** Calldata by which a payer takes an authorization back. */
+/** Calldata by which a payer cancels an authorization. */
 export const cancellation = Effect.fnUntraced(function* (
   { from, nonce }: Pick<Eip3009.TransferWithAuthorization, "from" | "nonce">,
   payer: EvmTestAccounts.TestAccount
@@ -50,7 +50,7 @@ export const cancellation = Effect.fnUntraced(function* (
   return { to: token.address, data }
 })
 
-/** Calldata by which the chain's deployer, once allowed, takes all that a payer owns. */
+/** Calldata by which the chain's deployer, once approved, takes a payer's whole balance. */
 export const emptying = Effect.fnUntraced(function* (payer: Hex) {
   const { accounts, balanceOf, token } = yield* EvmTestChain.EvmTestChain
   const balance = yield* balanceOf(payer)
@@ -62,7 +62,7 @@ export const emptying = Effect.fnUntraced(function* (payer: Hex) {
   return { to: token.address, data }
 })
 
-/** Lets the deployer take what the payer owns, by the payer's own transaction. */
+/** Approves the deployer to take the payer's balance, by the payer's own transaction. */
 export const allow = Effect.fnUntraced(function* (payer: EvmTestAccounts.TestAccount) {
   const { accounts, client, receipt, setBalance, token } = yield* EvmTestChain.EvmTestChain
   yield* setBalance(payer.address, 10n ** 18n)

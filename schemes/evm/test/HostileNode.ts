@@ -1,19 +1,19 @@
-/** A node that answers whatever a test wants, over real HTTP. */
+/** A node whose responses a test chooses, over real HTTP. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 
 import * as Effect from "effect/Effect"
 
-/** One request as the node sees it. */
+/** One request to the node. */
 export interface NodeRequest {
   readonly id: number
   readonly method: string
   readonly params: ReadonlyArray<unknown>
 }
 
-/** Answers one request in any way. */
+/** Responds to one request in any way. */
 export type Handler = (response: ServerResponse, request: NodeRequest, incoming: IncomingMessage) => void
 
-/** Starts the node; it goes away with the scope, open connections included. */
+/** Starts the node; it stops with the scope and closes open connections. */
 export const make = (handler: Handler) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
@@ -35,13 +35,13 @@ export const make = (handler: Handler) =>
     ({ close }) => Effect.sync(close)
   )
 
-/** A node that gives every request this result, well formed. */
+/** A node that responds to every request with this well-formed result. */
 export const result =
   (value: unknown): Handler =>
   (response, { id }) =>
     void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
 
-/** A node that refuses every request with this error, well formed. */
+/** A node that responds to every request with this well-formed error. */
 export const error =
   (value: unknown): Handler =>
   (response, { id }) =>

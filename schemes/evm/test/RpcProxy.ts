@@ -1,4 +1,4 @@
-/** A node between ours and the test chain's that passes questions on, except where a test spoils the answer to a method. */
+/** A proxy of the test chain's node that passes requests on, except where a test spoils the response to a method. */
 import type { ServerResponse } from "node:http"
 
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { EvmTestChain } from "../src/testing/index.ts"
 import * as HostileNode from "./HostileNode.ts"
 
-/** What becomes of one question: `pass` asks the chain and answers as it did. */
+/** Handles one request: `pass` sends it to the chain and returns the chain's response. */
 export type Fault = (
   response: ServerResponse,
   request: HostileNode.NodeRequest,
@@ -17,34 +17,34 @@ export type Fault = (
 /** The socket stays open and silent. */
 export const silence: Fault = () => undefined
 
-/** A load balancer's page instead of an answer. */
+/** A load balancer's page instead of a response. */
 export const page: Fault = (response) =>
   void response.writeHead(200, { "content-type": "text/html" }).end("<html>Service Unavailable</html>")
 
 export const httpError: Fault = (response) => void response.writeHead(503).end()
 
-/** The connection breaks before there is an answer; the chain was not asked. */
+/** The connection breaks before a response; the chain did not get the request. */
 export const broken: Fault = (response) => void response.destroy()
 
-/** The chain was asked, and its answer gets lost. */
+/** The chain got the request, and its response gets lost. */
 export const lostAnswer: Fault = async (response, _, pass) => {
   await pass()
   response.destroy()
 }
 
-/** A well-formed refusal. */
+/** A well-formed error. */
 export const refusal =
   (code: number, message: string, data?: string): Fault =>
   (response, { id }) =>
     void response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } }))
 
-/** A well-formed answer of our own. */
+/** A well-formed result of our own. */
 export const result =
   (value: unknown): Fault =>
   (response, { id }) =>
     void response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
 
-/** Events of so many blocks at once, and no more; a block by its hash is one. */
+/** Accepts event requests of at most this number of blocks; a block by its hash is one. */
 export const cappedLogs =
   (most: bigint): Fault =>
   async (response, request, pass) => {
@@ -58,7 +58,7 @@ const Range = Schema.decodeUnknownSync(
   Schema.Struct({ fromBlock: Schema.optionalKey(Schema.String), toBlock: Schema.optionalKey(Schema.String) })
 )
 
-/** The chain's answer with some of its fields changed; an answer of nothing stays one. */
+/** The chain's result with some of its fields changed; a `null` stays `null`. */
 export const changed =
   (fields: Readonly<Record<string, unknown>>): Fault =>
   async (response, _, pass) => {
@@ -77,7 +77,7 @@ const Answer = Schema.decodeUnknownSync(
   )
 )
 
-/** Starts the proxy. A fault holds for so many questions of its method, by default for ever. */
+/** Starts the proxy. A fault holds for a number of requests of its method, by default for all. */
 export const make = Effect.gen(function* () {
   const { rpcUrl } = yield* EvmTestChain.EvmTestChain
   const faults = new Map<string, { readonly fault: Fault; times: number }>()
@@ -95,7 +95,7 @@ export const make = Effect.gen(function* () {
   })
   return {
     url: node.url,
-    /** Every question that came, in order. */
+    /** Every request, in order. */
     requests,
     spoil: (method: string, fault: Fault, times = Number.POSITIVE_INFINITY) =>
       void faults.set(method, { fault, times }),

@@ -9,7 +9,7 @@ import { deployBatchSettler, EvmNetwork, exactEvm } from "../src/index.ts"
 import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
 import * as HostileNode from "./HostileNode.ts"
 
-/** The chain behind a line that can be cut. */
+/** The chain behind a connection that can be cut. */
 const cuttableLine = Effect.gen(function* () {
   const { rpcUrl } = yield* EvmTestChain.EvmTestChain
   let cut = false
@@ -31,7 +31,7 @@ const cuttableLine = Effect.gen(function* () {
 /** Each block moves this chain's clock on by a second, so there are few. */
 const finalityDepth = 2
 
-/** Waits for the time and has so many blocks made behind it that its block is final. */
+/** Waits for the time and mines blocks until its block is final. */
 const finalise = Effect.fnUntraced(function* (time: number) {
   const { mine } = yield* EvmTestChain.EvmTestChain
   const now = yield* Clock.currentTimeMillis
@@ -39,7 +39,7 @@ const finalise = Effect.fnUntraced(function* (time: number) {
   yield* mine(finalityDepth + 1)
 })
 
-/** Settles one by one, or together. */
+/** Settles payments one by one, or in batches. */
 const subject = Effect.fnUntraced(function* (isTogether: boolean) {
   const chain = yield* EvmTestChain.EvmTestChain
   const { accounts, token } = chain

@@ -1,4 +1,4 @@
-/** Authorizations as tests need them: for the test chain's token, valid for an hour of the chain's time, signed by a key. */
+/** Authorizations for tests: for the test chain's token, valid for an hour of the chain's time, signed by a key. */
 import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "../src/primitives/EvmAddress.ts"
@@ -11,7 +11,7 @@ export const address = (text: string): EvmAddress.Address => EvmAddress.fromText
 
 let lastNonce = 0
 
-/** What is not given is a payment of 10,000 units from the first payer to the payee, under a fresh nonce. */
+/** The defaults are a payment of 10,000 units from the first payer to the payee, under a fresh nonce. */
 export const make = Effect.fnUntraced(function* (fields: Partial<Eip3009.TransferWithAuthorization> = {}) {
   const { accounts, client } = yield* EvmTestChain.EvmTestChain
   const { timestamp } = yield* Effect.promise(() => client.getBlock())
@@ -27,7 +27,7 @@ export const make = Effect.fnUntraced(function* (fields: Partial<Eip3009.Transfe
   return authorization
 })
 
-/** The EIP-712 domain of a token that calls itself what the test chain's token does. */
+/** The EIP-712 domain of a token with the name of the test chain's token. */
 export const domain = Effect.fnUntraced(function* (token?: string) {
   const chain = yield* EvmTestChain.EvmTestChain
   const { name, version } = chain.token

@@ -60,7 +60,7 @@ const isScalar = (bytes: Uint8Array, offset: number, limit: Uint8Array): boolean
 const isSignature = (bytes: Uint8Array): boolean =>
   bytes.length === 64 && isScalar(bytes, 0, order) && isScalar(bytes, 32, beyondHalf)
 
-/** Turns a library's exception into `undefined`: with inputs in range it means that there is no result. */
+/** Turns a library's exception into `undefined`: with inputs in range it means that no result exists. */
 const attempt = <A>(compute: () => A): A | undefined => {
   try {
     return compute()

@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import * as CryptoSelfTest from "./CryptoSelfTest.ts"
 import * as EvmCrypto from "./EvmCrypto.ts"
 
-/** The functions in use of `secp256k1`. Both throw where there is no result. */
+/** The functions in use of `secp256k1`. Both throw instead of returning no result. */
 interface Secp256k1 {
   readonly ecdsaRecover: (signature: Uint8Array, recovery: 0 | 1, digest: Uint8Array, compressed: false) => Uint8Array
   readonly ecdsaSign: (

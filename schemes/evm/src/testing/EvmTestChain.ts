@@ -141,13 +141,13 @@ const receiptPauseMillis = 10
 /** Polls for a receipt. The head may be ahead of the receipt: a client that waits for the next block would wait forever. */
 const pollReceipt = async (client: ChainClient, hash: Hash): Promise<TransactionReceipt> => {
   for (let attempt = 0; attempt < receiptAttempts; attempt++) {
-    // oxlint-disable-next-line no-await-in-loop -- a look is taken when the one before it has shown nothing
+    // oxlint-disable-next-line no-await-in-loop -- each poll follows one that has shown nothing
     const receipt = await client.getTransactionReceipt({ hash }).catch((cause: unknown) => {
       if (cause instanceof TransactionReceiptNotFoundError) return undefined
       throw cause
     })
     if (receipt !== undefined) return receipt
-    // oxlint-disable-next-line no-await-in-loop -- a look is taken when the one before it has shown nothing
+    // oxlint-disable-next-line no-await-in-loop -- each poll follows one that has shown nothing
     await new Promise((resolve) => setTimeout(resolve, attempt < 10 ? 1 : receiptPauseMillis))
   }
   throw new Error(`No receipt of ${hash}: is mining switched off?`)

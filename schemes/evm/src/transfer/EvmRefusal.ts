@@ -1,5 +1,5 @@
 /**
- * The protocol's error for a token's revert. A paused token is no fault of the payer: it is `ChainUnavailable`.
+ * The protocol's error for a token's revert. A pause of the token is not the payer's fault: it is `ChainUnavailable`.
  */
 import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 

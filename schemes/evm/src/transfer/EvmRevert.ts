@@ -105,7 +105,7 @@ const sequentialNonce = (data: EvmHex.Hex): EvmRevert => {
 }
 
 /**
- * Reads a revert. `data` is the call's return data, `message` the node's text, used where there is no data. `time` is the
+ * Reads a revert. `data` is the call's return data, `message` the node's text, used without data. `time` is the
  * chain's, in seconds since 1970: some tokens need it, to tell an expired authorization from one that is not valid yet.
  */
 export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: string }, time?: bigint): EvmRevert => {

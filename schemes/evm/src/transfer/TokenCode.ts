@@ -63,6 +63,6 @@ const learn = Effect.fnUntraced(function* (
   return new Set([to, ...touched.flatMap((accounts) => accounts ?? [])])
 })
 
-/** Random bytes outside the curve's range are no key; the chance is 2^-128. The next call draws others. */
+/** Random bytes may be outside the curve's range, with a chance of 2^-128. The next call draws others. */
 const noKey = (network: string) =>
   new ChainUnavailable({ network, message: "the random bytes for a key are out of the curve's range; try again" })

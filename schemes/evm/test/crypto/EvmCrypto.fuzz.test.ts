@@ -78,7 +78,7 @@ describe("every cryptography", () => {
     assert.isAbove(none, 40)
   })
 
-  it("finds nobody behind the malleated twin of a signature", () => {
+  it("recovers no key from the malleated twin of a signature", () => {
     fc.assert(
       fc.property(CryptoTable.made, (question) => {
         const twin = CryptoTable.malleate(question)

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { javaScript } from "../../src/crypto/EvmCrypto.ts"
 import * as NativeCrypto from "../../src/crypto/NativeCrypto.ts"
 
-/** What an addon offers, computed by the JavaScript that it stands in for, so that this runs where there is no addon. */
+/** The functions of an addon, computed by the JavaScript that it replaces, so that this runs without an addon. */
 const secp256k1 = {
   ecdsaRecover: (signature: Uint8Array, recovery: number, digest: Uint8Array) => {
     const key = javaScript.recoverPublicKey(digest, signature, recovery)

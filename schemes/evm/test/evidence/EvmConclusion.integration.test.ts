@@ -17,22 +17,22 @@ const head = Effect.flatMap(chain, ({ client }) => Effect.promise(() => client.g
 /** A payment that is valid for a minute of the chain's time, and how to come to its last word. */
 const start = Effect.fnUntraced(function* (place: number, options: Payment.FacilitatorOptions = {}) {
   const { accounts, mine, send, setNextBlockTimestamp } = yield* chain
-  const half = yield* Payment.scheme(yield* chain, { finalityDepth, ...options })
+  const schemeFacilitator = yield* Payment.scheme(yield* chain, { finalityDepth, ...options })
   const account = yield* Batch.payerAt(place)
   const { number: since, timestamp } = yield* head
   const validBefore = timestamp + 60n
   const signed = yield* Batch.signedBy(account, { signed: { validBefore } })
-  const payment = yield* Payment.read(half, signed.request)
+  const payment = yield* Payment.read(schemeFacilitator, signed.request)
   /** The first block whose time is this many seconds from the end of the validity, and as many blocks behind it. */
   const pass = Effect.fnUntraced(function* (seconds: bigint, blocks: number) {
     yield* setNextBlockTimestamp(validBefore + seconds)
     yield* mine()
     yield* mine(blocks)
   })
-  const conclude = half.conclude({ payment, since })
+  const conclude = schemeFacilitator.conclude({ payment, since })
   const submitted = (call: Pick<EvmTestChain.TestTransaction, "to" | "data"> = signed.call) =>
     send({ from: accounts.stranger.address, ...call })
-  return { account, conclude, half, pass, payment, since, submitted, ...signed }
+  return { account, conclude, schemeFacilitator, pass, payment, since, submitted, ...signed }
 })
 
 const isUnused = (conclusion: Conclusion) =>
@@ -104,30 +104,34 @@ describe("EvmConclusion", () => {
     it.effect("finds the transfer of what nothing was prepared for, any number of blocks later, bound or not", () =>
       Effect.gen(function* () {
         const { mine } = yield* chain
-        const { half, pass, payment, submitted } = yield* start(6)
+        const { schemeFacilitator, pass, payment, submitted } = yield* start(6)
         const { blockNumber, transactionHash } = yield* submitted()
         const at = Number((yield* head).timestamp)
         yield* pass(0n, finalityDepth)
         yield* mine(2_500)
         const { number: since } = yield* head
-        const asked = (earliest: number) => half.conclude({ payment, since, earliest, unprepared: true })
+        const asked = (earliest: number) => schemeFacilitator.conclude({ payment, since, earliest, unprepared: true })
         for (const earliest of [at - 30, at]) {
           const seen = yield* asked(earliest)
           assert.deepInclude(seen, { _tag: "Settled", transaction: transactionHash, external: true })
           assert.strictEqual(seen._tag === "Settled" && seen.block.number, blockNumber)
         }
         yield* isUnused(yield* asked(at + 1))
-        assert.deepStrictEqual(yield* half.conclude({ payment, since }), pending, "nobody knows where to look")
+        assert.deepStrictEqual(
+          yield* schemeFacilitator.conclude({ payment, since }),
+          pending,
+          "without `earliest` no block is known to search from"
+        )
       })
     )
 
     it.effect("counts what was used before it was claimed as unused", () =>
       Effect.gen(function* () {
-        const { half, pass, payment, submitted } = yield* start(4)
+        const { schemeFacilitator, pass, payment, submitted } = yield* start(4)
         const { blockNumber } = yield* submitted()
         yield* pass(0n, finalityDepth)
-        yield* isUnused(yield* half.conclude({ payment, since: blockNumber }))
-        assert.strictEqual((yield* half.conclude({ payment, since: blockNumber - 1n }))._tag, "Settled")
+        yield* isUnused(yield* schemeFacilitator.conclude({ payment, since: blockNumber }))
+        assert.strictEqual((yield* schemeFacilitator.conclude({ payment, since: blockNumber - 1n }))._tag, "Settled")
       })
     )
 

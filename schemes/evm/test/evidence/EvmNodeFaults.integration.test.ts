@@ -12,20 +12,24 @@ import * as RpcProxy from "../RpcProxy.ts"
 const chain = EvmTestChain.EvmTestChain
 const finalityDepth = 4
 
-/** A payment of a payer that is valid for so many seconds, prepared by a half behind a node whose answers can be spoilt. */
+/** A payment with this validity in seconds, prepared by a scheme facilitator behind a node whose responses can be spoilt. */
 const planned = Effect.fnUntraced(function* (place: number, validFor = 60n) {
   const proxy = yield* RpcProxy.make
-  const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url, finalityDepth, rpcTimeoutMillis: 2_000 })
+  const schemeFacilitator = yield* Payment.scheme(yield* chain, {
+    rpcUrl: proxy.url,
+    finalityDepth,
+    rpcTimeoutMillis: 2_000
+  })
   const account = yield* Batch.payerAt(place)
   const validBefore = (yield* Payment.latestTime) + validFor
   const signed = yield* Batch.signedBy(account, { signed: { validBefore } })
-  const payment = yield* Payment.read(half, signed.request)
-  yield* half.verify(payment)
-  const prepared = yield* Payment.prepareAlone(half, payment)
-  const look = Payment.observeAlone(half, payment, prepared)
+  const payment = yield* Payment.read(schemeFacilitator, signed.request)
+  yield* schemeFacilitator.verify(payment)
+  const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
+  const look = Payment.observeAlone(schemeFacilitator, payment, prepared)
   const seen = Effect.map(look, ({ observation }) => observation._tag)
-  const conclude = half.conclude({ payment, since: prepared.head })
-  return { ...signed, account, conclude, half, look, payment, prepared, proxy, seen, validBefore }
+  const conclude = schemeFacilitator.conclude({ payment, since: prepared.head })
+  return { ...signed, account, conclude, schemeFacilitator, look, payment, prepared, proxy, seen, validBefore }
 })
 
 const falseReceipt = RpcProxy.changed({ status: "0x0", logs: [] })
@@ -36,12 +40,12 @@ describe("a node that answers about the events of 50 blocks at once", () => {
     it.effect("shows who has moved the money, however many blocks have passed", () =>
       Effect.gen(function* () {
         const { accounts, mine, send } = yield* chain
-        const { call, half, look, prepared, proxy } = yield* planned(0, 3_000n)
+        const { call, schemeFacilitator, look, prepared, proxy } = yield* planned(0, 3_000n)
         proxy.spoil("eth_getLogs", RpcProxy.cappedLogs(50n))
         yield* mine(470)
         const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
         yield* mine(530)
-        yield* half.submit(prepared)
+        yield* schemeFacilitator.submit(prepared)
         const { inclusion, observation } = yield* Effect.repeat(look, {
           while: ({ inclusion }) => inclusion === undefined
         })
@@ -53,7 +57,7 @@ describe("a node that answers about the events of 50 blocks at once", () => {
       })
     )
 
-    it.effect("shows the end of a payment that nobody has submitted, without a single question for events", () =>
+    it.effect("shows the end of a payment that was never submitted, without a single request for events", () =>
       Effect.gen(function* () {
         const { mine } = yield* chain
         const { conclude, proxy, validBefore } = yield* planned(1)
@@ -78,28 +82,29 @@ describe("a node that answers about the events of 50 blocks at once", () => {
       })
     )
 
-    it.effect(
-      "shows where a transaction of ours has landed though it has no events at all, also one that does nothing",
-      () =>
-        Effect.gen(function* () {
-          const { accounts, send } = yield* chain
-          const { call, half, look, payment, prepared, proxy } = yield* planned(3)
-          proxy.spoil("eth_getLogs", RpcProxy.refusal(-32_601, "the method eth_getLogs does not exist"))
-          const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
-          const slot = prepared.slot ?? assert.fail("there is a slot")
-          const filler = yield* half.noop(slot, yield* half.chainHead)
-          yield* half.submit(filler)
-          const attempts = [prepared, filler]
-          const observation = yield* Effect.repeat(half.observe([{ payment, since: prepared.head }], attempts), {
+    it.effect("shows where a transaction of ours is included though it has no events at all, also a noop", () =>
+      Effect.gen(function* () {
+        const { accounts, send } = yield* chain
+        const { call, schemeFacilitator, look, payment, prepared, proxy } = yield* planned(3)
+        proxy.spoil("eth_getLogs", RpcProxy.refusal(-32_601, "the method eth_getLogs does not exist"))
+        const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
+        const slot = prepared.slot ?? assert.fail("there is a slot")
+        const noop = yield* schemeFacilitator.noop(slot, yield* schemeFacilitator.chainHead)
+        yield* schemeFacilitator.submit(noop)
+        const attempts = [prepared, noop]
+        const observation = yield* Effect.repeat(
+          schemeFacilitator.observe([{ payment, since: prepared.head }], attempts),
+          {
             while: ({ inclusion }) => inclusion === undefined
-          })
-          assert.strictEqual(observation.inclusion?.transaction, filler.transaction)
-          assert.deepStrictEqual(observation.observations, [{ _tag: "Pending" }])
-          proxy.mend()
-          const again = yield* half.observe([{ payment, since: prepared.head }], attempts)
-          assert.deepInclude(again.observations[0], { _tag: "Settled", transaction: transactionHash, external: true })
-          assert.isUndefined((yield* look).inclusion)
-        })
+          }
+        )
+        assert.strictEqual(observation.inclusion?.transaction, noop.transaction)
+        assert.deepStrictEqual(observation.observations, [{ _tag: "Pending" }])
+        proxy.mend()
+        const again = yield* schemeFacilitator.observe([{ payment, since: prepared.head }], attempts)
+        assert.deepInclude(again.observations[0], { _tag: "Settled", transaction: transactionHash, external: true })
+        assert.isUndefined((yield* look).inclusion)
+      })
     )
   })
 })
@@ -121,9 +126,9 @@ describe("a node that tells of a good payment that it has failed", () => {
       it.effect(`${name}, twice and more, ends nothing: the payment is settled when it tells the truth`, () =>
         Effect.gen(function* () {
           const { mine } = yield* chain
-          const { half, look, prepared, proxy, seen } = yield* planned(place)
+          const { schemeFacilitator, look, prepared, proxy, seen } = yield* planned(place)
           for (const [method, fault] of spoilt) proxy.spoil(method, fault)
-          yield* half.submit(prepared)
+          yield* schemeFacilitator.submit(prepared)
           yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
           for (let block = 0; block < 2 * finalityDepth; block++) {
             assert.strictEqual(yield* seen, "Pending")
@@ -138,8 +143,8 @@ describe("a node that tells of a good payment that it has failed", () => {
 
     it.effect("once, right when it would be final, ends nothing either", () =>
       Effect.gen(function* () {
-        const { conclude, half, look, prepared, proxy, seen, validBefore } = yield* planned(4)
-        yield* half.submit(prepared)
+        const { conclude, schemeFacilitator, look, prepared, proxy, seen, validBefore } = yield* planned(4)
+        yield* schemeFacilitator.submit(prepared)
         yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         proxy.spoil("eth_getTransactionReceipt", falseReceipt)
         yield* Payment.finalise(validBefore, finalityDepth)
@@ -158,11 +163,11 @@ describe("a node behind its fellows", () => {
     it.effect("that has neither the events nor the state of the receipt's block is no proof of anything", () =>
       Effect.gen(function* () {
         const { accounts, mine, send } = yield* chain
-        const { call, half, look, prepared, proxy, seen } = yield* planned(0)
+        const { call, schemeFacilitator, look, prepared, proxy, seen } = yield* planned(0)
         yield* send({ from: accounts.stranger.address, ...call })
         proxy.spoil("eth_getLogs", RpcProxy.result([]))
         proxy.spoil("eth_call", RpcProxy.refusal(-32_000, "header not found"))
-        yield* half.submit(prepared)
+        yield* schemeFacilitator.submit(prepared)
         yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         for (let block = 0; block < 2 * finalityDepth; block++) {
           assert.strictEqual(yield* seen, "Pending")
@@ -177,42 +182,42 @@ describe("a node behind its fellows", () => {
 
 describe("a failure in a block that is taken back", () => {
   layer(EvmTestChain.layer({ payers: 3, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
-    it.effect("was told to nobody, the payer is not banned any more, and the payment is settled", () =>
+    it.effect("was not reported, the payer is no longer banned, and the payment is settled", () =>
       Effect.gen(function* () {
         const { accounts, mine, mint, reorg, send } = yield* chain
-        const { account, half, look, payment, prepared, seen } = yield* planned(0)
+        const { account, schemeFacilitator, look, payment, prepared, seen } = yield* planned(0)
         yield* Token.allow(account)
         yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
-        yield* half.submit(prepared)
+        yield* schemeFacilitator.submit(prepared)
         yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         assert.strictEqual(yield* seen, "Pending")
-        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
+        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(schemeFacilitator, request))
         yield* mint(account.address, 20_000n)
-        const banned = yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
+        const banned = yield* Payment.outcome(Effect.flatMap(next, (one) => schemeFacilitator.verify(one)))
         assert.strictEqual(banned, "unsupported_authorization account_banned")
         // The mint, our transaction and the emptying are taken back; the blocks in their places are empty.
         yield* reorg(3)
         yield* mine()
         assert.isUndefined((yield* look).inclusion)
-        assert.strictEqual(yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one))), "ok")
-        yield* half.submit(prepared)
+        assert.strictEqual(yield* Payment.outcome(Effect.flatMap(next, (one) => schemeFacilitator.verify(one))), "ok")
+        yield* schemeFacilitator.submit(prepared)
         yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         assert.strictEqual(yield* seen, "Settled")
-        assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "already_used nonce_used")
+        assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(payment)), "already_used nonce_used")
       })
     )
 
     it.effect("is no reason to lift a ban while a node only does not show it", () =>
       Effect.gen(function* () {
         const { accounts, mine, mint, send } = yield* chain
-        const { account, half, look, prepared, proxy } = yield* planned(1)
+        const { account, schemeFacilitator, look, prepared, proxy } = yield* planned(1)
         yield* Token.allow(account)
         yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
-        yield* half.submit(prepared)
+        yield* schemeFacilitator.submit(prepared)
         yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         yield* mint(account.address, 20_000n)
-        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
-        const verdict = Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
+        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(schemeFacilitator, request))
+        const verdict = Payment.outcome(Effect.flatMap(next, (one) => schemeFacilitator.verify(one)))
         assert.strictEqual(yield* verdict, "unsupported_authorization account_banned")
         proxy.spoil("eth_getTransactionReceipt", RpcProxy.result(null))
         yield* mine()
@@ -234,11 +239,11 @@ describe("a failure that is held back", () => {
     const failing = Effect.fnUntraced(function* (place: number, spoil: (proxy: RpcProxy.RpcProxy) => void) {
       const { accounts, send } = yield* chain
       const plan = yield* planned(place)
-      const { account, half, look, prepared, proxy } = plan
+      const { account, schemeFacilitator, look, prepared, proxy } = plan
       spoil(proxy)
       yield* Token.allow(account)
       yield* send({ from: accounts.deployer.address, ...(yield* Token.emptying(account.address)) })
-      yield* half.submit(prepared)
+      yield* schemeFacilitator.submit(prepared)
       yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
       return plan
     })
@@ -262,7 +267,7 @@ describe("a failure that is held back", () => {
     it.effect("bans its payer also by a node that takes blocks by their numbers alone", () =>
       Effect.gen(function* () {
         const { mint } = yield* chain
-        const { account, half, look, prepared, seen, validBefore } = yield* failing(1, (proxy) => {
+        const { account, schemeFacilitator, look, prepared, seen, validBefore } = yield* failing(1, (proxy) => {
           const refuse = RpcProxy.refusal(-32_602, "invalid argument 1: hex string without 0x prefix")
           proxy.spoil("eth_call", (response, request, pass) =>
             typeof request.params[1] === "object"
@@ -272,8 +277,8 @@ describe("a failure that is held back", () => {
         })
         assert.strictEqual(yield* seen, "Pending")
         yield* mint(account.address, 20_000n)
-        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(half, request))
-        const verdict = yield* Payment.outcome(Effect.flatMap(next, (one) => half.verify(one)))
+        const next = Effect.flatMap(Batch.signedBy(account), ({ request }) => Payment.read(schemeFacilitator, request))
+        const verdict = yield* Payment.outcome(Effect.flatMap(next, (one) => schemeFacilitator.verify(one)))
         assert.strictEqual(verdict, "unsupported_authorization account_banned")
         yield* Payment.finalise(validBefore, finalityDepth)
         const { inclusion, observation } = yield* look
@@ -286,18 +291,18 @@ describe("a failure that is held back", () => {
 
 describe("the usual finality", () => {
   layer(EvmTestChain.layer({ payers: 1 }), { excludeTestServices: true })((it) => {
-    it.effect("is 64 blocks, and nothing is told against a payment before", () =>
+    it.effect("is 64 blocks, and no failure is reported before", () =>
       Effect.gen(function* () {
         const { accounts, mine, send } = yield* chain
-        const half = yield* Payment.scheme(yield* chain)
+        const schemeFacilitator = yield* Payment.scheme(yield* chain)
         const account = yield* Batch.payerAt(0)
         const signed = yield* Batch.signedBy(account)
-        const payment = yield* Payment.read(half, signed.request)
-        yield* half.verify(payment)
-        const prepared = yield* Payment.prepareAlone(half, payment)
+        const payment = yield* Payment.read(schemeFacilitator, signed.request)
+        yield* schemeFacilitator.verify(payment)
+        const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
         yield* send({ from: accounts.stranger.address, ...(yield* Token.cancellation(signed.authorization, account)) })
-        yield* half.submit(prepared)
-        const look = Payment.observeAlone(half, payment, prepared)
+        yield* schemeFacilitator.submit(prepared)
+        const look = Payment.observeAlone(schemeFacilitator, payment, prepared)
         yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
         // The cancellation is a block before ours: it is the one that has to be final.
         yield* mine(EvmChainHead.defaultFinalityDepth - 2)

@@ -1,4 +1,4 @@
-/** Who moved the money, when it was not our transaction, and what else may have become of the authorization meanwhile. */
+/** Transfers by others than our transaction, and the other ends of an authorization. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -53,7 +53,7 @@ const race = Effect.fnUntraced(function* <A, R>(
 const finalityDepth = 3
 
 /**
- * A transaction of ours and a stranger's that goes before it, in one block, seen by a half of its own. `endsWhenFinal` is what is
+ * A transaction of ours and a stranger's that goes before it, in one block, seen by a scheme facilitator of its own. `endsWhenFinal` is what is
  * told once the block is final, and `endsWhenOver` once the validity is over as well; both hold that nothing is told before.
  */
 const overtaken = Effect.fnUntraced(function* <A, R>(
@@ -62,17 +62,17 @@ const overtaken = Effect.fnUntraced(function* <A, R>(
   options: Payment.FacilitatorOptions = {}
 ) {
   const { accounts, balanceOf, mine, setAutomine } = yield* chain
-  const half = yield* Payment.scheme(yield* chain, { finalityDepth, ...options })
-  const payment = yield* Payment.read(half, request)
-  yield* half.verify(payment)
+  const schemeFacilitator = yield* Payment.scheme(yield* chain, { finalityDepth, ...options })
+  const payment = yield* Payment.read(schemeFacilitator, request)
+  yield* schemeFacilitator.verify(payment)
   const before = yield* balanceOf(accounts.payee.address)
-  const prepared = yield* Payment.prepareAlone(half, payment)
+  const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
   yield* setAutomine(false)
-  yield* half.submit(prepared)
+  yield* schemeFacilitator.submit(prepared)
   const other = yield* meanwhile
   yield* mine()
   yield* setAutomine(true)
-  const look = Effect.map(Payment.observeAlone(half, payment, prepared), ({ inclusion, observation }) => {
+  const look = Effect.map(Payment.observeAlone(schemeFacilitator, payment, prepared), ({ inclusion, observation }) => {
     assert.strictEqual(inclusion?.transaction, prepared.transaction)
     return observation
   })
@@ -85,7 +85,7 @@ const overtaken = Effect.fnUntraced(function* <A, R>(
     Effect.andThen(mine())
   )
   return {
-    half,
+    schemeFacilitator,
     payment,
     prepared,
     other,
@@ -159,17 +159,19 @@ describe("EvmObservation", () => {
       })
     )
 
-    it.effect("a payer who empties the account has not paid, and is told why when nobody can submit it any more", () =>
-      Effect.gen(function* () {
-        const { accounts } = yield* chain
-        const { account, deviation } = yield* payer(3)
-        yield* Token.allow(account)
-        const signed = yield* Payment.signedPayment(deviation)
-        const call = yield* Token.emptying(account.address)
-        const { endsWhenOver, received } = yield* overtaken(signed, overtake(call, accounts.deployer.address))
-        assert.strictEqual(yield* endsWhenOver, "INSUFFICIENT_BALANCE balance_below_amount")
-        assert.strictEqual(yield* received, 0n)
-      })
+    it.effect(
+      "a payer who empties the account has not paid, and the reason is reported once the authorization cannot be submitted",
+      () =>
+        Effect.gen(function* () {
+          const { accounts } = yield* chain
+          const { account, deviation } = yield* payer(3)
+          yield* Token.allow(account)
+          const signed = yield* Payment.signedPayment(deviation)
+          const call = yield* Token.emptying(account.address)
+          const { endsWhenOver, received } = yield* overtaken(signed, overtake(call, accounts.deployer.address))
+          assert.strictEqual(yield* endsWhenOver, "INSUFFICIENT_BALANCE balance_below_amount")
+          assert.strictEqual(yield* received, 0n)
+        })
     )
 
     it.effect(
@@ -212,12 +214,16 @@ describe("EvmObservation", () => {
       Effect.gen(function* () {
         const { accounts, send } = yield* chain
         const { deviation } = yield* payer(5)
-        const half = yield* Payment.scheme(yield* chain)
+        const schemeFacilitator = yield* Payment.scheme(yield* chain)
         const signed = yield* Payment.signedPayment(deviation)
-        const payment = yield* Payment.read(half, signed.request)
-        yield* half.verify(payment)
+        const payment = yield* Payment.read(schemeFacilitator, signed.request)
+        yield* schemeFacilitator.verify(payment)
         const { transactionHash } = yield* send({ from: accounts.stranger.address, ...signed.call })
-        const end = yield* Payment.sendAlone(half, payment, yield* Payment.prepareAlone(half, payment))
+        const end = yield* Payment.sendAlone(
+          schemeFacilitator,
+          payment,
+          yield* Payment.prepareAlone(schemeFacilitator, payment)
+        )
         assert.strictEqual(end._tag, "Failed")
         if (end._tag !== "Failed") return
         assert.strictEqual(yield* Payment.outcome(Effect.fail(end.error)), `already_used ${transactionHash}`)
@@ -230,14 +236,14 @@ describe("EvmObservation", () => {
         const { accounts, send } = yield* chain
         const proxy = yield* RpcProxy.make
         const { deviation } = yield* payer(5)
-        const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
+        const schemeFacilitator = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
         const signed = yield* Payment.signedPayment(deviation)
-        const payment = yield* Payment.read(half, signed.request)
-        yield* half.verify(payment)
+        const payment = yield* Payment.read(schemeFacilitator, signed.request)
+        yield* schemeFacilitator.verify(payment)
         proxy.spoil("eth_getLogs", RpcProxy.result([]), 6)
-        const prepared = yield* Payment.prepareAlone(half, payment)
+        const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
         yield* send({ from: accounts.stranger.address, ...signed.call })
-        const end = yield* Payment.sendAlone(half, payment, prepared)
+        const end = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
         assert.strictEqual(end._tag === "Settled" && end.external, true)
       })
     )

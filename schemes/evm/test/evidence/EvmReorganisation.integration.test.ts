@@ -1,4 +1,4 @@
-/** Blocks that are taken back. `included` is the end in this version: what was told stands, and nothing is paid twice. */
+/** Blocks that are reorganised. `included` is the end in this version: a reported result stands, and nothing is paid twice. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -12,28 +12,28 @@ describe("a reorganisation", () => {
     it.effect("that takes back a transfer: it is pending again, and the same bytes pay it, once", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, reorg } = yield* chain
-        const half = yield* Payment.scheme(yield* chain)
+        const schemeFacilitator = yield* Payment.scheme(yield* chain)
         const before = yield* balanceOf(accounts.payee.address)
         const signed = yield* Payment.signedPayment()
-        const payment = yield* Payment.read(half, signed.request)
-        const prepared = yield* Payment.prepareAlone(half, payment)
-        const settled = yield* Payment.sendAlone(half, payment, prepared)
+        const payment = yield* Payment.read(schemeFacilitator, signed.request)
+        const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
+        const settled = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
         assert.strictEqual(settled._tag, "Settled")
         yield* reorg(1)
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before)
-        assert.deepStrictEqual(yield* Payment.observeAlone(half, payment, prepared), {
+        assert.deepStrictEqual(yield* Payment.observeAlone(schemeFacilitator, payment, prepared), {
           inclusion: undefined,
           observation: { _tag: "Pending" }
         })
-        const again = yield* Payment.sendAlone(half, payment, prepared)
+        const again = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
         assert.strictEqual(again._tag === "Settled" && again.transaction, prepared.transaction)
-        assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "SlotUsed" })
+        assert.deepStrictEqual(yield* schemeFacilitator.submit(prepared), { _tag: "SlotUsed" })
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 10_000n)
         assert.strictEqual(yield* Payment.timesUsed(signed.authorization), 1)
       })
     )
 
-    it.effect("that takes back a transfer which was told: the record stands, and asking again sends nothing", () =>
+    it.effect("that takes back a reported transfer: the record stands, and a new request sends nothing", () =>
       Effect.gen(function* () {
         const { reorg } = yield* chain
         const asked: Array<string> = []

@@ -9,7 +9,7 @@ import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 
-/** What the hostile wallet looks at. */
+/** The facts by which the hostile wallet recognises a simulation. */
 const Sign = { GasPrice: 0, BlockNumber: 1, Origin: 2, Coinbase: 3, Timestamp: 4 } as const
 
 const anySignature = { signature: (): string => "0x1234" }
@@ -32,9 +32,11 @@ const cloneOf = (implementation: Address) =>
   funded(codeOf(`0x363d3d373d3d3d363d73${implementation.slice(2).toLowerCase()}5af43d82803e903d91602b57fd5bf3`))
 
 const verdict = Effect.fnUntraced(function* (options: Payment.FacilitatorOptions, deviation: Payment.Deviation) {
-  const half = yield* Payment.scheme(yield* chain, options)
+  const schemeFacilitator = yield* Payment.scheme(yield* chain, options)
   return yield* Payment.outcome(
-    Effect.flatMap(Payment.read(half, yield* Payment.payment(deviation)), (payment) => half.verify(payment))
+    Effect.flatMap(Payment.read(schemeFacilitator, yield* Payment.payment(deviation)), (payment) =>
+      schemeFacilitator.verify(payment)
+    )
   )
 })
 

@@ -19,7 +19,7 @@ const payTo = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
 const domain = { name: "USD Coin", version: "2", chainId: 8453, verifyingContract: Payment.parsed(usdc) }
 
 const request = (changes: Partial<SigningRequest["requirements"]> = {}, binding?: SigningRequest["binding"]) => {
-  const half = exactEvm.client({ signer: account, network })
+  const schemeClient = exactEvm.client({ signer: account, network })
   const requirements = {
     scheme: "exact",
     network,
@@ -29,14 +29,14 @@ const request = (changes: Partial<SigningRequest["requirements"]> = {}, binding?
     asset: usdc,
     ...changes
   }
-  const asset = half.asset(requirements)
+  const asset = schemeClient.asset(requirements)
   if (asset === undefined) throw new Error("the asset is not known")
   return { requirements, asset, validAfter: 1_700_000_000, validBefore: 1_700_000_060, binding } as const
 }
 
 const Written = Schema.decodeUnknownSync(ExactEvm.Payload)
 
-/** Who signed a payload under a domain. */
+/** The account that signed a payload under a domain. */
 const signerOf = (json: unknown, under: Eip3009.Domain = domain) => {
   const { authorization, signature } = Written(json)
   return Effect.promise(() =>
@@ -70,11 +70,11 @@ describe("objection", () => {
 
   it("is none where the payer knows the token by that domain", () => {
     const own = { network, address: usdc, symbol: "USDC", decimals: 6, name: "USDC", version: "2" }
-    const half = exactEvm.client({ signer: account, network, assets: [own] })
+    const schemeClient = exactEvm.client({ signer: account, network, assets: [own] })
     const { requirements } = request({ extra: { name: "USDC", version: "2" } })
-    const asset = half.asset(requirements)
+    const asset = schemeClient.asset(requirements)
     assert.isDefined(asset)
-    assert.isUndefined(half.objection?.(requirements, asset))
+    assert.isUndefined(schemeClient.objection?.(requirements, asset))
   })
 })
 

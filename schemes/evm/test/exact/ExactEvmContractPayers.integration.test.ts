@@ -44,14 +44,17 @@ const settled = Effect.fnUntraced(function* (deviation: Payment.Deviation) {
 /** Verifies a plain payer's payment, makes the payer delegate, and only then sends. */
 const flipped = Effect.fnUntraced(function* (place: number, to: Address) {
   const { accounts, balanceOf, client } = yield* chain
-  const half = yield* Payment.scheme(yield* chain)
+  const schemeFacilitator = yield* Payment.scheme(yield* chain)
   const account = accounts.payers[place] ?? accounts.payers[0]
   const before = yield* balanceOf(accounts.payee.address)
-  const payment = yield* Payment.read(half, yield* Payment.payment({ from: account.address, signer: account }))
-  yield* half.verify(payment)
-  const prepared = yield* Payment.prepareAlone(half, payment)
+  const payment = yield* Payment.read(
+    schemeFacilitator,
+    yield* Payment.payment({ from: account.address, signer: account })
+  )
+  yield* schemeFacilitator.verify(payment)
+  const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
   yield* delegated(place, to)
-  const end = yield* Payment.sendAlone(half, payment, prepared)
+  const end = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
   const received = (yield* balanceOf(accounts.payee.address)) - before
   if (end._tag !== "Failed") return { outcome: end._tag === "Settled" ? "ok" : end._tag, received }
   const hash = EvmHex.fromTrusted(end.transaction)
@@ -68,15 +71,19 @@ describe("a payer with code", () => {
       })
     )
 
-    it.effect("a contract account pays through the settling half alone", () =>
+    it.effect("a contract account pays through the scheme facilitator alone", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf } = yield* chain
-        const half = yield* Payment.scheme(yield* chain, { contractPayers: "any" })
+        const schemeFacilitator = yield* Payment.scheme(yield* chain, { contractPayers: "any" })
         const before = yield* balanceOf(accounts.payee.address)
-        const payment = yield* Payment.read(half, yield* Payment.payment({ from: yield* ownedWallet }))
-        assert.strictEqual(yield* half.balance(payment), 1_000_000n)
-        yield* half.verify(payment)
-        const end = yield* Payment.sendAlone(half, payment, yield* Payment.prepareAlone(half, payment))
+        const payment = yield* Payment.read(schemeFacilitator, yield* Payment.payment({ from: yield* ownedWallet }))
+        assert.strictEqual(yield* schemeFacilitator.balance(payment), 1_000_000n)
+        yield* schemeFacilitator.verify(payment)
+        const end = yield* Payment.sendAlone(
+          schemeFacilitator,
+          payment,
+          yield* Payment.prepareAlone(schemeFacilitator, payment)
+        )
         assert.strictEqual(end._tag, "Settled")
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 10_000n)
       })

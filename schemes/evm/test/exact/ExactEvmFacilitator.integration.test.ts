@@ -38,12 +38,18 @@ const pay = Effect.fnUntraced(function* (payer: number) {
   const chain = yield* EvmTestChain.EvmTestChain
   const signer = chain.accounts.payers[payer]
   if (signer === undefined) return yield* Effect.die("no such payer")
-  const half = exactEvm.client({ signer, network: chain.network, assets: [customAsset(chain)] })
+  const schemeClient = exactEvm.client({ signer, network: chain.network, assets: [customAsset(chain)] })
   const requirements = requirementsOf(chain)
-  const asset = half.asset(requirements)
+  const asset = schemeClient.asset(requirements)
   if (asset === undefined) return yield* Effect.die("no asset")
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore: now + 60, binding: undefined })
+  const signed = yield* schemeClient.sign({
+    requirements,
+    asset,
+    validAfter: 0,
+    validBefore: now + 60,
+    binding: undefined
+  })
   const request: PaymentRequest = {
     paymentPayload: PaymentPayload.sealPayload("exact", chain.network, signed.payload),
     paymentRequirements: requirements

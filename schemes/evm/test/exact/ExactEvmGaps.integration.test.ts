@@ -17,14 +17,14 @@ import * as RpcProxy from "../RpcProxy.ts"
 const chain = EvmTestChain.EvmTestChain
 
 const settleOn = Effect.fnUntraced(function* (options: Payment.FacilitatorOptions) {
-  const half = yield* Payment.scheme(yield* chain, { finalityDepth: 1, ...options })
+  const schemeFacilitator = yield* Payment.scheme(yield* chain, { finalityDepth: 1, ...options })
   const store = yield* MemoryPaymentStore.make
   const facilitator = yield* LocalFacilitator.make({}).pipe(
-    Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(half)])),
+    Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(schemeFacilitator)])),
     Effect.provideService(PaymentStore.PaymentStore, store),
     Effect.provide(LaneLeases.layerSole)
   )
-  return { facilitator, half, store }
+  return { facilitator, schemeFacilitator, store }
 })
 
 describe("a gap in a signer's numbers", () => {
@@ -34,14 +34,14 @@ describe("a gap in a signer's numbers", () => {
         const { accounts, mine, reorg, send, setAutomine } = yield* chain
         const [signer] = accounts.signers
         for (let count = 0; count < 3; count++) yield* send({ from: signer.address, to: signer.address, data: "0x" })
-        const { facilitator, half } = yield* settleOn({ finalityDepth: 16 })
-        const [lane = ""] = half.lanes
-        const before = yield* half.nextSlot(lane, "included")
+        const { facilitator, schemeFacilitator } = yield* settleOn({ finalityDepth: 16 })
+        const [lane = ""] = schemeFacilitator.lanes
+        const before = yield* schemeFacilitator.nextSlot(lane, "included")
         // The lane begins at the count that is taken back below.
         yield* facilitator.settle(yield* Payment.payment(), Payment.claim("first"))
         yield* setAutomine(false)
         yield* reorg(4)
-        assert.isBelow(Number(yield* half.nextSlot(lane, "included")), Number(before))
+        assert.isBelow(Number(yield* schemeFacilitator.nextSlot(lane, "included")), Number(before))
         const settling = yield* Effect.forkChild(
           facilitator.settle(
             yield* Payment.payment({
@@ -63,17 +63,17 @@ describe("a gap in a signer's numbers", () => {
     it.effect("is not made by a node that now serves another chain: its count is ignored", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
-        const { half } = yield* settleOn({ rpcUrl: proxy.url })
-        const [lane = ""] = half.lanes
-        const honest = yield* half.nextSlot(lane, "included")
+        const { schemeFacilitator } = yield* settleOn({ rpcUrl: proxy.url })
+        const [lane = ""] = schemeFacilitator.lanes
+        const honest = yield* schemeFacilitator.nextSlot(lane, "included")
         proxy.spoil("eth_chainId", RpcProxy.result("0x1"))
-        const error = yield* Effect.flip(half.nextSlot(lane, "included"))
+        const error = yield* Effect.flip(schemeFacilitator.nextSlot(lane, "included"))
         assert.strictEqual(error._tag, "ChainUnavailable")
         assert.include(error.message, "now serves eip155:1")
         proxy.mend()
-        assert.strictEqual(yield* half.nextSlot(lane, "included"), honest)
+        assert.strictEqual(yield* schemeFacilitator.nextSlot(lane, "included"), honest)
         yield* (yield* chain).mine(2)
-        assert.strictEqual(yield* half.nextSlot(lane, "final"), honest)
+        assert.strictEqual(yield* schemeFacilitator.nextSlot(lane, "final"), honest)
       })
     )
   })

@@ -34,9 +34,9 @@ const signed = Effect.gen(function* () {
   return payload as unknown as Payload
 })
 
-/** What a shop with this half says of a payload, in a word. */
-const said = (half: typeof any, payload: unknown) =>
-  Effect.map(Effect.result(half.inspect?.(requirements, payload) ?? Effect.die("it does not look")), (result) =>
+/** The result of this scheme server for a payload, in a word. */
+const said = (schemeServer: typeof any, payload: unknown) =>
+  Effect.map(Effect.result(schemeServer.inspect?.(requirements, payload) ?? Effect.die("it does not look")), (result) =>
     Result.match(result, { onSuccess: ({ payer }) => payer, onFailure: ({ detail }) => detail })
   )
 
@@ -44,8 +44,8 @@ describe("what a shop sees of a payment on EVM by itself", () => {
   it.effect("is who pays whom how much, without asking anybody", () =>
     Effect.gen(function* () {
       const payload = yield* signed
-      for (const half of [any, plainOnly]) {
-        const authorization = yield* half.inspect?.(requirements, payload) ?? Effect.die("it does not look")
+      for (const schemeServer of [any, plainOnly]) {
+        const authorization = yield* schemeServer.inspect?.(requirements, payload) ?? Effect.die("it does not look")
         assert.deepInclude(authorization, { payer: account.address, payTo: requirements.payTo, amount: 10_000n })
       }
     })
@@ -70,12 +70,15 @@ describe("what a shop sees of a payment on EVM by itself", () => {
     })
   )
 
-  it.effect("is that nobody at all could have signed like this", () =>
+  it.effect("is that no account could have made such a signature", () =>
     Effect.gen(function* () {
       const { authorization } = yield* signed
-      for (const half of [any, plainOnly]) {
-        assert.strictEqual(yield* said(half, { authorization, signature: "signed" }), "signature_not_hexadecimal")
-        assert.strictEqual(yield* said(half, { authorization, signature: `0x${"6492".repeat(20)}` }), "erc6492")
+      for (const schemeServer of [any, plainOnly]) {
+        assert.strictEqual(
+          yield* said(schemeServer, { authorization, signature: "signed" }),
+          "signature_not_hexadecimal"
+        )
+        assert.strictEqual(yield* said(schemeServer, { authorization, signature: `0x${"6492".repeat(20)}` }), "erc6492")
       }
     })
   )

@@ -7,7 +7,7 @@ import * as Payment from "../EvmTestPayment.ts"
 
 const copies = Array.from({ length: 200 }, (_, index) => index)
 
-/** How often each word occurs. */
+/** The count of each word. */
 const tally = (words: ReadonlyArray<string>) =>
   Object.fromEntries([...Map.groupBy(words, (word) => word)].map(([word, all]) => [word, all.length]))
 

@@ -1,4 +1,4 @@
-/** A node that fails at any question: nobody is blamed for it, nobody is served, and when it is back the payment settles. */
+/** A node that fails any request: no payer is blamed for it, none is served, and once the node works the payment settles. */
 import { assert, describe, layer } from "@effect/vitest"
 import type { PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ const faults: Readonly<Record<string, RpcProxy.Fault>> = {
   "a word too large": RpcProxy.result(`0x${"f".repeat(65)}`)
 }
 
-/** What may come of trouble that is nobody's in the payment. */
+/** The outcomes of trouble that neither side of the payment has caused. */
 const isInfrastructure = (outcome: string) =>
   ["ChainUnavailable", "SettlementPending", "FacilitatorUnavailable"].includes(outcome)
 

@@ -6,8 +6,8 @@ import * as Result from "effect/Result"
 import { exactEvm } from "../../src/index.ts"
 
 const network = Network.make("eip155:8453")
-const half = exactEvm.server({ rpcUrl: "http://127.0.0.1:1" })
-const usdc = half.asset(network, undefined)
+const schemeServer = exactEvm.server({ rpcUrl: "http://127.0.0.1:1" })
+const usdc = schemeServer.asset(network, undefined)
 const payee = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
 
 const requirements: PaymentRequirements.PaymentRequirements = {
@@ -29,7 +29,7 @@ const authorization = {
 }
 
 const reading = (payload: unknown, offer: Partial<PaymentRequirements.PaymentRequirements> = {}) =>
-  Effect.result(half.read?.({ ...requirements, ...offer }, payload) ?? Effect.die("it cannot read"))
+  Effect.result(schemeServer.read?.({ ...requirements, ...offer }, payload) ?? Effect.die("it cannot read"))
 
 describe("exactEvm.server reads what was signed", () => {
   it.effect("in the words that all schemes share, without a chain", () =>

@@ -33,9 +33,9 @@ const records = Effect.gen(function* () {
     yield* Scope.close(life, Exit.void)
     life = yield* Scope.make()
     yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
-    const half = yield* Batch.scheme({ finalityDepth: 1, ...settings })
+    const schemeFacilitator = yield* Batch.scheme({ finalityDepth: 1, ...settings })
     return yield* LocalFacilitator.make({}).pipe(
-      Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(half)])),
+      Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(schemeFacilitator)])),
       Effect.provideService(PaymentStore.PaymentStore, store),
       Effect.provide(LaneLeases.layerSole),
       Scope.provide(life)
@@ -130,32 +130,34 @@ describe("a configuration that changes between restarts", () => {
       })
     )
 
-    it.effect("lacks a signer: what it has signed lands and ends, and its successor signs nothing for it", () =>
-      Effect.gen(function* () {
-        const { accounts, balanceOf, client } = yield* chain
-        const [gone, successor] = accounts.signers
-        const before = yield* balanceOf(accounts.payee.address)
-        const of = yield* records
-        const requests = yield* requestsOf([3, 4, 5])
-        const sent = Effect.promise(() => client.getTransactionCount({ address: successor.address }))
-        const earlier = yield* sent
-        const facilitator = yield* withoutBlocks(
-          Effect.gen(function* () {
-            yield* interrupted(of, { signer: gone }, requests, 1)
-            const next = yield* of.start({ signer: successor })
-            yield* Payment.pooled(1)
-            yield* allAre(of, "final")
-            return next
-          })
-        )
-        assert.strictEqual(yield* sent, earlier)
-        assert.strictEqual((yield* balanceOf(accounts.payee.address)) - before, 30_000n)
-        assert.deepStrictEqual(yield* of.store.lanesInUse, [])
-        const [first] = requests
-        assert.isDefined(first)
-        const again = first && (yield* facilitator.settle(first, Payment.claim("claim0")))
-        assert.include(again, { status: "final", execution: "granted" })
-      })
+    it.effect(
+      "lacks a signer: its signed transactions are included and end, and its successor signs nothing for it",
+      () =>
+        Effect.gen(function* () {
+          const { accounts, balanceOf, client } = yield* chain
+          const [gone, successor] = accounts.signers
+          const before = yield* balanceOf(accounts.payee.address)
+          const of = yield* records
+          const requests = yield* requestsOf([3, 4, 5])
+          const sent = Effect.promise(() => client.getTransactionCount({ address: successor.address }))
+          const earlier = yield* sent
+          const facilitator = yield* withoutBlocks(
+            Effect.gen(function* () {
+              yield* interrupted(of, { signer: gone }, requests, 1)
+              const next = yield* of.start({ signer: successor })
+              yield* Payment.pooled(1)
+              yield* allAre(of, "final")
+              return next
+            })
+          )
+          assert.strictEqual(yield* sent, earlier)
+          assert.strictEqual((yield* balanceOf(accounts.payee.address)) - before, 30_000n)
+          assert.deepStrictEqual(yield* of.store.lanesInUse, [])
+          const [first] = requests
+          assert.isDefined(first)
+          const again = first && (yield* facilitator.settle(first, Payment.claim("claim0")))
+          assert.include(again, { status: "final", execution: "granted" })
+        })
     )
 
     it.effect("has a lower maximum of a batch: one on its way is replaced with all of its payments", () =>
@@ -174,10 +176,10 @@ describe("a configuration that changes between restarts", () => {
             yield* allAre(of, "final")
           })
         )
-        const [flight] = yield* of.store.page(0n, 1)
+        const [transaction] = yield* of.store.page(0n, 1)
         assert.strictEqual((yield* balanceOf(accounts.payee.address)) - before, 40_000n)
         const inclusion = (yield* of.store.page(0n, 10)).map(({ transaction }) => transaction)
-        assert.deepStrictEqual(new Set(inclusion), new Set([flight?.transaction]))
+        assert.deepStrictEqual(new Set(inclusion), new Set([transaction?.transaction]))
       })
     )
   })

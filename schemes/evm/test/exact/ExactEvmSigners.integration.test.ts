@@ -71,14 +71,14 @@ describe("the signers of exactEvm.facilitator", () => {
     it.effect("settle nothing in the name of a lane that is not theirs", () =>
       Effect.gen(function* () {
         const { accounts } = yield* chain
-        const half = yield* Payment.scheme(yield* chain)
-        const payment = yield* Payment.read(half, yield* Payment.payment())
-        const { noop } = half
-        const chainHead = yield* half.chainHead
+        const schemeFacilitator = yield* Payment.scheme(yield* chain)
+        const payment = yield* Payment.read(schemeFacilitator, yield* Payment.payment())
+        const { noop } = schemeFacilitator
+        const chainHead = yield* schemeFacilitator.chainHead
         const foreign = { lane: accounts.stranger.address, number: 0n }
         for (const effect of [
-          half.prepare([payment], foreign, chainHead),
-          half.prepare([payment], undefined, chainHead)
+          schemeFacilitator.prepare([payment], foreign, chainHead),
+          schemeFacilitator.prepare([payment], undefined, chainHead)
         ]) {
           assert.strictEqual((yield* Effect.flip(effect))._tag, "Misconfigured")
         }
@@ -89,9 +89,9 @@ describe("the signers of exactEvm.facilitator", () => {
     it.effect("do not sign a payment that does not verify", () =>
       Effect.gen(function* () {
         const { accounts } = yield* chain
-        const half = yield* Payment.scheme(yield* chain)
-        const payment = yield* Payment.read(half, yield* Payment.payment({ signer: accounts.stranger }))
-        assert.strictEqual((yield* Effect.flip(Payment.prepareAlone(half, payment)))._tag, "Misconfigured")
+        const schemeFacilitator = yield* Payment.scheme(yield* chain)
+        const payment = yield* Payment.read(schemeFacilitator, yield* Payment.payment({ signer: accounts.stranger }))
+        assert.strictEqual((yield* Effect.flip(Payment.prepareAlone(schemeFacilitator, payment)))._tag, "Misconfigured")
       })
     )
   })

@@ -1,4 +1,4 @@
-/** Slots and the transactions in them, by the settling half alone: counting, replacing, filling, and blocks taken back. */
+/** Slots and the transactions in them, by the scheme facilitator alone: counting, replacing, filling, and blocks taken back. */
 import { assert, describe, layer } from "@effect/vitest"
 import type { Payment as HeldPayment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -11,19 +11,20 @@ import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 
-const halfAndPayments = Effect.fnUntraced(function* (from: number, to: number) {
-  const half = yield* Batch.scheme()
-  return { half, list: (yield* Batch.payments(half, from, to)).map(({ payment }) => payment) }
+const facilitatorAndPayments = Effect.fnUntraced(function* (from: number, to: number) {
+  const schemeFacilitator = yield* Batch.scheme()
+  return { schemeFacilitator, list: (yield* Batch.payments(schemeFacilitator, from, to)).map(({ payment }) => payment) }
 })
 
 const pending = { _tag: "Pending" } as const
 
-const laneOf = <Payload>(half: SchemeFacilitator<Payload>) => half.lanes[0] ?? assert.fail("there is a lane")
+const laneOf = <Payload>(schemeFacilitator: SchemeFacilitator<Payload>) =>
+  schemeFacilitator.lanes[0] ?? assert.fail("there is a lane")
 
 /** The next slot by both counts. */
-const counts = Effect.fnUntraced(function* <Payload>(half: SchemeFacilitator<Payload>) {
-  const lane = laneOf(half)
-  return [yield* half.nextSlot(lane, "included"), yield* half.nextSlot(lane, "known")]
+const counts = Effect.fnUntraced(function* <Payload>(schemeFacilitator: SchemeFacilitator<Payload>) {
+  const lane = laneOf(schemeFacilitator)
+  return [yield* schemeFacilitator.nextSlot(lane, "included"), yield* schemeFacilitator.nextSlot(lane, "known")]
 })
 
 const numberOf = (prepared: PreparedTransaction): bigint => prepared.slot?.number ?? assert.fail("it has a slot")
@@ -36,14 +37,14 @@ const byHand = <A, E, R>(body: Effect.Effect<A, E, R>) =>
     return yield* Effect.ensuring(Effect.andThen(setAutomine(false), body), setAutomine(true))
   })
 
-/** Signs the same payments again in the same slot, at so many percent of the chain's fees. */
+/** Signs the same payments again in the same slot, at a percentage of the chain's fees. */
 const again = <Payload>(
-  half: SchemeFacilitator<Payload>,
+  schemeFacilitator: SchemeFacilitator<Payload>,
   list: ReadonlyArray<HeldPayment<Payload>>,
   earlier: PreparedTransaction,
   percent: bigint
 ) =>
-  Effect.map(Batch.prepare(half, list, { number: numberOf(earlier), percent }), ({ count, prepared }) => {
+  Effect.map(Batch.prepare(schemeFacilitator, list, { number: numberOf(earlier), percent }), ({ count, prepared }) => {
     assert.strictEqual(count, list.length)
     return prepared
   })
@@ -54,43 +55,44 @@ describe("a slot", () => {
       byHand(
         Effect.gen(function* () {
           const { mine } = yield* chain
-          const { half, list } = yield* halfAndPayments(0, 3)
-          const [included = 0n, known] = yield* counts(half)
+          const { schemeFacilitator, list } = yield* facilitatorAndPayments(0, 3)
+          const [included = 0n, known] = yield* counts(schemeFacilitator)
           assert.strictEqual(known, included)
-          const { prepared } = yield* Batch.prepare(half, list)
-          yield* half.submit(prepared)
-          assert.deepStrictEqual(yield* counts(half), [included, included + 1n])
+          const { prepared } = yield* Batch.prepare(schemeFacilitator, list)
+          yield* schemeFacilitator.submit(prepared)
+          assert.deepStrictEqual(yield* counts(schemeFacilitator), [included, included + 1n])
           yield* mine()
-          yield* Batch.included(half, list, prepared)
-          assert.deepStrictEqual(yield* counts(half), [included + 1n, included + 1n])
+          yield* Batch.included(schemeFacilitator, list, prepared)
+          assert.deepStrictEqual(yield* counts(schemeFacilitator), [included + 1n, included + 1n])
         })
       )
     )
 
-    it.effect("takes dearer bytes instead of those that wait in it, and shows which of them landed", () =>
+    it.effect("takes dearer bytes instead of those that wait in it, and shows which of them is included", () =>
       byHand(
         Effect.gen(function* () {
           const { mine } = yield* chain
-          const { half, list } = yield* halfAndPayments(3, 6)
-          const { prepared: first } = yield* Batch.prepare(half, list)
-          assert.deepStrictEqual(yield* half.submit(first), { _tag: "Accepted" })
-          assert.deepStrictEqual(yield* half.submit(first), { _tag: "Accepted" })
-          const cheaper = yield* again(half, list, first, 90n)
-          assert.strictEqual((yield* half.submit(cheaper))._tag, "Outdated")
-          const second = yield* again(half, list, first, 113n)
-          const third = yield* again(half, list, first, 130n)
-          assert.deepStrictEqual(yield* half.submit(second), { _tag: "Accepted" })
-          assert.deepStrictEqual(yield* half.submit(third), { _tag: "Accepted" })
-          assert.strictEqual((yield* half.submit(second))._tag, "Outdated")
+          const { schemeFacilitator, list } = yield* facilitatorAndPayments(3, 6)
+          const { prepared: first } = yield* Batch.prepare(schemeFacilitator, list)
+          assert.deepStrictEqual(yield* schemeFacilitator.submit(first), { _tag: "Accepted" })
+          assert.deepStrictEqual(yield* schemeFacilitator.submit(first), { _tag: "Accepted" })
+          const cheaper = yield* again(schemeFacilitator, list, first, 90n)
+          assert.strictEqual((yield* schemeFacilitator.submit(cheaper))._tag, "Outdated")
+          const second = yield* again(schemeFacilitator, list, first, 113n)
+          const third = yield* again(schemeFacilitator, list, first, 130n)
+          assert.deepStrictEqual(yield* schemeFacilitator.submit(second), { _tag: "Accepted" })
+          assert.deepStrictEqual(yield* schemeFacilitator.submit(third), { _tag: "Accepted" })
+          assert.strictEqual((yield* schemeFacilitator.submit(second))._tag, "Outdated")
           yield* mine()
           const attempts = [first, cheaper, second, third] as const
-          const { inclusion, observations } = yield* Batch.included(half, list, ...attempts)
+          const { inclusion, observations } = yield* Batch.included(schemeFacilitator, list, ...attempts)
           assert.strictEqual(inclusion.transaction, third.transaction)
           assert.deepStrictEqual(
             observations.map((one) => one._tag === "Settled" && !one.external && one.transaction),
             Array(3).fill(third.transaction)
           )
-          for (const attempt of attempts) assert.deepStrictEqual(yield* half.submit(attempt), { _tag: "SlotUsed" })
+          for (const attempt of attempts)
+            assert.deepStrictEqual(yield* schemeFacilitator.submit(attempt), { _tag: "SlotUsed" })
         })
       )
     )
@@ -101,12 +103,12 @@ describe("a slot", () => {
         byHand(
           Effect.gen(function* () {
             const { mine } = yield* chain
-            const { half, list } = yield* halfAndPayments(20, 28)
-            const { prepared: first } = yield* Batch.prepare(half, list)
-            yield* half.submit(first)
+            const { schemeFacilitator, list } = yield* facilitatorAndPayments(20, 28)
+            const { prepared: first } = yield* Batch.prepare(schemeFacilitator, list)
+            yield* schemeFacilitator.submit(first)
             const smaller = yield* Batch.scheme({ maximum: 2, lossBudget: 1n })
             const single = yield* Payment.scheme(yield* chain)
-            const replacing = (next: typeof half, replaced: PreparedTransaction, percent: bigint) =>
+            const replacing = (next: typeof schemeFacilitator, replaced: PreparedTransaction, percent: bigint) =>
               Effect.map(
                 Batch.prepare(next, list, { number: numberOf(first), percent, replaced }),
                 ({ count, prepared }) => {
@@ -117,8 +119,8 @@ describe("a slot", () => {
               )
             const second = yield* replacing(smaller, first, 120n)
             const third = yield* replacing(single, second, 150n)
-            assert.deepStrictEqual(yield* half.submit(second), { _tag: "Accepted" })
-            assert.deepStrictEqual(yield* half.submit(third), { _tag: "Accepted" })
+            assert.deepStrictEqual(yield* schemeFacilitator.submit(second), { _tag: "Accepted" })
+            assert.deepStrictEqual(yield* schemeFacilitator.submit(third), { _tag: "Accepted" })
             yield* mine()
             const { inclusion, observations } = yield* Batch.included(single, list, first, second, third)
             assert.strictEqual(inclusion.transaction, third.transaction)
@@ -127,13 +129,13 @@ describe("a slot", () => {
         )
     )
 
-    it.effect("shows an older attempt that landed", () =>
+    it.effect("shows an older attempt that is included", () =>
       Effect.gen(function* () {
-        const { half, list } = yield* halfAndPayments(6, 8)
-        const { prepared: first } = yield* Batch.prepare(half, list)
-        const second = yield* again(half, list, first, 113n)
-        yield* half.submit(first)
-        const { inclusion, observations } = yield* Batch.included(half, list, first, second)
+        const { schemeFacilitator, list } = yield* facilitatorAndPayments(6, 8)
+        const { prepared: first } = yield* Batch.prepare(schemeFacilitator, list)
+        const second = yield* again(schemeFacilitator, list, first, 113n)
+        yield* schemeFacilitator.submit(first)
+        const { inclusion, observations } = yield* Batch.included(schemeFacilitator, list, first, second)
         assert.strictEqual(inclusion.transaction, first.transaction)
         assert.isTrue(observations.every((one) => one._tag === "Settled" && one.transaction === first.transaction))
       })
@@ -142,23 +144,23 @@ describe("a slot", () => {
     it.effect("does not take bytes that offer less than the chain costs, and takes them when it is cheap again", () =>
       Effect.gen(function* () {
         const { mine, setNextBlockBaseFee } = yield* chain
-        const { half, list } = yield* halfAndPayments(8, 10)
-        const { prepared } = yield* Batch.prepare(half, list)
+        const { schemeFacilitator, list } = yield* facilitatorAndPayments(8, 10)
+        const { prepared } = yield* Batch.prepare(schemeFacilitator, list)
         yield* setNextBlockBaseFee(400_000_000_000n)
         yield* mine()
-        const submission = yield* half.submit(prepared)
+        const submission = yield* schemeFacilitator.submit(prepared)
         assert.strictEqual(submission._tag, "Outdated")
         assert.isTrue(submission._tag === "Outdated" && submission.message !== "")
-        const { fees } = yield* half.chainHead
+        const { fees } = yield* schemeFacilitator.chainHead
         assert.isTrue(fees !== undefined && fees.maximum <= fees.ceiling && fees.maximum > 400_000_000_000n)
         yield* setNextBlockBaseFee(600_000_000_000n)
         yield* mine()
-        const dear = (yield* half.chainHead).fees
+        const dear = (yield* schemeFacilitator.chainHead).fees
         assert.isTrue(dear !== undefined && dear.maximum > dear.ceiling)
         yield* setNextBlockBaseFee(1_000_000_000n)
         yield* mine()
-        assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
-        const { observations } = yield* Batch.included(half, list, prepared)
+        assert.deepStrictEqual(yield* schemeFacilitator.submit(prepared), { _tag: "Accepted" })
+        const { observations } = yield* Batch.included(schemeFacilitator, list, prepared)
         assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
       })
     )
@@ -168,10 +170,10 @@ describe("a slot", () => {
       () =>
         Effect.gen(function* () {
           const proxy = yield* RpcProxy.make
-          const half = yield* Batch.scheme({ rpcUrl: proxy.url })
-          const [payment] = yield* Batch.payments(half, 10, 11)
+          const schemeFacilitator = yield* Batch.scheme({ rpcUrl: proxy.url })
+          const [payment] = yield* Batch.payments(schemeFacilitator, 10, 11)
           if (payment === undefined) return assert.fail("a payment was read")
-          const { prepared } = yield* Batch.prepare(half, [payment.payment])
+          const { prepared } = yield* Batch.prepare(schemeFacilitator, [payment.payment])
           for (const [code, message, expected] of [
             [-32_000, "already known", "Accepted"],
             [-32_000, "known transaction: 0x12", "Accepted"],
@@ -188,7 +190,7 @@ describe("a slot", () => {
             [-32_603, "internal error", "ChainUnavailable"]
           ] as const) {
             proxy.spoil("eth_sendRawTransaction", RpcProxy.refusal(code, message))
-            const word = yield* Effect.match(half.submit(prepared), {
+            const word = yield* Effect.match(schemeFacilitator.submit(prepared), {
               onSuccess: ({ _tag }) => _tag,
               onFailure: ({ _tag }) => _tag
             })
@@ -197,35 +199,38 @@ describe("a slot", () => {
         })
     )
 
-    it.effect("is used up by a filler, which has a cost and no observedPayments", () =>
+    it.effect("is used up by a noop, which has a cost and no payments", () =>
       Effect.gen(function* () {
-        const half = yield* Batch.scheme()
-        const lane = laneOf(half)
-        const number = yield* half.nextSlot(lane, "known")
-        const { noop } = half
-        const filler = yield* noop({ lane, number }, yield* half.chainHead)
-        assert.deepStrictEqual(yield* half.observe([], [filler]), { inclusion: undefined, observations: [] })
-        assert.deepStrictEqual(yield* half.submit(filler), { _tag: "Accepted" })
-        const { inclusion, observations } = yield* Batch.included(half, [], filler)
-        const receipt = yield* Batch.receiptOf(filler.transaction)
+        const schemeFacilitator = yield* Batch.scheme()
+        const lane = laneOf(schemeFacilitator)
+        const number = yield* schemeFacilitator.nextSlot(lane, "known")
+        const { noop } = schemeFacilitator
+        const cancel = yield* noop({ lane, number }, yield* schemeFacilitator.chainHead)
+        assert.deepStrictEqual(yield* schemeFacilitator.observe([], [cancel]), {
+          inclusion: undefined,
+          observations: []
+        })
+        assert.deepStrictEqual(yield* schemeFacilitator.submit(cancel), { _tag: "Accepted" })
+        const { inclusion, observations } = yield* Batch.included(schemeFacilitator, [], cancel)
+        const receipt = yield* Batch.receiptOf(cancel.transaction)
         assert.deepStrictEqual(observations, [])
         assert.deepStrictEqual(inclusion, {
-          transaction: filler.transaction,
+          transaction: cancel.transaction,
           block: { number: receipt.blockNumber, hash: receipt.blockHash },
           cost: 21_000n * receipt.effectiveGasPrice
         })
-        assert.strictEqual(yield* half.nextSlot(lane, "included"), number + 1n)
+        assert.strictEqual(yield* schemeFacilitator.nextSlot(lane, "included"), number + 1n)
       })
     )
 
     it.effect("that a stranger with the same key has used shows nothing of its payments", () =>
       Effect.gen(function* () {
         const { accounts, send } = yield* chain
-        const { half, list } = yield* halfAndPayments(11, 13)
-        const { prepared } = yield* Batch.prepare(half, list)
+        const { schemeFacilitator, list } = yield* facilitatorAndPayments(11, 13)
+        const { prepared } = yield* Batch.prepare(schemeFacilitator, list)
         yield* send({ from: accounts.signers[0].address, to: accounts.stranger.address, value: 1n })
-        assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "SlotUsed" })
-        assert.deepStrictEqual(yield* Batch.observe(half, list, prepared), {
+        assert.deepStrictEqual(yield* schemeFacilitator.submit(prepared), { _tag: "SlotUsed" })
+        assert.deepStrictEqual(yield* Batch.observe(schemeFacilitator, list, prepared), {
           inclusion: undefined,
           observations: [pending, pending]
         })
@@ -237,24 +242,24 @@ describe("a slot", () => {
         Effect.gen(function* () {
           const { accounts, balanceOf, mine, reorg } = yield* chain
           const first = 13 + 4 * (depth - 1)
-          const { half, list } = yield* halfAndPayments(first, first + 4)
+          const { schemeFacilitator, list } = yield* facilitatorAndPayments(first, first + 4)
           const before = yield* balanceOf(accounts.payee.address)
-          const { prepared } = yield* Batch.prepare(half, list)
-          yield* half.submit(prepared)
-          const { inclusion } = yield* Batch.included(half, list, prepared)
+          const { prepared } = yield* Batch.prepare(schemeFacilitator, list)
+          yield* schemeFacilitator.submit(prepared)
+          const { inclusion } = yield* Batch.included(schemeFacilitator, list, prepared)
           yield* mine(depth - 1)
-          assert.isTrue(yield* half.isCanonical(inclusion.block))
+          assert.isTrue(yield* schemeFacilitator.isCanonical(inclusion.block))
           yield* reorg(depth)
-          assert.isFalse(yield* half.isCanonical(inclusion.block))
+          assert.isFalse(yield* schemeFacilitator.isCanonical(inclusion.block))
           assert.strictEqual(yield* balanceOf(accounts.payee.address), before)
-          assert.deepStrictEqual(yield* Batch.observe(half, list, prepared), {
+          assert.deepStrictEqual(yield* Batch.observe(schemeFacilitator, list, prepared), {
             inclusion: undefined,
             observations: [pending, pending, pending, pending]
           })
-          assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
-          const again = yield* Batch.included(half, list, prepared)
+          assert.deepStrictEqual(yield* schemeFacilitator.submit(prepared), { _tag: "Accepted" })
+          const again = yield* Batch.included(schemeFacilitator, list, prepared)
           assert.notDeepEqual(again.inclusion.block, inclusion.block)
-          assert.isTrue(yield* half.isCanonical(again.inclusion.block))
+          assert.isTrue(yield* schemeFacilitator.isCanonical(again.inclusion.block))
           assert.isTrue(again.observations.every(({ _tag }) => _tag === "Settled"))
           assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 40_000n)
         })
@@ -264,12 +269,12 @@ describe("a slot", () => {
     it.effect("lies in a block that a node which has fallen behind cannot deny", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
-        const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
-        const { head } = yield* half.chainHead
-        assert.isTrue(yield* half.isCanonical(head))
-        assert.isFalse(yield* half.isCanonical({ ...head, hash: `0x${"1".repeat(64)}` }))
+        const schemeFacilitator = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
+        const { head } = yield* schemeFacilitator.chainHead
+        assert.isTrue(yield* schemeFacilitator.isCanonical(head))
+        assert.isFalse(yield* schemeFacilitator.isCanonical({ ...head, hash: `0x${"1".repeat(64)}` }))
         proxy.spoil("eth_getBlockByNumber", RpcProxy.result(null))
-        assert.strictEqual((yield* Effect.flip(half.isCanonical(head)))._tag, "ChainUnavailable")
+        assert.strictEqual((yield* Effect.flip(schemeFacilitator.isCanonical(head)))._tag, "ChainUnavailable")
       })
     )
   })

@@ -1,4 +1,4 @@
-/** What an authorization says, against what the offer asks: one deviation a row, each with its own refusal. */
+/** The terms of an authorization against those of the offer: one deviation a row, each with its own refusal. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 

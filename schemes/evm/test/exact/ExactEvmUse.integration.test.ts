@@ -1,4 +1,4 @@
-/** What has used an authorization, as a seller is told it whose facilitator cannot say. */
+/** The use of an authorization, for a seller whose facilitator cannot name it. */
 import { assert, describe, layer } from "@effect/vitest"
 import { PaymentPayload } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -15,12 +15,12 @@ const chain = EvmTestChain.EvmTestChain
 /** A payment, how to submit something in its place, and the question. */
 const start = Effect.fnUntraced(function* (place: number, rpcUrl?: string) {
   const shape = yield* chain
-  const half = exactEvm.server({ rpcUrl: rpcUrl ?? shape.rpcUrl, assets: [Payment.asset(shape)] })
+  const schemeFacilitator = exactEvm.server({ rpcUrl: rpcUrl ?? shape.rpcUrl, assets: [Payment.asset(shape)] })
   const account = yield* Batch.payerAt(place)
   const signed = yield* Batch.signedBy(account)
   const json = yield* Effect.fromResult(PaymentPayload.openPayload(signed.request.paymentPayload))
   const useSince = (since: number) =>
-    half.useOf?.(signed.request.paymentRequirements, json, since) ?? Effect.die("it cannot tell")
+    schemeFacilitator.useOf?.(signed.request.paymentRequirements, json, since) ?? Effect.die("it cannot tell")
   const use = useSince(0)
   const submitted = (call: Pick<EvmTestChain.TestTransaction, "to" | "data"> = signed.call) =>
     shape.send({ from: shape.accounts.stranger.address, ...call })
@@ -72,7 +72,7 @@ describe("exactEvm.server tells what has used an authorization", () => {
       })
     )
 
-    it.effect("a transfer to somebody else, or of less", () =>
+    it.effect("a transfer to another account, or of less", () =>
       Effect.gen(function* () {
         const { accounts } = yield* chain
         for (const change of [{ to: Payment.parsed(accounts.deployer.address) }, { value: 1n }]) {

@@ -1,4 +1,4 @@
-/** What the token's state says of a payment before it is taken in, and how few questions that takes. */
+/** The checks of a payment against the token's state before its intake, and the number of requests that they take. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -10,7 +10,7 @@ import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 
-/** Who pays in a test: the payer of this place. */
+/** The payer of a test, by index. */
 const payer = Effect.fnUntraced(function* (place: number) {
   const { accounts } = yield* chain
   const account = accounts.payers[place] ?? accounts.payers[0]
@@ -83,9 +83,9 @@ describe("ExactEvmVerification", () => {
     it.effect("tells the ends of the validity apart where the token has one word for both", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
-        const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
+        const schemeFacilitator = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url })
         const now = yield* Payment.now
-        yield* half.verify(yield* Payment.read(half, yield* Payment.payment()))
+        yield* schemeFacilitator.verify(yield* Payment.read(schemeFacilitator, yield* Payment.payment()))
         for (const [validBefore, expected] of [
           [now - 1n, "EXPIRED_PAYMENT expired"],
           [now + 60n, "EXPIRED_PAYMENT not_yet_valid"]
@@ -93,8 +93,8 @@ describe("ExactEvmVerification", () => {
           // ERC3009InvalidAuthorizationTime(uint256 validAfter, uint256 validBefore)
           const data = `0x4a931c17${EvmHex.toWord(0)}${EvmHex.toWord(validBefore)}`
           proxy.spoil("eth_call", RpcProxy.refusal(3, "execution reverted", data))
-          const payment = yield* Payment.read(half, yield* Payment.payment({ signed: { validBefore } }))
-          assert.strictEqual(yield* Payment.outcome(half.verify(payment)), expected)
+          const payment = yield* Payment.read(schemeFacilitator, yield* Payment.payment({ signed: { validBefore } }))
+          assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(payment)), expected)
         }
       })
     )
@@ -167,7 +167,9 @@ describe("ExactEvmVerification", () => {
     it.effect("asks nothing at all about what is refused without the chain, from the first payment on", () =>
       Effect.gen(function* () {
         const asked: Array<string> = []
-        const half = yield* Payment.scheme(yield* chain, { onRequest: (method) => void asked.push(method) })
+        const schemeFacilitator = yield* Payment.scheme(yield* chain, {
+          onRequest: (method) => void asked.push(method)
+        })
         asked.length = 0
         for (const [expected, deviation] of [
           ["malformed signature_not_hexadecimal", { signature: () => "signed" }],
@@ -181,7 +183,9 @@ describe("ExactEvmVerification", () => {
           ["binding_mismatch nonce_not_bound", { ...Payment.bound(), signed: {} }]
         ] satisfies ReadonlyArray<readonly [string, Payment.Deviation]>) {
           const request = yield* Payment.payment(deviation)
-          const verdict = Effect.flatMap(Payment.read(half, request), (payment) => half.verify(payment))
+          const verdict = Effect.flatMap(Payment.read(schemeFacilitator, request), (payment) =>
+            schemeFacilitator.verify(payment)
+          )
           assert.strictEqual(yield* Payment.outcome(verdict), expected)
         }
         assert.deepStrictEqual(asked, [])
@@ -205,14 +209,14 @@ describe("ExactEvmVerification", () => {
         ] as const) {
           const asked: Array<string> = []
           const onRequest = (method: string) => void asked.push(method)
-          const half = yield* Payment.scheme(yield* chain, { contractPayers, onRequest })
+          const schemeFacilitator = yield* Payment.scheme(yield* chain, { contractPayers, onRequest })
           asked.length = 0
           for (const [word, deviation] of [...deviations, ...deviations]) {
-            const payment = yield* Payment.read(half, yield* Payment.payment(deviation))
-            assert.strictEqual(yield* Payment.outcome(half.verify(payment)), word)
+            const payment = yield* Payment.read(schemeFacilitator, yield* Payment.payment(deviation))
+            assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(payment)), word)
           }
           assert.deepStrictEqual(asked, [...expected])
-          yield* half.verify(yield* Payment.read(half, yield* Payment.payment()))
+          yield* schemeFacilitator.verify(yield* Payment.read(schemeFacilitator, yield* Payment.payment()))
         }
       })
     )

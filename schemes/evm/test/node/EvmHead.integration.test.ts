@@ -1,4 +1,4 @@
-/** A node that is behind its fellows: what it says against a payment is no verdict. */
+/** A node that lags behind others: its results against a payment do not count. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -31,20 +31,20 @@ const behind =
   }
 let asked = 0
 
-/** A half whose node is behind a block ago for these of the answers about state, from now on. */
+/** A scheme facilitator whose node is behind a block ago for these of the answers about state, from now on. */
 const withNodeBehind = Effect.fnUntraced(function* (
   isBehind: (asked: number) => boolean,
   change: Effect.Effect<unknown, never, EvmTestChain.EvmTestChain>
 ) {
   const { client, rpcUrl } = yield* chain
   const proxy = yield* RpcProxy.make
-  const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url, contractPayers: "any" })
-  yield* half.verify(yield* Payment.read(half, yield* Payment.payment()))
+  const schemeFacilitator = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url, contractPayers: "any" })
+  yield* schemeFacilitator.verify(yield* Payment.read(schemeFacilitator, yield* Payment.payment()))
   const head = yield* Effect.promise(() => client.getBlockNumber({ cacheTime: 0 }))
   yield* change
   asked = 0
   for (const method of ["eth_call", "eth_getCode"]) proxy.spoil(method, behind(rpcUrl, head, isBehind))
-  return { half, proxy }
+  return { schemeFacilitator, proxy }
 })
 
 const everyOther = (number: number) => number % 2 === 0
@@ -66,10 +66,10 @@ describe("a payer whose money came in the last block", () => {
   layer(EvmTestChain.layer({ payers: 5, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
     it.effect("is good, though one of the nodes does not know of it", () =>
       Effect.gen(function* () {
-        const { half } = yield* withNodeBehind(everyOther, deposit(1))
-        const payment = yield* Payment.read(half, yield* paid(1))
-        for (let time = 0; time < 4; time++) yield* half.verify(payment)
-        assert.isTrue((yield* half.balance(payment)) >= 20_000n)
+        const { schemeFacilitator } = yield* withNodeBehind(everyOther, deposit(1))
+        const payment = yield* Payment.read(schemeFacilitator, yield* paid(1))
+        for (let time = 0; time < 4; time++) yield* schemeFacilitator.verify(payment)
+        assert.isTrue((yield* schemeFacilitator.balance(payment)) >= 20_000n)
       })
     )
 
@@ -77,31 +77,38 @@ describe("a payer whose money came in the last block", () => {
       "is neither good nor bad while no node knows of it, and bad only by the newest block that was shown",
       () =>
         Effect.gen(function* () {
-          const { half, proxy } = yield* withNodeBehind(always, deposit(2))
-          const payment = yield* Payment.read(half, yield* paid(2))
-          assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ChainUnavailable")
-          assert.strictEqual(yield* Payment.outcome(half.balance(payment)), "ChainUnavailable")
-          // All nodes forget the block: the half has seen it, and does not.
-          yield* half.chainHead
-          const stale = (yield* half.chainHead).head.number - 1n
+          const { schemeFacilitator, proxy } = yield* withNodeBehind(always, deposit(2))
+          const payment = yield* Payment.read(schemeFacilitator, yield* paid(2))
+          assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(payment)), "ChainUnavailable")
+          assert.strictEqual(yield* Payment.outcome(schemeFacilitator.balance(payment)), "ChainUnavailable")
+          // All nodes forget the block: the scheme facilitator has seen it, and does not.
+          yield* schemeFacilitator.chainHead
+          const stale = (yield* schemeFacilitator.chainHead).head.number - 1n
           proxy.spoil("eth_blockNumber", RpcProxy.result(`0x${stale.toString(16)}`))
-          assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ChainUnavailable")
+          assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(payment)), "ChainUnavailable")
           proxy.mend()
-          assert.strictEqual(yield* Payment.outcome(half.verify(payment)), "ok")
-          const [poor] = [yield* Payment.read(half, yield* paid(3))]
-          assert.strictEqual(yield* Payment.outcome(half.verify(poor)), "INSUFFICIENT_BALANCE balance_below_amount")
+          assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(payment)), "ok")
+          const [poor] = [yield* Payment.read(schemeFacilitator, yield* paid(3))]
+          assert.strictEqual(
+            yield* Payment.outcome(schemeFacilitator.verify(poor)),
+            "INSUFFICIENT_BALANCE balance_below_amount"
+          )
         })
     )
 
     it.effect("is good for those who are verified together with it", () =>
       Effect.gen(function* () {
-        const { half } = yield* withNodeBehind((number) => number === 0, deposit(4))
+        const { schemeFacilitator } = yield* withNodeBehind((number) => number === 0, deposit(4))
         const payments = yield* Effect.forEach([paid(4), Payment.payment()], (one) =>
-          Effect.flatMap(one, (request) => Payment.read(half, request))
+          Effect.flatMap(one, (request) => Payment.read(schemeFacilitator, request))
         )
-        const verdicts = yield* Effect.forEach(payments, (payment) => Payment.outcome(half.verify(payment)), {
-          concurrency: "unbounded"
-        })
+        const verdicts = yield* Effect.forEach(
+          payments,
+          (payment) => Payment.outcome(schemeFacilitator.verify(payment)),
+          {
+            concurrency: "unbounded"
+          }
+        )
         assert.deepStrictEqual(verdicts, ["ok", "ok"])
       })
     )
@@ -119,9 +126,9 @@ describe("a contract account that was deployed in the last block", () => {
           yield* mint(address, 1_000_000n)
           wallet = address
         })
-        const { half } = yield* withNodeBehind(everyOther, deployed)
+        const { schemeFacilitator } = yield* withNodeBehind(everyOther, deployed)
         const request = yield* Payment.payment({ ...(wallet && { from: wallet }) })
-        yield* half.verify(yield* Payment.read(half, request))
+        yield* schemeFacilitator.verify(yield* Payment.read(schemeFacilitator, request))
       })
     )
   })

@@ -28,7 +28,7 @@ const refusals: ReadonlyArray<readonly [string, bigint, bigint]> = [
   ["response size exceeded", 1n, 1n]
 ]
 
-/** A node with an event in every block, which takes so many blocks at once. */
+/** A node with an event in every block, which accepts `most` blocks in one request. */
 const nodeOf = (most: () => bigint, message = "exceed maximum block range: ", fails: () => boolean = () => false) => {
   const asked: Array<readonly [bigint, bigint]> = []
   const ask = EvmLogRange.make("eip155:1", (_: undefined, from, to) =>

@@ -61,7 +61,7 @@ describe.each(ways)("EvmRpc, %s, against a node that misbehaves", (_, way) => {
     ],
     ["a batch", /not JSON-RPC/, (r, { id }) => void r.end(JSON.stringify([{ jsonrpc: "2.0", id, result: "0x1" }]))],
     ["neither result nor error", /neither/, (r, { id }) => void r.end(JSON.stringify({ jsonrpc: "2.0", id }))],
-    ["an error without words", /not JSON-RPC/, HostileNode.error({ code: 1 })],
+    ["an error without a message", /not JSON-RPC/, HostileNode.error({ code: 1 })],
     ["a refusal", /refused eth_blockNumber: no \(-32000\)/, HostileNode.error({ code: -32_000, message: "no" })],
     ["a number", /something else/, HostileNode.result(1)],
     ["null", /something else/, HostileNode.result(null)],
@@ -153,7 +153,7 @@ describe("EvmRpc against a node that misbehaves", () => {
     })
   )
 
-  it.effect("is unavailable when nobody listens", () =>
+  it.effect("is unavailable when no server listens", () =>
     Effect.gen(function* () {
       const { close, url } = yield* HostileNode.make(HostileNode.result("0x1"))
       close()
@@ -196,7 +196,7 @@ describe("EvmRpc against a node that misbehaves", () => {
     })
   )
 
-  it.effect("recognises a refusal whose words hold a value of its URL", () =>
+  it.effect("recognises an error whose message holds a value of its URL", () =>
     Effect.gen(function* () {
       const { url } = yield* HostileNode.make(
         HostileNode.error({ code: -32_000, message: "max fee per gas less than block base fee" })

@@ -9,7 +9,7 @@ import * as RpcProxy from "../RpcProxy.ts"
 
 const chain = EvmTestChain.EvmTestChain
 
-const nothing = Effect.die("the half tells its chain's time")
+const nothing = Effect.die("the schemeFacilitator tells its chain's time")
 
 /** A chain that has made no block for ten minutes: its newest one is old, and the next one's time is passed on. */
 const idle: RpcProxy.Fault = (response, request, pass) => {

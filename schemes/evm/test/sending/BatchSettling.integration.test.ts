@@ -1,4 +1,4 @@
-/** Many payments in one transaction: who travels with whom, what it costs, and who cannot hurt whom. */
+/** Many payments in one transaction: the composition of batches, their cost, and the isolation of their payments. */
 import { assert, describe, layer } from "@effect/vitest"
 import type { SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import * as Payment from "../EvmTestPayment.ts"
 
 const chain = EvmTestChain.EvmTestChain
 
-/** Whom a transaction calls. */
+/** The recipient of a transaction. */
 const targetOf = (bytes: string) => parseTransaction(`0x02${bytes.slice(4)}`).to
 
 const start = (batches: Parameters<typeof Payment.scheme>[1] & object) =>
@@ -33,10 +33,14 @@ const wallet = Effect.gen(function* () {
   return address
 })
 
-const readBy = <Payload>(half: SchemeFacilitator<Payload>, place: number, deviation: Payment.Deviation = {}) =>
+const readBy = <Payload>(
+  schemeFacilitator: SchemeFacilitator<Payload>,
+  place: number,
+  deviation: Payment.Deviation = {}
+) =>
   Effect.gen(function* () {
     const { request } = yield* Batch.signedBy(yield* Batch.payerAt(place), deviation)
-    return yield* Payment.read(half, request)
+    return yield* Payment.read(schemeFacilitator, request)
   })
 
 describe("the batch settler", () => {
@@ -70,7 +74,7 @@ describe("the batch settler", () => {
       })
     )
 
-    it.effect("is proven when a facilitator starts, and its options are checked", () =>
+    it.effect("is checked when a facilitator starts, and so are its options", () =>
       Effect.gen(function* () {
         const { token } = yield* chain
         const settler = yield* Batch.settler
@@ -98,19 +102,19 @@ describe("the batch settler", () => {
     it.effect("settles 50 payments by one transaction, each for at most 49 000 gas", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, client } = yield* chain
-        const half = yield* Batch.scheme()
-        assert.deepStrictEqual(half.batches, { maximum: 50, maximumCost: 10n ** 18n, windowMillis: 50 })
+        const schemeFacilitator = yield* Batch.scheme()
+        assert.deepStrictEqual(schemeFacilitator.batches, { maximum: 50, maximumCost: 10n ** 18n, windowMillis: 50 })
         // The payee has an account with the token from now on.
-        yield* Payment.sendAlone(half, ...(yield* alone(half)))
+        yield* Payment.sendAlone(schemeFacilitator, ...(yield* alone(schemeFacilitator)))
         const fromBlock = (yield* Effect.promise(() => client.getBlockNumber())) + 1n
         const before = yield* balanceOf(accounts.payee.address)
-        const signed = yield* Batch.payments(half, 0, 60)
+        const signed = yield* Batch.payments(schemeFacilitator, 0, 60)
         const list = signed.map(({ payment }) => payment)
-        const { count, prepared } = yield* Batch.prepare(half, list)
+        const { count, prepared } = yield* Batch.prepare(schemeFacilitator, list)
         assert.strictEqual(count, 50)
         assert.strictEqual(prepared.cost, (prepared.fees?.maximum ?? 0n) * gasOf(prepared.bytes))
-        assert.deepStrictEqual(yield* half.submit(prepared), { _tag: "Accepted" })
-        const { inclusion, observations } = yield* Batch.included(half, list.slice(0, count), prepared)
+        assert.deepStrictEqual(yield* schemeFacilitator.submit(prepared), { _tag: "Accepted" })
+        const { inclusion, observations } = yield* Batch.included(schemeFacilitator, list.slice(0, count), prepared)
         const receipt = yield* Batch.receiptOf(prepared.transaction)
         const block = { number: receipt.blockNumber, hash: receipt.blockHash }
         const settled = { _tag: "Settled", transaction: prepared.transaction, block, external: false } as const
@@ -128,25 +132,25 @@ describe("the batch settler", () => {
 
     it.effect("settles a hundred by one transaction", () =>
       Effect.gen(function* () {
-        const half = yield* Batch.scheme({ maximum: 100 })
-        const list = (yield* Batch.payments(half, 0, 101)).map(({ payment }) => payment)
-        const { count, prepared } = yield* Batch.prepare(half, list)
+        const schemeFacilitator = yield* Batch.scheme({ maximum: 100 })
+        const list = (yield* Batch.payments(schemeFacilitator, 0, 101)).map(({ payment }) => payment)
+        const { count, prepared } = yield* Batch.prepare(schemeFacilitator, list)
         assert.strictEqual(count, 100)
-        yield* half.submit(prepared)
-        const { observations } = yield* Batch.included(half, list.slice(0, count), prepared)
+        yield* schemeFacilitator.submit(prepared)
+        const { observations } = yield* Batch.included(schemeFacilitator, list.slice(0, count), prepared)
         assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
       })
     )
 
-    it.effect("takes the first payments that can travel together, and leaves a lone one a plain transfer", () =>
+    it.effect("takes the first payments that can be batched, and leaves a lone one a plain transfer", () =>
       Effect.gen(function* () {
         const { accounts, token } = yield* chain
-        const half = yield* Batch.scheme({ maximum: 4 })
-        const [a, b, c, d, e] = yield* Effect.forEach([0, 1, 2, 3, 4], (place) => readBy(half, place))
-        const contract = yield* readBy(half, 0, { from: yield* wallet })
-        const stranger = yield* readBy(half, 0, { signer: accounts.stranger })
-        const huge = yield* readBy(half, 5, { signed: { value: 2n ** 96n } })
-        const late = yield* readBy(half, 6, { signed: { validBefore: 2n ** 40n } })
+        const schemeFacilitator = yield* Batch.scheme({ maximum: 4 })
+        const [a, b, c, d, e] = yield* Effect.forEach([0, 1, 2, 3, 4], (place) => readBy(schemeFacilitator, place))
+        const contract = yield* readBy(schemeFacilitator, 0, { from: yield* wallet })
+        const stranger = yield* readBy(schemeFacilitator, 0, { signer: accounts.stranger })
+        const huge = yield* readBy(schemeFacilitator, 5, { signed: { value: 2n ** 96n } })
+        const late = yield* readBy(schemeFacilitator, 6, { signed: { validBefore: 2n ** 40n } })
         if (!a || !b || !c || !d || !e) return assert.fail("five payments were read")
         const settler = yield* Batch.settler
         for (const [name, list, expected, target] of [
@@ -161,12 +165,12 @@ describe("the batch settler", () => {
           ["an amount that is too large", [huge, a, b], 1, token.address],
           ["a time that is too far", [a, late, b], 1, token.address]
         ] as const) {
-          const { count, prepared } = yield* Batch.prepare(half, list)
+          const { count, prepared } = yield* Batch.prepare(schemeFacilitator, list)
           assert.deepStrictEqual([name, count, targetOf(prepared.bytes)], [name, expected, target.toLowerCase()])
         }
-        const error = yield* Effect.flip(Batch.prepare(half, [stranger, a]))
+        const error = yield* Effect.flip(Batch.prepare(schemeFacilitator, [stranger, a]))
         assert.strictEqual(error._tag, "Misconfigured")
-        assert.strictEqual((yield* Effect.flip(Batch.prepare(half, [])))._tag, "Misconfigured")
+        assert.strictEqual((yield* Effect.flip(Batch.prepare(schemeFacilitator, [])))._tag, "Misconfigured")
         const plain = yield* Payment.scheme(yield* chain)
         assert.isUndefined(plain.batches)
         assert.strictEqual((yield* Batch.prepare(plain, [yield* readBy(plain, 0), yield* readBy(plain, 1)])).count, 1)
@@ -175,11 +179,13 @@ describe("the batch settler", () => {
 
     it.effect("takes no more payments than the transaction may cost, and the first in any case", () =>
       Effect.gen(function* () {
-        const half = yield* Batch.scheme()
-        const list = yield* Effect.forEach([0, 1, 2, 3, 4], (place) => readBy(half, place))
-        const whole = yield* Batch.prepare(half, list)
+        const schemeFacilitator = yield* Batch.scheme()
+        const list = yield* Effect.forEach([0, 1, 2, 3, 4], (place) => readBy(schemeFacilitator, place))
+        const whole = yield* Batch.prepare(schemeFacilitator, list)
         const costs = [whole.prepared.cost, whole.prepared.cost - 1n, 1n]
-        const prepared = yield* Effect.forEach(costs, (maximumCost) => Batch.prepare(half, list, { maximumCost }))
+        const prepared = yield* Effect.forEach(costs, (maximumCost) =>
+          Batch.prepare(schemeFacilitator, list, { maximumCost })
+        )
         assert.deepStrictEqual(
           prepared.map(({ count }) => count),
           [5, 4, 1]
@@ -195,9 +201,9 @@ describe("the batch settler", () => {
         const [{ address }] = accounts.signers
         const owned = yield* Effect.promise(() => client.getBalance({ address }))
         const fromBlock = (yield* Effect.promise(() => client.getBlockNumber())) + 1n
-        const half = yield* Batch.scheme()
-        const eight = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7], (place) => readBy(half, place))
-        yield* setBalance(address, (yield* Batch.prepare(half, eight)).prepared.cost)
+        const schemeFacilitator = yield* Batch.scheme()
+        const eight = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7], (place) => readBy(schemeFacilitator, place))
+        yield* setBalance(address, (yield* Batch.prepare(schemeFacilitator, eight)).prepared.cost)
         const sent: Array<string> = []
         const onRequest = (method: string) => void (method === "eth_sendRawTransaction" && sent.push(method))
         const facilitator = yield* Payment.facilitator({ batches: { settler: yield* Batch.settler }, onRequest })
@@ -229,14 +235,14 @@ describe("the batch settler", () => {
           const args = [address, 1_000_000n] as const
           yield* send({ to: other, data: encodeFunctionData({ abi: DollarToken.abi, functionName: "mint", args }) })
         }
-        const half = yield* Batch.scheme({ tokens: [other] })
+        const schemeFacilitator = yield* Batch.scheme({ tokens: [other] })
         const list = yield* Effect.forEach([0, 1, 2, 3, 4], (place) =>
-          readBy(half, place, place === 2 || place === 3 ? { token: other } : {})
+          readBy(schemeFacilitator, place, place === 2 || place === 3 ? { token: other } : {})
         )
-        const { count, prepared } = yield* Batch.prepare(half, list)
+        const { count, prepared } = yield* Batch.prepare(schemeFacilitator, list)
         assert.strictEqual(count, 5)
-        yield* half.submit(prepared)
-        const { observations } = yield* Batch.included(half, list, prepared)
+        yield* schemeFacilitator.submit(prepared)
+        const { observations } = yield* Batch.included(schemeFacilitator, list, prepared)
         assert.isTrue(observations.every(({ _tag }) => _tag === "Settled"))
         assert.strictEqual(yield* balanceOf(accounts.payee.address, other), 20_000n)
       })
@@ -244,12 +250,12 @@ describe("the batch settler", () => {
 
     it.effect("settles several payments of one payer together", () =>
       Effect.gen(function* () {
-        const half = yield* Batch.scheme()
-        const list = yield* Effect.forEach([7, 7, 7], (place) => readBy(half, place))
-        const { count, prepared } = yield* Batch.prepare(half, list)
+        const schemeFacilitator = yield* Batch.scheme()
+        const list = yield* Effect.forEach([7, 7, 7], (place) => readBy(schemeFacilitator, place))
+        const { count, prepared } = yield* Batch.prepare(schemeFacilitator, list)
         assert.strictEqual(count, 3)
-        yield* half.submit(prepared)
-        const { observations } = yield* Batch.included(half, list, prepared)
+        yield* schemeFacilitator.submit(prepared)
+        const { observations } = yield* Batch.included(schemeFacilitator, list, prepared)
         assert.deepStrictEqual(yield* Effect.forEach(observations, Batch.word), ["Settled", "Settled", "Settled"])
       })
     )
@@ -257,8 +263,8 @@ describe("the batch settler", () => {
     it.effect("reverts as a whole where its bytes are cut, and takes no coin", () =>
       Effect.gen(function* () {
         const { accounts, send } = yield* chain
-        const half = yield* Batch.scheme()
-        const signed = yield* Batch.payments(half, 8, 10)
+        const schemeFacilitator = yield* Batch.scheme()
+        const signed = yield* Batch.payments(schemeFacilitator, 8, 10)
         const transfers = yield* Effect.forEach(signed, ({ authorization }, index) =>
           Effect.gen(function* () {
             const signer = yield* Batch.payerAt(8 + index)
@@ -283,7 +289,7 @@ describe("the batch settler", () => {
 
 const gasOf = (bytes: string): bigint => parseTransaction(`0x02${bytes.slice(4)}`).gas ?? 0n
 
-const alone = Effect.fnUntraced(function* <Payload>(half: SchemeFacilitator<Payload>) {
-  const payment = yield* readBy(half, 0)
-  return [payment, (yield* Batch.prepare(half, [payment])).prepared] as const
+const alone = Effect.fnUntraced(function* <Payload>(schemeFacilitator: SchemeFacilitator<Payload>) {
+  const payment = yield* readBy(schemeFacilitator, 0)
+  return [payment, (yield* Batch.prepare(schemeFacilitator, [payment])).prepared] as const
 })

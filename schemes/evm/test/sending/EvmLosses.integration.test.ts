@@ -1,5 +1,5 @@
+/** The cost of payers whose payments fail on the chain by their own fault: at most the facilitator's loss budget. */
 import { assert, describe, layer } from "@effect/vitest"
-/** What payers can cost a facilitator whose payments fail on the chain by their own doing: no more than its loss budget. */
 import { CurrentCaller } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -18,7 +18,7 @@ const as = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
 
 const turn = (off: boolean) => encodeFunctionData({ abi: PayerSwitch.abi, functionName: "turn", args: [off] })
 
-/** So many hostile payers with money, each with code of its own, and the switch that turns them off. */
+/** Hostile payers with money, each with its own code, and the switch that turns them off. */
 const gangOf = Effect.fnUntraced(function* (count: number) {
   const { deploy, mint } = yield* chain
   const by = yield* deploy(PayerSwitch)
@@ -30,7 +30,7 @@ const gangOf = Effect.fnUntraced(function* (count: number) {
 
 const Pool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String }))
 
-/** What failed transactions of the first signer have cost, in wei, and how many there are. */
+/** The cost of the first signer's failed transactions, in wei, and their number. */
 const burnt = Effect.fnUntraced(function* () {
   const { accounts, client } = yield* chain
   const head = yield* Effect.promise(() => client.getBlockNumber())
@@ -91,7 +91,7 @@ const attack = Effect.fnUntraced(function* (facilitator: Facilitator, by: Addres
   yield* mine()
   yield* setAutomine(true)
   const words = new Set<string>()
-  // Those that were sent are told nothing before their failure is beyond doubt: nobody waits for it here.
+  // The failure of the sent payments is reported only once it is confirmed: the test does not wait for that.
   if (inPool > 0) {
     yield* Effect.forEach(fibers, (fiber) => Fiber.interrupt(fiber), { concurrency: "unbounded", discard: true })
     return { inPool, words: [] }
@@ -131,7 +131,7 @@ describe("a hundred hostile contract payers", () => {
             "unsupported_authorization account_banned"
           ])
           const { cost, count } = yield* burnt()
-          // What one payment may burn is less than was lost, so that it is the budget that stops them, and no accident.
+          // One payment may burn less than was lost, so the budget is what stops them.
           assert.isAtLeast(count, 3)
           assert.isBelow(count, 100)
           assert.isTrue(cost <= lossBudget / 4n, `${count} failed payments have burnt ${cost} wei`)
@@ -147,27 +147,27 @@ describe("a hundred hostile contract payers", () => {
 
 describe("a payer whose code turns between verification and inclusion", () => {
   layer(EvmTestChain.layer(), { excludeTestServices: true })((it) => {
-    it.effect("is banned, with all accounts of the same code, and nobody else is", () =>
+    it.effect("is banned, with all accounts of the same code, and no other account is", () =>
       Effect.gen(function* () {
         const { accounts, deploy, mint, send } = yield* chain
         const by = yield* deploy(PayerSwitch)
         const [one, twin, other] = yield* Effect.forEach([1n, 1n, 2n], (salt) =>
           Effect.tap(deploy(SwitchedWallet, [by, salt]), (wallet) => mint(wallet, 1_000_000n))
         )
-        const half = yield* Payment.scheme(yield* chain, { contractPayers: "any" })
+        const schemeFacilitator = yield* Payment.scheme(yield* chain, { contractPayers: "any" })
         const read = (from: string | undefined) =>
           Effect.flatMap(Payment.payment({ ...(from && { from }), signature: () => "0x12" }), (request) =>
-            Payment.read(half, request)
+            Payment.read(schemeFacilitator, request)
           )
         const payment = yield* read(one)
-        yield* half.verify(payment)
-        const prepared = yield* Payment.prepareAlone(half, payment)
+        yield* schemeFacilitator.verify(payment)
+        const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
         yield* send({ from: accounts.stranger.address, to: by, data: turn(true) })
-        assert.strictEqual((yield* Payment.sendAlone(half, payment, prepared))._tag, "Failed")
+        assert.strictEqual((yield* Payment.sendAlone(schemeFacilitator, payment, prepared))._tag, "Failed")
         yield* send({ from: accounts.stranger.address, to: by, data: turn(false) })
         const banned = "unsupported_authorization account_banned"
         const verdicts = yield* Effect.forEach([one, twin, other], (from) =>
-          Effect.flatMap(read(from), (next) => Payment.outcome(half.verify(next)))
+          Effect.flatMap(read(from), (next) => Payment.outcome(schemeFacilitator.verify(next)))
         )
         assert.deepStrictEqual(verdicts, [banned, banned, "ok"])
       })
@@ -180,10 +180,10 @@ describe("plain payers who move their money away", () => {
     it.effect("are banned, each for its part of a batch, and the others have proven themselves", () =>
       Effect.gen(function* () {
         const { accounts, client, mint, send } = yield* chain
-        const half = yield* Batch.scheme({ lossBudget: parseEther("0.02") })
-        const list = (yield* Batch.payments(half, 0, 10)).map(({ payment }) => payment)
-        yield* Effect.forEach(list, (payment) => half.verify(payment), { discard: true })
-        const { count, prepared } = yield* Batch.prepare(half, list)
+        const schemeFacilitator = yield* Batch.scheme({ lossBudget: parseEther("0.02") })
+        const list = (yield* Batch.payments(schemeFacilitator, 0, 10)).map(({ payment }) => payment)
+        yield* Effect.forEach(list, (payment) => schemeFacilitator.verify(payment), { discard: true })
+        const { count, prepared } = yield* Batch.prepare(schemeFacilitator, list)
         assert.strictEqual(count, 10)
         const emptied = [2, 5, 7]
         for (const place of emptied) {
@@ -193,11 +193,11 @@ describe("plain payers who move their money away", () => {
           yield* send({ from: accounts.stranger.address, ...signed.call })
         }
         const observedPayments = list.map((payment) => ({ payment, since: prepared.head }))
-        yield* half.submit(prepared)
-        const observation = Effect.repeat(half.observe(observedPayments, [prepared]), {
+        yield* schemeFacilitator.submit(prepared)
+        const observation = Effect.repeat(schemeFacilitator.observe(observedPayments, [prepared]), {
           while: ({ inclusion }) => inclusion === undefined
         })
-        // They count as lost from the first look, long before anybody is told.
+        // They count as lost from the first observation, long before the failure is reported.
         for (let look = 0; look < 3; look++) {
           const { observations } = yield* observation
           assert.deepStrictEqual(
@@ -212,7 +212,7 @@ describe("plain payers who move their money away", () => {
           yield* mint(account.address, 10_000n)
           const { request } = yield* Batch.signedBy(account)
           const verdict = yield* Payment.outcome(
-            Effect.flatMap(Payment.read(half, request), (payment) => half.verify(payment))
+            Effect.flatMap(Payment.read(schemeFacilitator, request), (payment) => schemeFacilitator.verify(payment))
           )
           assert.strictEqual(verdict, place === 2 ? "unsupported_authorization account_banned" : "ok")
         }
@@ -223,16 +223,16 @@ describe("plain payers who move their money away", () => {
       Effect.gen(function* () {
         const { mint } = yield* chain
         for (let place = 0; place < 10; place++) yield* mint((yield* Batch.payerAt(place)).address, 10_000n)
-        const chainHead = yield* Effect.flatMap(Batch.scheme(), (half) => half.chainHead)
-        const half = yield* Batch.scheme({ lossBudget: 4n * 180_000n * (chainHead.fees?.maximum ?? 0n) })
-        const list = (yield* Batch.payments(half, 0, 10)).map(({ payment }) => payment)
-        const { count } = yield* Batch.prepare(half, list)
+        const chainHead = yield* Effect.flatMap(Batch.scheme(), (schemeFacilitator) => schemeFacilitator.chainHead)
+        const schemeFacilitator = yield* Batch.scheme({ lossBudget: 4n * 180_000n * (chainHead.fees?.maximum ?? 0n) })
+        const list = (yield* Batch.payments(schemeFacilitator, 0, 10)).map(({ payment }) => payment)
+        const { count } = yield* Batch.prepare(schemeFacilitator, list)
         assert.strictEqual(count, 4)
-        assert.strictEqual((yield* Batch.prepare(half, list)).count, 4)
-        const refused = yield* Effect.flip(Batch.prepare(half, list.slice(4)))
+        assert.strictEqual((yield* Batch.prepare(schemeFacilitator, list)).count, 4)
+        const refused = yield* Effect.flip(Batch.prepare(schemeFacilitator, list.slice(4)))
         assert.strictEqual(refused._tag, "FacilitatorUnavailable")
-        yield* half.release?.(list.slice(1, 3)) ?? assert.fail("what is not sent can be released")
-        assert.strictEqual((yield* Batch.prepare(half, list.slice(4))).count, 2)
+        yield* schemeFacilitator.release?.(list.slice(1, 3)) ?? assert.fail("what is not sent can be released")
+        assert.strictEqual((yield* Batch.prepare(schemeFacilitator, list.slice(4))).count, 2)
       })
     )
 
@@ -240,14 +240,14 @@ describe("plain payers who move their money away", () => {
       Effect.gen(function* () {
         const { mint } = yield* chain
         for (let place = 0; place < 10; place++) yield* mint((yield* Batch.payerAt(place)).address, 10_000n)
-        const chainHead = yield* Effect.flatMap(Batch.scheme(), (half) => half.chainHead)
+        const chainHead = yield* Effect.flatMap(Batch.scheme(), (schemeFacilitator) => schemeFacilitator.chainHead)
         const price = chainHead.fees?.maximum ?? 0n
-        const half = yield* Batch.scheme({ lossBudget: 4n * 180_000n * price })
-        const list = (yield* Batch.payments(half, 0, 10)).map(({ payment }) => payment)
-        const { count } = yield* Batch.prepare(half, list, { maximumCost: 400_000n * price })
+        const schemeFacilitator = yield* Batch.scheme({ lossBudget: 4n * 180_000n * price })
+        const list = (yield* Batch.payments(schemeFacilitator, 0, 10)).map(({ payment }) => payment)
+        const { count } = yield* Batch.prepare(schemeFacilitator, list, { maximumCost: 400_000n * price })
         assert.strictEqual(count, 2)
-        assert.strictEqual((yield* Batch.prepare(half, list.slice(6))).count, 2)
-        const refused = yield* Effect.flip(Batch.prepare(half, list.slice(2)))
+        assert.strictEqual((yield* Batch.prepare(schemeFacilitator, list.slice(6))).count, 2)
+        const refused = yield* Effect.flip(Batch.prepare(schemeFacilitator, list.slice(2)))
         assert.strictEqual(refused._tag, "FacilitatorUnavailable")
       })
     )

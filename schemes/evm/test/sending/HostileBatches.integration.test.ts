@@ -1,4 +1,4 @@
-/** Payers who turn hostile between verification and inclusion, all in one transaction: nobody else is hurt by them. */
+/** Payers who turn hostile between verification and inclusion, all in one transaction: they do no harm to others. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { parseTransaction } from "viem"
@@ -35,7 +35,7 @@ describe("a hostile batch", () => {
       Effect.gen(function* () {
         const { accounts, balanceOf, client, delegate, deploy, mine, send, setAutomine, setNextBlockTimestamp } =
           yield* chain
-        const half = yield* Batch.scheme()
+        const schemeFacilitator = yield* Batch.scheme()
         const { timestamp } = yield* Effect.promise(() => client.getBlock())
         const payers = yield* Effect.forEach(
           Array.from({ length: 12 }, (_, place) => place),
@@ -48,9 +48,9 @@ describe("a hostile batch", () => {
         const signed = yield* Effect.forEach(payers, (payer) =>
           Batch.signedBy(payer, payer === late ? { signed: { validBefore: timestamp + 30n } } : {})
         )
-        const list = yield* Effect.forEach(signed, ({ request }) => Payment.read(half, request))
-        yield* Effect.forEach(list, (payment) => half.verify(payment), { concurrency: "unbounded" })
-        const { count, prepared } = yield* Batch.prepare(half, list)
+        const list = yield* Effect.forEach(signed, ({ request }) => Payment.read(schemeFacilitator, request))
+        yield* Effect.forEach(list, (payment) => schemeFacilitator.verify(payment), { concurrency: "unbounded" })
+        const { count, prepared } = yield* Batch.prepare(schemeFacilitator, list)
         assert.strictEqual(count, payers.length)
         const before = yield* balanceOf(accounts.payee.address)
 
@@ -65,18 +65,18 @@ describe("a hostile batch", () => {
         const signature = yield* Payment.sign(other, { signer: elsewhere })
         const burnt = yield* send({ from, ...Token.transfer(nth(signed, 6).call.to, other, signature) })
         yield* setAutomine(false)
-        yield* half.submit(prepared)
+        yield* schemeFacilitator.submit(prepared)
         yield* setNextBlockTimestamp(timestamp + 31n)
         yield* mine()
         yield* setAutomine(true)
 
-        const first = yield* Batch.included(half, list, prepared)
+        const first = yield* Batch.included(schemeFacilitator, list, prepared)
         const settledAtOnce = new Set([2, 7, ...honest.map((_, index) => index + 8)])
         assert.deepStrictEqual(
           first.observations.map(({ _tag }) => _tag),
           list.map((_, index) => (settledAtOnce.has(index) ? "Settled" : "Pending"))
         )
-        const { observations } = yield* Batch.ended(half, list, prepared)
+        const { observations } = yield* Batch.ended(schemeFacilitator, list, prepared)
         assert.deepStrictEqual(yield* Effect.forEach(observations, Batch.word), [
           "INVALID_SIGNATURE token_refused",
           "INVALID_SIGNATURE token_refused",
@@ -105,16 +105,16 @@ describe("a hostile batch", () => {
         Effect.gen(function* () {
           const { accounts, send } = yield* chain
           const proxy = yield* RpcProxy.make
-          const half = yield* Batch.scheme({ rpcUrl: proxy.url })
-          const signed = yield* Batch.payments(half, 12, 22)
+          const schemeFacilitator = yield* Batch.scheme({ rpcUrl: proxy.url })
+          const signed = yield* Batch.payments(schemeFacilitator, 12, 22)
           const list = signed.map(({ payment }) => payment)
-          const { prepared } = yield* Batch.prepare(half, list)
+          const { prepared } = yield* Batch.prepare(schemeFacilitator, list)
           const from = accounts.stranger.address
           for (const { call } of signed.slice(0, 6)) yield* send({ from, ...call })
-          yield* half.submit(prepared)
+          yield* schemeFacilitator.submit(prepared)
           yield* Batch.receiptOf(prepared.transaction)
           proxy.requests.length = 0
-          const { observations } = yield* Batch.observe(half, list, prepared)
+          const { observations } = yield* Batch.observe(schemeFacilitator, list, prepared)
           const words = yield* Effect.forEach(observations, Batch.word)
           assert.deepStrictEqual(words, [...Array(6).fill("Settled by another"), ...Array(4).fill("Settled")])
           const asked = proxy.requests.map(({ method }) => method)
@@ -131,16 +131,16 @@ describe("a hostile batch", () => {
     it.effect("is overtaken for one payment: that one is settled by the other, the rest by ours", () =>
       Effect.gen(function* () {
         const { mine, setAutomine } = yield* chain
-        const half = yield* Batch.scheme()
-        const signed = yield* Batch.payments(half, 22, 27)
+        const schemeFacilitator = yield* Batch.scheme()
+        const signed = yield* Batch.payments(schemeFacilitator, 22, 27)
         const list = signed.map(({ payment }) => payment)
-        const { prepared } = yield* Batch.prepare(half, list)
+        const { prepared } = yield* Batch.prepare(schemeFacilitator, list)
         yield* setAutomine(false)
-        yield* half.submit(prepared)
+        yield* schemeFacilitator.submit(prepared)
         const theirs = yield* overtake(nth(signed, 3).call)
         yield* mine()
         yield* setAutomine(true)
-        const { observations } = yield* Batch.included(half, list, prepared)
+        const { observations } = yield* Batch.included(schemeFacilitator, list, prepared)
         const words = yield* Effect.forEach(observations, Batch.word)
         assert.deepStrictEqual(words, ["Settled", "Settled", "Settled", "Settled by another", "Settled"])
         const external = observations[3]
@@ -151,11 +151,11 @@ describe("a hostile batch", () => {
     it.effect("cannot be made to fail entries by little gas: it settles all or reverts whole", () =>
       Effect.gen(function* () {
         const { accounts, delegate, deploy, revert, send, snapshot } = yield* chain
-        const half = yield* Batch.scheme()
+        const schemeFacilitator = yield* Batch.scheme()
         const burner = yield* deploy(GasBurner1271)
-        const signed = yield* Batch.payments(half, 27, 33)
+        const signed = yield* Batch.payments(schemeFacilitator, 27, 33)
         const { prepared } = yield* Batch.prepare(
-          half,
+          schemeFacilitator,
           signed.map(({ payment }) => payment)
         )
         for (const place of [27, 29]) yield* delegate(yield* Batch.payerAt(place), burner)
@@ -180,15 +180,15 @@ describe("a hostile batch", () => {
     it.effect("gives every entry its cap, even when each before it burns all of its own", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, delegate, deploy } = yield* chain
-        const half = yield* Batch.scheme()
+        const schemeFacilitator = yield* Batch.scheme()
         const burner = yield* deploy(GasBurner1271)
-        const signed = yield* Batch.payments(half, 33, 40)
+        const signed = yield* Batch.payments(schemeFacilitator, 33, 40)
         const list = signed.map(({ payment }) => payment)
-        const { prepared } = yield* Batch.prepare(half, list)
+        const { prepared } = yield* Batch.prepare(schemeFacilitator, list)
         for (const place of [33, 34, 35, 36, 37, 38]) yield* delegate(yield* Batch.payerAt(place), burner)
         const before = yield* balanceOf(accounts.payee.address)
-        yield* half.submit(prepared)
-        const { observations } = yield* Batch.included(half, list, prepared)
+        yield* schemeFacilitator.submit(prepared)
+        const { observations } = yield* Batch.included(schemeFacilitator, list, prepared)
         assert.strictEqual(observations.at(-1)?._tag, "Settled")
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before + 10_000n)
       })

@@ -24,7 +24,7 @@ describe("a node that has an account's next transaction wait for one that is min
             return client.sendRawTransaction({ serializedTransaction })
           })
         const hashes = yield* Effect.forEach([9, 8, 10], send)
-        // What the node does by itself when a transaction arrives at a bad moment, it does here whenever it is asked.
+        // Reproduces on request what the node does when a transaction arrives at a bad moment.
         yield* request("anvil_setNonce", [account.address, numberToHex(8)])
         const receipts = yield* Effect.forEach(hashes, receipt)
         assert.isTrue(receipts.every(({ status }) => status === "success"))

@@ -6,9 +6,9 @@ import * as AnvilHeartbeat from "../../src/testing/AnvilHeartbeat.ts"
 interface Node {
   readonly automine?: boolean
   readonly pending?: string
-  /** What is queued of one account, by number. */
+  /** The queued transactions of one account, by number. */
   readonly queued?: Readonly<Record<string, { readonly hash: string }>>
-  /** How many transactions of that account are on the chain. */
+  /** The number of that account's transactions on the chain. */
   readonly count?: string
   /** A transaction that the node refuses. */
   readonly refused?: string
@@ -16,7 +16,7 @@ interface Node {
   readonly unknown?: string
 }
 
-/** A node that answers what it is told to, and what it was asked to do within so many beats. */
+/** A node with prescribed responses, and the commands that it got within a number of beats. */
 const doneAfter = (beats: number, node: Node) =>
   Effect.scoped(
     Effect.gen(function* () {

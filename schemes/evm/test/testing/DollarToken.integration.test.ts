@@ -27,7 +27,7 @@ const gas = 300_000n
 
 const connect = Effect.flatMap(chain, ({ network, rpcUrl }) => EvmRpc.make({ url: rpcUrl, network }))
 
-/** What the token says to a call that is only simulated: `Settles`, or why not. */
+/** The token's outcome for a simulated call: `Settles`, or the reason why not. */
 const simulate = Effect.fnUntraced(function* (data: Hex, token?: string) {
   const { accounts, token: ours } = yield* chain
   const rpc = yield* connect
@@ -237,7 +237,7 @@ describe("DollarToken", () => {
       })
     )
 
-    it.effect("asks the delegate of a delegated account, and nobody else (EIP-7702)", () =>
+    it.effect("asks only the delegate of a delegated account (EIP-7702)", () =>
       Effect.gen(function* () {
         const { accounts, delegate, deploy, token } = yield* chain
         const [, willing, mute] = accounts.payers

@@ -74,7 +74,7 @@ describe("EvmTestChain", () => {
       })
     )
   })
-  it.effect("starts as it is told: its id, its time, its payers, and no mining", () =>
+  it.effect("starts with its options: its id, its time, its payers, and no mining", () =>
     Effect.gen(function* () {
       const timestamp = 2_000_000_000
       const made = yield* EvmTestChain.make({ chainId: 7, timestamp, payers: 2, payerBalance: 5n, noMining: true })

@@ -45,16 +45,18 @@ describe("a relay before a node", () => {
     })
   )
 
-  it.effect("answers by a status alone, and breaks the connection where it is told to, cannot, or gets nonsense", () =>
-    Effect.gen(function* () {
-      const { url } = yield* JsonRpcRelay.make(async ([request]) => {
-        if (request?.method === "throw") throw new Error("gone")
-        if (request?.method === "break") return { _tag: "Broken" }
-        return { _tag: "Http", status: 429, headers: { "retry-after": "1" }, body: "later" }
+  it.effect(
+    "responds by a status alone, and breaks the connection on request, on failure, or on an invalid request",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* JsonRpcRelay.make(async ([request]) => {
+          if (request?.method === "throw") throw new Error("gone")
+          if (request?.method === "break") return { _tag: "Broken" }
+          return { _tag: "Http", status: 429, headers: { "retry-after": "1" }, body: "later" }
+        })
+        assert.deepStrictEqual(yield* post(url, { id: 1, method: "a" }), { status: 429, text: "later", after: "1" })
+        for (const body of [{ id: 1, method: "throw" }, { id: 1, method: "break" }, "nonsense", { id: 1 }])
+          assert.strictEqual(yield* post(url, body), "broken")
       })
-      assert.deepStrictEqual(yield* post(url, { id: 1, method: "a" }), { status: 429, text: "later", after: "1" })
-      for (const body of [{ id: 1, method: "throw" }, { id: 1, method: "break" }, "nonsense", { id: 1 }])
-        assert.strictEqual(yield* post(url, body), "broken")
-    })
   )
 })

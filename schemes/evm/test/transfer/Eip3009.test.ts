@@ -108,12 +108,12 @@ describe("Eip3009", () => {
     assert.strictEqual(recover(domain, authorization, signature), authorization.from)
   })
 
-  it("finds somebody else under the wrong domain name", () => {
+  it("recovers another account under the wrong domain name", () => {
     const { authorization, domain, signature } = baseSepolia
     assert.notStrictEqual(recover({ ...domain, name: "USD Coin" }, authorization, signature), authorization.from)
   })
 
-  it("finds somebody else when any field is another", () => {
+  it("recovers another account when any field is another", () => {
     const { authorization, domain, signature } = baseSepolia
     const other = arbitrum.authorization
     for (const key of ["to", "value", "validAfter", "validBefore"] as const) {

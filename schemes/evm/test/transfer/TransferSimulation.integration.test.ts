@@ -1,4 +1,4 @@
-/** Verifications that share a question: each gets the answer it would get alone, and nobody waits for long. */
+/** Verifications that share a request: each gets the result that it would get alone, after a short wait. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -20,11 +20,11 @@ const Call = Schema.decodeUnknownSync(
   Schema.Struct({ to: Schema.optionalKey(Schema.String), data: Schema.String, gas: Schema.String })
 )
 
-/** A half behind a proxy that has proven the chain's token; the calls it makes from now on, those of probes apart. */
+/** A scheme facilitator behind a proxy that has proven the chain's token; the calls it makes from now on, those of probes apart. */
 const watched = Effect.fnUntraced(function* (options: Payment.FacilitatorOptions = {}) {
   const proxy = yield* RpcProxy.make
-  const half = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url, verifyWindowMillis, ...options })
-  yield* half.verify(yield* Payment.read(half, yield* Payment.payment()))
+  const schemeFacilitator = yield* Payment.scheme(yield* chain, { rpcUrl: proxy.url, verifyWindowMillis, ...options })
+  yield* schemeFacilitator.verify(yield* Payment.read(schemeFacilitator, yield* Payment.payment()))
   proxy.requests.length = 0
   const asked = () => {
     const calls = proxy.requests.filter(({ method }) => method === "eth_call").map(({ params }) => Call(params[0]))
@@ -33,15 +33,21 @@ const watched = Effect.fnUntraced(function* (options: Payment.FacilitatorOptions
     assert.isTrue(calls.every(({ gas }) => Number(gas) > 0 && Number(gas) <= 5_000_000))
     return { probes: probes.length, alone: calls.length - probes.length, all: proxy.requests.length }
   }
-  return { asked, half, proxy }
+  return { asked, schemeFacilitator, proxy }
 })
 
-type Half = Effect.Success<ReturnType<typeof watched>>["half"]
+type Watched = Effect.Success<ReturnType<typeof watched>>["schemeFacilitator"]
 
-const words = (half: Half, payments: ReadonlyArray<Effect.Success<ReturnType<typeof Payment.payment>>>) =>
+const words = (
+  schemeFacilitator: Watched,
+  payments: ReadonlyArray<Effect.Success<ReturnType<typeof Payment.payment>>>
+) =>
   Effect.forEach(
     payments,
-    (request) => Payment.outcome(Effect.flatMap(Payment.read(half, request), (payment) => half.verify(payment))),
+    (request) =>
+      Payment.outcome(
+        Effect.flatMap(Payment.read(schemeFacilitator, request), (payment) => schemeFacilitator.verify(payment))
+      ),
     { concurrency: "unbounded" }
   )
 
@@ -101,18 +107,18 @@ describe("TransferSimulation", () => {
 
         const expected = deviations.map(([word]) => word)
         const requests = signed.map(({ request }) => request)
-        const { asked, half, proxy } = yield* watched({ tokens: [other], contractPayers: "any" })
+        const { asked, schemeFacilitator, proxy } = yield* watched({ tokens: [other], contractPayers: "any" })
         const lonely = yield* Payment.scheme(yield* chain, {
           verifyWindowMillis: 0,
           tokens: [other],
           contractPayers: "any"
         })
         assert.deepStrictEqual(yield* words(lonely, requests), expected)
-        yield* words(half, requests)
+        yield* words(schemeFacilitator, requests)
         for (let turn = 0; turn < requests.length; turn++) {
           const turned = <A>(list: ReadonlyArray<A>) => [...list.slice(turn), ...list.slice(0, turn)]
           proxy.requests.length = 0
-          assert.deepStrictEqual(yield* words(half, turned(requests)), turned(expected), `turn ${turn}`)
+          assert.deepStrictEqual(yield* words(schemeFacilitator, turned(requests)), turned(expected), `turn ${turn}`)
           // All together, and each of the eight that the token refuses once more.
           assert.strictEqual(asked().probes, 9)
           // Those with code: two that are refused, twice, and one that signs, now and up to the end of its validity.
@@ -124,35 +130,38 @@ describe("TransferSimulation", () => {
 
     it.effect("asks one question for 25 payers, and two for 41", () =>
       Effect.gen(function* () {
-        const { asked, half, proxy } = yield* watched()
-        assert.deepStrictEqual(yield* words(half, yield* paymentsOf(places(25, 20))), Array(25).fill("ok"))
+        const { asked, schemeFacilitator, proxy } = yield* watched()
+        assert.deepStrictEqual(yield* words(schemeFacilitator, yield* paymentsOf(places(25, 20))), Array(25).fill("ok"))
         assert.deepStrictEqual(asked(), { probes: 1, alone: 0, all: 1 })
         proxy.requests.length = 0
         const enough = [...places(40, 20), ...places(1)]
-        assert.deepStrictEqual(yield* words(half, yield* paymentsOf(enough)), Array(41).fill("ok"))
+        assert.deepStrictEqual(yield* words(schemeFacilitator, yield* paymentsOf(enough)), Array(41).fill("ok"))
         assert.deepStrictEqual(asked(), { probes: 2, alone: 0, all: 2 })
       })
     )
 
     it.effect("asks one question for one that is alone, and for each where there is no window", () =>
       Effect.gen(function* () {
-        const { asked, half } = yield* watched()
-        assert.deepStrictEqual(yield* words(half, yield* paymentsOf([20])), ["ok"])
+        const { asked, schemeFacilitator } = yield* watched()
+        assert.deepStrictEqual(yield* words(schemeFacilitator, yield* paymentsOf([20])), ["ok"])
         assert.deepStrictEqual(asked(), { probes: 1, alone: 0, all: 1 })
         const without = yield* watched({ verifyWindowMillis: 0 })
-        assert.deepStrictEqual(yield* words(without.half, yield* paymentsOf(places(5, 20))), Array(5).fill("ok"))
+        assert.deepStrictEqual(
+          yield* words(without.schemeFacilitator, yield* paymentsOf(places(5, 20))),
+          Array(5).fill("ok")
+        )
         assert.deepStrictEqual(without.asked(), { probes: 5, alone: 0, all: 5 })
       })
     )
 
     it.effect("asks once for copies of one payment", () =>
       Effect.gen(function* () {
-        const { asked, half } = yield* watched()
+        const { asked, schemeFacilitator } = yield* watched()
         const [request] = yield* paymentsOf([20])
         if (request === undefined) return assert.fail("a payment was signed")
         assert.deepStrictEqual(
           yield* words(
-            half,
+            schemeFacilitator,
             Array.from({ length: 10 }, () => request)
           ),
           Array(10).fill("ok")
@@ -163,9 +172,9 @@ describe("TransferSimulation", () => {
 
     it.effect("does not let two payments of one payer see each other: each alone would be covered", () =>
       Effect.gen(function* () {
-        const { asked, half } = yield* watched()
+        const { asked, schemeFacilitator } = yield* watched()
         const requests = [...(yield* paymentsOf([20, 20])), ...(yield* paymentsOf([21]))]
-        assert.deepStrictEqual(yield* words(half, requests), ["ok", "ok", "ok"])
+        assert.deepStrictEqual(yield* words(schemeFacilitator, requests), ["ok", "ok", "ok"])
         assert.deepStrictEqual(asked(), { probes: 2, alone: 0, all: 2 })
       })
     )
@@ -174,7 +183,7 @@ describe("TransferSimulation", () => {
       Effect.gen(function* () {
         const { accounts } = yield* chain
         const payee = Payment.parsed(accounts.payers[21]?.address ?? "")
-        const { asked, half } = yield* watched()
+        const { asked, schemeFacilitator } = yield* watched()
         const beyond = { signed: { value: 10_001n }, requirements: { maxAmountRequired: "10001" } }
         for (const order of [0, 1]) {
           const [rich] = yield* paymentsOf([20], { signed: { to: payee } })
@@ -182,7 +191,7 @@ describe("TransferSimulation", () => {
           const [other] = yield* paymentsOf([22])
           if (!rich || !poor || !other) return assert.fail("three payments were signed")
           const requests = order === 0 ? [rich, poor, other] : [poor, rich, other]
-          const covered = yield* words(half, requests)
+          const covered = yield* words(schemeFacilitator, requests)
           assert.strictEqual(covered[1 - order], "INSUFFICIENT_BALANCE balance_below_amount")
           assert.deepStrictEqual([covered[order], covered[2]], ["ok", "ok"])
         }
@@ -193,7 +202,7 @@ describe("TransferSimulation", () => {
 
     it.effect("asks each alone where a node cannot, or will not, answer for all", () =>
       Effect.gen(function* () {
-        const { asked, half, proxy } = yield* watched()
+        const { asked, schemeFacilitator, proxy } = yield* watched()
         const requests = [
           ...(yield* paymentsOf(places(4, 20))),
           ...(yield* paymentsOf([24], { signed: { value: 10_001n } }))
@@ -213,28 +222,32 @@ describe("TransferSimulation", () => {
         ]) {
           proxy.requests.length = 0
           proxy.spoil("eth_call", withoutProbes(fault))
-          assert.deepStrictEqual(yield* words(half, requests), expected)
+          assert.deepStrictEqual(yield* words(schemeFacilitator, requests), expected)
           assert.strictEqual(asked().probes, 1)
         }
       })
     )
 
-    it.effect("makes nobody good or bad when the node is gone", () =>
+    it.effect("makes no payment valid or invalid when the node is gone", () =>
       Effect.gen(function* () {
-        const { half, proxy } = yield* watched()
+        const { schemeFacilitator, proxy } = yield* watched()
         const requests = yield* paymentsOf(places(3, 20))
         proxy.spoil("eth_call", RpcProxy.broken)
-        assert.deepStrictEqual(yield* words(half, requests), Array(3).fill("ChainUnavailable"))
+        assert.deepStrictEqual(yield* words(schemeFacilitator, requests), Array(3).fill("ChainUnavailable"))
         proxy.mend()
-        assert.deepStrictEqual(yield* words(half, requests), Array(3).fill("ok"))
+        assert.deepStrictEqual(yield* words(schemeFacilitator, requests), Array(3).fill("ok"))
       })
     )
 
     it.effect("goes on for the others when the first who asked goes away", () =>
       Effect.gen(function* () {
-        const { half } = yield* watched()
-        const payments = yield* Effect.forEach(yield* paymentsOf([20, 21]), (request) => Payment.read(half, request))
-        const [first, second] = yield* Effect.forEach(payments, (payment) => Effect.forkChild(half.verify(payment)))
+        const { schemeFacilitator } = yield* watched()
+        const payments = yield* Effect.forEach(yield* paymentsOf([20, 21]), (request) =>
+          Payment.read(schemeFacilitator, request)
+        )
+        const [first, second] = yield* Effect.forEach(payments, (payment) =>
+          Effect.forkChild(schemeFacilitator.verify(payment))
+        )
         if (!first || !second) return assert.fail("two were asked")
         yield* Effect.yieldNow
         yield* Fiber.interrupt(first)
