@@ -4,7 +4,7 @@ import { parseAbi } from "viem"
 /** A hostile payer: it accepts any signature where it takes the execution for a simulation, and none in a transaction. */
 export const SwayingWallet = {
   abi: parseAbi([
-    "constructor(uint8 lastObserved, uint256 expectedValue)",
+    "constructor(uint8 lookedAt, uint256 expectedValue)",
     "function expected() view returns (uint256)",
     "function isValidSignature(bytes32, bytes) view returns (bytes4)",
     "function sign() view returns (uint8)"
