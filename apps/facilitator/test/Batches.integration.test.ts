@@ -32,7 +32,7 @@ describe("payments that travel together", () => {
         assert.include(early.output.join(""), `the code at ${batchSettlerAddress} on ${network} is missing`)
         const sent = Effect.promise(() => client.getTransactionCount(signer))
         for (const [wrong, words] of [
-          [{ PONTAGE_EVM_NETWORK: "eip155:8453" }, `the node that is set for eip155:8453 serves ${network}`],
+          [{ PONTAGE_EVM_NETWORK: "eip155:8453" }, `the node for eip155:8453 serves ${network}`],
           [{ PONTAGE_EVM_MAX_FEE_PER_GAS_WEI: "1" }, "costs more than the 1 wei that maxFeePerGas allows"],
           [
             { PONTAGE_EVM_SIGNER_KEY: `0x${"0".repeat(64)}` },
