@@ -27,14 +27,14 @@ import { tablesUnlookedAt } from "./mutations/TablesUnlookedAt.ts"
 export interface MutableParts {
   readonly store: PaymentStore.PaymentStore["Service"]
   readonly leases: LaneLeases.LaneLeases["Service"]
-  readonly half: SchemeFacilitator
+  readonly scheme: SchemeFacilitator
 }
 
 /** Wraps what it breaks. */
 export interface Mutation {
   readonly store?: (store: MutableParts["store"]) => MutableParts["store"]
   readonly leases?: (leases: MutableParts["leases"]) => MutableParts["leases"]
-  readonly half?: (half: MutableParts["half"]) => MutableParts["half"]
+  readonly scheme?: (scheme: MutableParts["scheme"]) => MutableParts["scheme"]
   /** The ceilings of gas are not given to the engine. */
   readonly ignoresCeilings?: true
   /** The database answers a commit before it is on the disk. */

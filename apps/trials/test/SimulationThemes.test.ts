@@ -30,7 +30,7 @@ const patience = 1_800_000
 describe("a theme of simulations", () => {
   it.each([
     ["expiry", "expired-at-the-head", "unknown-is-no-end"],
-    ["expiry", "filler-is-failure", "unknown-is-no-end"],
+    ["expiry", "noop-is-failure", "unknown-is-no-end"],
     ["answers", "owes-nobody", "no-false-verdict"],
     ["ceilings", "ceiling-not-judged-again", "gas-is-a-budget"],
     ["counts", "highest-count-believed", "all-ends"],

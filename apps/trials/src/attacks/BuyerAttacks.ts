@@ -35,12 +35,12 @@ const startBuyer = ({ mutation }: AttackStage, { options = {}, patience = 30_000
     environment: { ROLE: JSON.stringify({ privateKey: HostileWallet.make().privateKey, options, patience, ...rest }) }
   })
 
-const Told = Schema.fromJsonString(Schema.Struct({ status: Schema.Number, said: Schema.String }))
-const decodeTold = Schema.decodeUnknownSync(Told)
+const BuyerReport = Schema.fromJsonString(Schema.Struct({ status: Schema.Number, said: Schema.String }))
+const decodeBuyerReport = Schema.decodeUnknownSync(BuyerReport)
 
 /** Lets the buyer ask for something, and returns what it tells of it. */
 const ask = (buyer: StagedProcess.StagedProcess, url: string) =>
-  Effect.map(HostileCall.send(`${buyer.url}/?url=${encodeURIComponent(url)}`), ({ text }) => decodeTold(text))
+  Effect.map(HostileCall.send(`${buyer.url}/?url=${encodeURIComponent(url)}`), ({ text }) => decodeBuyerReport(text))
 
 const misspelt: Attack = {
   name: "misspelt-limit",

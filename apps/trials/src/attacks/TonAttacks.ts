@@ -118,8 +118,8 @@ const withBlocks = Effect.fnUntraced(function* <A, E>(
   return yield* Fiber.join(fiber)
 })
 
-const jettonsInFlight: Attack = {
-  name: "jettons-in-flight",
+const jettonsSentAway: Attack = {
+  name: "jettons-sent-away",
   what: `${gangSize} TON payers have sent their Jettons away, which their Jetton wallets do not know yet as they are looked at`,
   expected: "the relayer loses no more than one caller may, and an honest payer of another is served afterwards",
   targets: ["pontage"],
@@ -171,4 +171,4 @@ const jettonsInFlight: Attack = {
   })
 }
 
-export const attacks: ReadonlyArray<Attack> = [hostileEncodings, jettonsInFlight]
+export const attacks: ReadonlyArray<Attack> = [hostileEncodings, jettonsSentAway]

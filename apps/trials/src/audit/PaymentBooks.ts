@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 
-const Entry = Schema.Struct({
+const BookEntry = Schema.Struct({
   serial: Schema.String,
   paymentId: Schema.String,
   status: Schema.String,
@@ -22,9 +22,9 @@ const Entry = Schema.Struct({
 })
 
 /** A record as the export shows it; what the auditor does not need is left out. */
-export type BookEntry = typeof Entry.Type
+export type BookEntry = typeof BookEntry.Type
 
-const Page = Schema.Struct({ payments: Schema.Array(Entry), next: Schema.optionalKey(Schema.String) })
+const Page = Schema.Struct({ payments: Schema.Array(BookEntry), next: Schema.optionalKey(Schema.String) })
 const decodePage = Schema.decodeUnknownSync(Page)
 
 const pageSize = 500

@@ -3,7 +3,7 @@
  */
 import type { ChainFacts, ChainTransfer, SignerTransaction } from "./ChainFacts.ts"
 import type { BookEntry } from "./PaymentBooks.ts"
-import type { Answered, Asked, JournalLine, JournalPayment, Told } from "./TrialJournal.ts"
+import type { Answered, Asked, JournalLine, JournalPayment, CallerOutcome } from "./TrialJournal.ts"
 
 /** What the witnesses say, all of it. */
 export interface Testimony {
@@ -19,7 +19,7 @@ export interface Exchange {
 }
 
 /** A verdict that a caller was given, and the request it answered. */
-export interface Verdict extends Extract<Told, { readonly _tag: "Verdict" }> {
+export interface Verdict extends Extract<CallerOutcome, { readonly _tag: "Verdict" }> {
   readonly asked: Asked
   readonly answered: Answered
 }

@@ -29,7 +29,7 @@ export interface Asked {
 }
 
 /** What a caller was told: a verdict; or that nothing can be told, by its HTTP status; or nothing at all. */
-export type Told =
+export type CallerOutcome =
   | {
       readonly _tag: "Verdict"
       readonly success: boolean
@@ -56,7 +56,7 @@ export interface Answered {
   readonly order: number
   readonly at: number
   readonly to: number
-  readonly told: Told
+  readonly told: CallerOutcome
 }
 
 export type JournalLine = Asked | Answered
@@ -66,7 +66,7 @@ export interface TrialJournal {
   readonly lines: ReadonlyArray<JournalLine>
   /** Notes a request about to be sent; returns its order. */
   readonly ask: (request: Omit<Asked, "_tag" | "order" | "at">) => number
-  readonly answer: (to: number, told: Told) => void
+  readonly answer: (to: number, told: CallerOutcome) => void
 }
 
 /** An empty journal; with a file it is written there too, one line of JSON each. */

@@ -6,16 +6,16 @@ import type { Fees, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 export const feesFrozen = {
-  half: (half: SchemeFacilitator): SchemeFacilitator => {
+  scheme: (scheme: SchemeFacilitator): SchemeFacilitator => {
     let first: Fees | undefined
     return {
-      ...half,
-      chainHead: Effect.map(half.chainHead, (chainHead) => {
+      ...scheme,
+      chainHead: Effect.map(scheme.chainHead, (chainHead) => {
         first ??= chainHead.fees
         return first === undefined ? chainHead : { ...chainHead, fees: first }
       }),
       submit: (prepared) =>
-        Effect.map(half.submit(prepared), (submission) =>
+        Effect.map(scheme.submit(prepared), (submission) =>
           submission._tag === "Outdated" || submission._tag === "Refused" ? { _tag: "Accepted" } : submission
         )
     }

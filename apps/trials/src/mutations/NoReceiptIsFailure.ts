@@ -6,10 +6,10 @@ import { refuse, type SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 export const noReceiptIsFailure = {
-  half: (half: SchemeFacilitator): SchemeFacilitator => ({
-    ...half,
+  scheme: (scheme: SchemeFacilitator): SchemeFacilitator => ({
+    ...scheme,
     observe: (observedPayments, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), (observation) => ({
+      Effect.map(scheme.observe(observedPayments, attempts), (observation) => ({
         ...observation,
         observations: observation.observations.map((one) =>
           one._tag === "Pending"

@@ -6,17 +6,17 @@ import type { SchemeFacilitator, TransactionObservation } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 export const reorganisationUnseen = {
-  half: (half: SchemeFacilitator): SchemeFacilitator => {
+  scheme: (scheme: SchemeFacilitator): SchemeFacilitator => {
     const seen = new Map<string, TransactionObservation>()
     return {
-      ...half,
+      ...scheme,
       isCanonical: () => Effect.succeed(true),
       observe: (observedPayments, attempts) =>
         Effect.suspend(() => {
           const key = `${attempts[0]?.transaction} ${observedPayments.length}`
           const known = seen.get(key)
           if (known !== undefined) return Effect.succeed(known)
-          return Effect.tap(half.observe(observedPayments, attempts), (observation) =>
+          return Effect.tap(scheme.observe(observedPayments, attempts), (observation) =>
             Effect.sync(() => {
               if (observation.observations.every(({ _tag }) => _tag === "Settled")) seen.set(key, observation)
             })

@@ -6,9 +6,9 @@ import { refuse, type SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 export const rpcErrorIsVerdict = {
-  half: (half: SchemeFacilitator): SchemeFacilitator => ({
-    ...half,
-    verify: (payment) => Effect.catchTag(half.verify(payment), "ChainUnavailable", () => Effect.fail(invalid))
+  scheme: (scheme: SchemeFacilitator): SchemeFacilitator => ({
+    ...scheme,
+    verify: (payment) => Effect.catchTag(scheme.verify(payment), "ChainUnavailable", () => Effect.fail(invalid))
   })
 }
 

@@ -8,8 +8,8 @@ export interface SimulationFault {
   readonly leases: (leases: LaneLeases.LaneLeases["Service"]) => LaneLeases.LaneLeases["Service"]
   /** The ceilings of gas are not given to the engine. */
   readonly ignoresCeilings: boolean
-  /** `lagging` is the same half, asking a node that is two blocks behind. */
-  readonly half: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
+  /** `lagging` is the same scheme facilitator over a node that is two blocks behind. */
+  readonly scheme: (scheme: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 }
 
 /** The program as it is. */
@@ -17,5 +17,5 @@ export const none: SimulationFault = {
   store: (store) => store,
   leases: (leases) => leases,
   ignoresCeilings: false,
-  half: (half) => half
+  scheme: (scheme) => scheme
 }

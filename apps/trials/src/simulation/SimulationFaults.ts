@@ -18,20 +18,20 @@ export interface NamedFault {
 const ofTrials = (name: MutationName, words: string): NamedFault => ({
   words,
   make: () => {
-    const { half, leases, store } = mutations[name]
+    const { scheme, leases, store } = mutations[name]
     return {
       store: store ?? SimulationFault.none.store,
       leases: leases ?? SimulationFault.none.leases,
-      half: half ?? SimulationFault.none.half,
+      scheme: scheme ?? SimulationFault.none.scheme,
       ignoresCeilings: mutations[name].ignoresCeilings === true
     }
   }
 })
 
-const onHalf = (
+const onScheme = (
   words: string,
-  half: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
-): NamedFault => ({ words, make: () => ({ ...SimulationFault.none, half }) })
+  scheme: (scheme: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
+): NamedFault => ({ words, make: () => ({ ...SimulationFault.none, scheme }) })
 
 const onStore = (words: string, store: SimulationFault.SimulationFault["store"]): NamedFault => ({
   words,
@@ -60,7 +60,7 @@ export const simulationFaultNames = [
   "asset-forgotten",
   "signer-forgotten",
   "maximum-obeyed",
-  "filler-is-failure"
+  "noop-is-failure"
 ] as const
 
 export type SimulationFaultName = (typeof simulationFaultNames)[number]
@@ -75,13 +75,13 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
   "reorganisation-unseen": ofTrials("reorganisation-unseen", "what was in a block once counts as there for ever"),
   "fees-frozen": ofTrials("fees-frozen", "the first fees are offered for ever"),
   "no-gas-ceiling": ofTrials("no-gas-ceiling", "the ceilings of gas are not given to the engine"),
-  "logs-lag-behind-receipts": onHalf(
+  "logs-lag-behind-receipts": onScheme(
     "receipts are read from one node, and transfers from another that is two blocks behind",
-    (half, lagging) => ({
-      ...half,
+    (scheme, lagging) => ({
+      ...scheme,
       observe: (observedPayments, attempts) =>
         Effect.zipWith(
-          half.observe(observedPayments, attempts),
+          scheme.observe(observedPayments, attempts),
           lagging.observe(observedPayments, attempts),
           (fresh, old) => ({
             inclusion: fresh.inclusion,
@@ -123,70 +123,73 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
       plan: (lease, plans) => store.plan(lease, plans)
     })
   ),
-  "highest-count-believed": onHalf("the highest count of a signer's transactions is believed for ever", (half) => {
+  "highest-count-believed": onScheme("the highest count of a signer's transactions is believed for ever", (scheme) => {
     const highest = new Map<string, bigint>()
     return {
-      ...half,
+      ...scheme,
       nextSlot: (lane, counting) =>
-        Effect.map(half.nextSlot(lane, counting), (count) => {
+        Effect.map(scheme.nextSlot(lane, counting), (count) => {
           const known = highest.get(lane) ?? 0n
           highest.set(lane, count > known ? count : known)
           return count > known ? count : known
         })
     }
   }),
-  "head-counts-as-final": onHalf("the newest block counts as final", (half) => ({
-    ...half,
-    chainHead: Effect.map(half.chainHead, (chainHead) => ({ ...chainHead, final: chainHead.head.number }))
+  "head-counts-as-final": onScheme("the newest block counts as final", (scheme) => ({
+    ...scheme,
+    chainHead: Effect.map(scheme.chainHead, (chainHead) => ({ ...chainHead, final: chainHead.head.number }))
   })),
-  "expired-at-the-head": onHalf("a payment is over when the newest block is past its validity", (half) => ({
-    ...half,
+  "expired-at-the-head": onScheme("a payment is over when the newest block is past its validity", (scheme) => ({
+    ...scheme,
     conclude: (observedPayment) =>
-      Effect.zipWith(half.conclude(observedPayment), half.chainHead, (conclusion, { head }) =>
+      Effect.zipWith(scheme.conclude(observedPayment), scheme.chainHead, (conclusion, { head }) =>
         conclusion._tag === "Pending" && head.time >= observedPayment.payment.authorization.validBefore
           ? { _tag: "Unused", at: head }
           : conclusion
       )
   })),
-  "sent-only-once": onHalf("bytes are sent once, whatever becomes of them", (half) => {
+  "sent-only-once": onScheme("bytes are sent once, whatever becomes of them", (scheme) => {
     const sent = new Set<string>()
     return {
-      ...half,
+      ...scheme,
       submit: (prepared) =>
         Effect.suspend(() => {
           if (sent.has(prepared.transaction)) return Effect.succeed<SubmitResult>({ _tag: "Accepted" })
           sent.add(prepared.transaction)
-          return half.submit(prepared)
+          return scheme.submit(prepared)
         })
     }
   }),
-  "asset-forgotten": onHalf(
+  "asset-forgotten": onScheme(
     "payments in an asset that is not configured any more cannot be read",
-    ({ recall, ...half }) => (recall === undefined ? half : { ...half, read: half.read })
+    ({ recall, ...scheme }) => (recall === undefined ? scheme : { ...scheme, read: scheme.read })
   ),
   "signer-forgotten": onStore("lanes without their signer are not watched", (store) => ({
     ...store,
     lanesInUse: Effect.succeed([])
   })),
-  "maximum-obeyed": onHalf(
+  "maximum-obeyed": onScheme(
     "a transaction that replaces another takes no more payments than today's maximum",
-    (half) => ({
-      ...half,
-      prepare: (payments, slot, now, maximumCost) => half.prepare(payments, slot, now, maximumCost)
+    (scheme) => ({
+      ...scheme,
+      prepare: (payments, slot, now, maximumCost) => scheme.prepare(payments, slot, now, maximumCost)
     })
   ),
-  "filler-is-failure": onHalf("a payment whose number went to a transaction that does nothing has failed", (half) => ({
-    ...half,
-    observe: (observedPayments, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
-        inclusion,
-        observations: observations.map((one) =>
-          one._tag === "Pending" && inclusion !== undefined && observedPayments.length === 1
-            ? { _tag: "Failed", transaction: inclusion.transaction, error: notShown }
-            : one
-        )
-      }))
-  }))
+  "noop-is-failure": onScheme(
+    "a payment whose number went to a transaction that does nothing has failed",
+    (scheme) => ({
+      ...scheme,
+      observe: (observedPayments, attempts) =>
+        Effect.map(scheme.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+          inclusion,
+          observations: observations.map((one) =>
+            one._tag === "Pending" && inclusion !== undefined && observedPayments.length === 1
+              ? { _tag: "Failed", transaction: inclusion.transaction, error: notShown }
+              : one
+          )
+        }))
+    })
+  )
 }
 
 const notShown = refuse(

@@ -50,8 +50,8 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
   const surroundings = { time, random: random.branch("chain"), note: (line: string) => story.tell(() => line) }
   const chain =
     setup.chain === "evm"
-      ? SimulatedEvm.make(surroundings, { ...setup, broken: fault.half, promised: () => waiting.promised() })
-      : SimulatedLedger.make(surroundings, { ...setup, broken: fault.half })
+      ? SimulatedEvm.make(surroundings, { ...setup, broken: fault.scheme, promised: () => waiting.promised() })
+      : SimulatedLedger.make(surroundings, { ...setup, broken: fault.scheme })
   const debts: Debts = { taken: new Map(), given: new Set() }
   const granted = new Set<string>()
   const { records, watched } = watchedRecords(ground, fault, { chain, debts, granted })

@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import { encodeFunctionData, type Hex, parseSignature } from "viem"
 
-import type { Told } from "../audit/TrialJournal.ts"
+import type { CallerOutcome } from "../audit/TrialJournal.ts"
 import { type ChainRpc, toQuantity } from "../world/ChainRpc.ts"
 import type { TrialCaller } from "../world/TrialCaller.ts"
 import * as TrialPayment from "../world/TrialPayment.ts"
@@ -30,7 +30,7 @@ export interface Options {
 const tip = 50n * 10n ** 9n
 
 /** Attacks once; what the attacker was told. */
-export const attack = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Told> {
+export const attack = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<CallerOutcome> {
   const { caller, facilitator, luck, payer, validBefore, world } = options
   const { chain, load, rpc } = world
   const terms = { payer, amount: 5_000n, validBefore, bound: false }

@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 
 import type { Testimony } from "../audit/PaymentStory.ts"
 import * as PaymentStory from "../audit/PaymentStory.ts"
-import type { Told } from "../audit/TrialJournal.ts"
+import type { CallerOutcome } from "../audit/TrialJournal.ts"
 import * as TrialAct from "../world/TrialAct.ts"
 import * as TrialCaller from "../world/TrialCaller.ts"
 import type { TrialOptions } from "../world/TrialOptions.ts"
@@ -76,7 +76,7 @@ const attackAll = (world: TrialWorld.TrialWorld, facilitator: string, attacks: n
     const caller = TrialCaller.make({ journal: world.journal, apiKey: keys.attacker })
     return yield* Effect.forEach(
       world.chain.accounts.payers.slice(0, attacks),
-      (payer, index): Effect.Effect<Told> =>
+      (payer, index): Effect.Effect<CallerOutcome> =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           EmptyingPayer.attack({
             world,

@@ -10,7 +10,7 @@ import type * as Scope from "effect/Scope"
 
 import type { PaymentStory } from "../audit/PaymentStory.ts"
 import * as PaymentStories from "../audit/PaymentStory.ts"
-import type { Told } from "../audit/TrialJournal.ts"
+import type { CallerOutcome } from "../audit/TrialJournal.ts"
 import type { TrialOptions } from "../world/TrialOptions.ts"
 import * as TrialPayment from "../world/TrialPayment.ts"
 import type { TrialRandom } from "../world/TrialRandom.ts"
@@ -93,9 +93,9 @@ const purchase = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, faci
   }
 })
 
-const isTurnedAway = (told: Told): boolean => told._tag === "CannotTell" && told.retryAfter !== undefined
+const isTurnedAway = (told: CallerOutcome): boolean => told._tag === "CannotTell" && told.retryAfter !== undefined
 
-const isDecided = (told: Told): boolean =>
+const isDecided = (told: CallerOutcome): boolean =>
   told._tag === "Verdict" && (told.success || told.refusal !== undefined || told.execution === "spent")
 
 interface Counts {

@@ -62,23 +62,23 @@ export interface FacilitatorLife {
 
 /** Starts a facilitator that lives, again and again, as long as the scope. */
 export const make = Effect.fnUntraced(function* (options: Options) {
-  const keeper = new Keeper(options)
+  const supervisor = new FacilitatorSupervisor(options)
   yield* Effect.acquireRelease(
-    Effect.sync(() => keeper.begin()),
-    () => keeper.end("SIGKILL")
+    Effect.sync(() => supervisor.begin()),
+    () => supervisor.end("SIGKILL")
   )
   const life: FacilitatorLife = {
     url: `http://127.0.0.1:${options.settings.port}`,
-    lives: keeper.lives,
-    log: keeper.log,
-    listening: Effect.suspend(() => Deferred.await(keeper.listening)),
+    lives: supervisor.lives,
+    log: supervisor.log,
+    listening: Effect.suspend(() => Deferred.await(supervisor.listening)),
     memory: Effect.callback((resume) => {
-      keeper.heard = (use) => resume(Effect.succeed(use))
-      keeper.child?.send("memory")
+      supervisor.heard = (use) => resume(Effect.succeed(use))
+      supervisor.child?.send("memory")
     }),
-    signal: (name) => Effect.sync(() => void keeper.child?.kill(name)),
-    pid: () => keeper.child?.pid,
-    stop: Effect.suspend(() => keeper.end("SIGTERM"))
+    signal: (name) => Effect.sync(() => void supervisor.child?.kill(name)),
+    pid: () => supervisor.child?.pid,
+    stop: Effect.suspend(() => supervisor.end("SIGTERM"))
   }
   return life
 })
@@ -97,7 +97,7 @@ interface OpenLife {
   by: number | string | undefined
 }
 
-class Keeper {
+class FacilitatorSupervisor {
   readonly lives: Array<OpenLife> = []
   readonly log: Array<string> = []
   listening = Deferred.makeUnsafe<void>()

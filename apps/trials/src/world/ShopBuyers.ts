@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { privateKeyToAccount } from "viem/accounts"
 
-import type { Told } from "../audit/TrialJournal.ts"
+import type { CallerOutcome } from "../audit/TrialJournal.ts"
 import * as PaidHeaders from "./PaidHeaders.ts"
 import type { TrialShop } from "./TrialShop.ts"
 import type { TrialWorld } from "./TrialWorld.ts"
@@ -126,7 +126,7 @@ const Refusal = Schema.fromJsonString(
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
 /** What an answer of the shop says of the payment, in the journal's words. */
-const toldBy = async (response: Response): Promise<Told> => {
+const toldBy = async (response: Response): Promise<CallerOutcome> => {
   const { headers, status } = response
   const isLater = status >= 500 || (status === 409 && headers.has("retry-after"))
   if (isLater) return { _tag: "CannotTell", httpStatus: status }

@@ -24,7 +24,7 @@ export interface Options extends Partial<TrialLoad.Options> {
 }
 
 /** How it ended. */
-export interface Outcome<A> {
+export interface ActResult<A> {
   /** What came out of what happened. */
   readonly result: A
   readonly counts: TrialLoad.PurchaseCounts
@@ -39,7 +39,7 @@ export const underLoad = <A, E, R>(
   world: TrialWorld.TrialWorld,
   options: Options,
   act: Effect.Effect<A, E, R>
-): Effect.Effect<Outcome<A>, E, R> =>
+): Effect.Effect<ActResult<A>, E, R> =>
   Effect.scoped(
     Effect.gen(function* () {
       const counts = TrialLoad.none()
@@ -67,7 +67,7 @@ export const underLoad = <A, E, R>(
   )
 
 /** The figures that all trials show. */
-export const figures = ({ counts, drainSeconds, said }: Outcome<unknown>) => ({
+export const figures = ({ counts, drainSeconds, said }: ActResult<unknown>) => ({
   payments: said.books.length,
   ...counts,
   transactions: said.chain.transactions.length,

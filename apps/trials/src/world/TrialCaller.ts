@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-import type { Operation, Told, TrialJournal } from "../audit/TrialJournal.ts"
+import type { Operation, CallerOutcome, TrialJournal } from "../audit/TrialJournal.ts"
 import type { TrialPayment } from "./TrialPayment.ts"
 
 /** A wish to run a resource once. */
@@ -23,7 +23,7 @@ export interface TrialCaller {
     facilitator: string,
     payment: TrialPayment,
     claim: TrialClaim | undefined
-  ) => Effect.Effect<Told>
+  ) => Effect.Effect<CallerOutcome>
   /** `POST /payments/{id}/finish`. */
   readonly finish: (
     facilitator: string,
@@ -31,7 +31,7 @@ export interface TrialCaller {
     paymentId: string,
     claimId: string,
     outcome: "served" | "failed" | "notRun"
-  ) => Effect.Effect<Told>
+  ) => Effect.Effect<CallerOutcome>
 }
 
 /** How the caller is made. */
@@ -49,8 +49,8 @@ export const make = (options: Options): TrialCaller => {
     request: Parameters<TrialJournal["ask"]>[0],
     path: string,
     body: unknown,
-    read: (json: unknown) => Told
-  ): Effect.Effect<Told> =>
+    read: (json: unknown) => CallerOutcome
+  ): Effect.Effect<CallerOutcome> =>
     Effect.promise(async () => {
       const order = options.journal.ask(request)
       const told = await post(options, `${request.facilitator}${path}`, body, read)
@@ -94,7 +94,7 @@ const Verdict = Schema.Struct({
 })
 const decodeVerdict = Schema.decodeUnknownOption(Verdict)
 
-const readVerdict = (json: unknown): Told => {
+const readVerdict = (json: unknown): CallerOutcome => {
   const found = decodeVerdict(json)
   if (Option.isNone(found)) return { _tag: "Lost" }
   const { code, detail, execution, paymentId, reason, status, success, transaction } = found.value
@@ -105,8 +105,8 @@ const post = async (
   { apiKey, timeoutMillis = 30_000 }: Options,
   url: string,
   body: unknown,
-  read: (json: unknown) => Told
-): Promise<Told> => {
+  read: (json: unknown) => CallerOutcome
+): Promise<CallerOutcome> => {
   try {
     const headers = {
       "content-type": "application/json",
@@ -121,7 +121,7 @@ const post = async (
   }
 }
 
-const cannotTell = ({ headers, status }: Response): Told => {
+const cannotTell = ({ headers, status }: Response): CallerOutcome => {
   const seconds = headers.get("retry-after")
   return { _tag: "CannotTell", httpStatus: status, ...(seconds !== null && { retryAfter: Number(seconds) }) }
 }

@@ -38,7 +38,7 @@ const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) =
   return Failpoint.make(failpoint, { hangMillis, kill, onStrike: () => void process.stdout.write(`strikes ${text}\n`) })
 }
 
-const schemeOf = (settings: TrialSettings, { half = (same) => same }: Mutation): FacilitatorScheme => {
+const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }: Mutation): FacilitatorScheme => {
   const { assets, batchSettler, finalityDepth, maxFeePerGas, rpcTimeoutMillis, rpcUrl, signerKeys } = settings
   const scheme = exactEvm.facilitator({
     signer: signerKeys.map((key) => privateKeyToAccount(key)),
@@ -49,7 +49,7 @@ const schemeOf = (settings: TrialSettings, { half = (same) => same }: Mutation):
     ...(maxFeePerGas !== undefined && { maxFeePerGas }),
     ...(batchSettler !== undefined && { batches: { settler: batchSettler } })
   })
-  return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), half)
+  return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), mutated)
 }
 
 /** A chain that cannot be asked yet. */

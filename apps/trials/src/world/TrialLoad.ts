@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Address } from "viem"
 
-import type { Told } from "../audit/TrialJournal.ts"
+import type { CallerOutcome } from "../audit/TrialJournal.ts"
 import type { TrialCaller, TrialClaim } from "./TrialCaller.ts"
 import * as TrialPayment from "./TrialPayment.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
@@ -115,7 +115,7 @@ const claimOf = (luck: TrialRandom): TrialClaim => ({
   resource: "resource".padEnd(43, "x")
 })
 
-const isDecided = (told: Told): boolean =>
+const isDecided = (told: CallerOutcome): boolean =>
   told._tag === "Finished" ||
   (told._tag === "Verdict" &&
     (told.success || told.refusal !== undefined || (told.execution !== undefined && told.execution !== "granted")))
@@ -123,7 +123,7 @@ const isDecided = (told: Told): boolean =>
 /** Asks until it is told, or has no patience left; then it keeps the last answer. */
 const insisting = Effect.fnUntraced(function* (
   { deadline, luck, options }: Attempt,
-  ask: (facilitator: string) => Effect.Effect<Told>
+  ask: (facilitator: string) => Effect.Effect<CallerOutcome>
 ) {
   for (let pause = 100; ; pause = Math.min(2000, pause * 2)) {
     const told = yield* ask(luck.pick(options.facilitators))

@@ -26,7 +26,7 @@ import * as TrialRandom from "./TrialRandom.ts"
 import type { StoreChoice, TrialSettings } from "./TrialSettings.ts"
 
 /** How the world is made, where trials differ. */
-export interface Shape {
+export interface WorldOptions {
   /** Seconds between blocks; default 1. */
   readonly blockTime?: number
   /** Blocks until a block is final; default 3. */
@@ -66,9 +66,9 @@ export interface TrialWorld {
 /** Makes a world; it goes away with the scope. */
 export const make = Effect.fnUntraced(function* (
   options: TrialOptions,
-  shape: Shape = {}
+  world: WorldOptions = {}
 ): Effect.fn.Return<TrialWorld, Anvil.AnvilFailed, Scope.Scope> {
-  const { blockTime = 1, finalityDepth = 3, leases = quickLeases, payers = 20, signers = 2 } = shape
+  const { blockTime = 1, finalityDepth = 3, leases = quickLeases, payers = 20, signers = 2 } = world
   const random = TrialRandom.make(options.seed)
   const chain = yield* EvmTestChain.make({ blockTime, payers, payerBalance: 10n ** 12n })
   const database = options.store === "postgres" ? yield* TrialDatabase.make : undefined
@@ -102,7 +102,7 @@ export const make = Effect.fnUntraced(function* (
     journal,
     caller,
     signers: keys.map(({ address }) => address),
-    booksKey: shape.booksKey,
+    booksKey: world.booksKey,
     facilitator,
     load: {
       market: { network: chain.network, chainId: chain.chainId, token: chain.token },
@@ -121,7 +121,7 @@ const quickLeases = { ttl: 2_000, tick: 500 }
 const storeFor = (
   { store }: TrialOptions,
   database: TrialDatabase.TrialDatabase | undefined,
-  leases: Shape["leases"] = quickLeases
+  leases: WorldOptions["leases"] = quickLeases
 ): Effect.Effect<StoreChoice, never, Scope.Scope> => {
   if (database !== undefined) return Effect.succeed({ kind: "postgres", url: database.url, leases })
   if (store === "memory") return Effect.succeed({ kind: "memory" })

@@ -4,7 +4,7 @@ import { auditChecks, findings, type Rules } from "../../src/audit/Audit.ts"
 import type { ChainTransfer, SignerTransaction } from "../../src/audit/ChainFacts.ts"
 import type { BookEntry } from "../../src/audit/PaymentBooks.ts"
 import type { Testimony } from "../../src/audit/PaymentStory.ts"
-import type { JournalLine, JournalPayment, Told } from "../../src/audit/TrialJournal.ts"
+import type { JournalLine, JournalPayment, CallerOutcome } from "../../src/audit/TrialJournal.ts"
 
 const signer = `0x${"5".repeat(40)}`
 const stranger = `0x${"6".repeat(40)}`
@@ -55,7 +55,7 @@ const transactionOf = (index: number, changed: Partial<SignerTransaction> = {}):
   ...changed
 })
 
-const settled: Told = {
+const settled: CallerOutcome = {
   _tag: "Verdict",
   success: true,
   paymentId: "pay_1",
@@ -65,13 +65,13 @@ const settled: Told = {
   refusal: undefined,
   detail: undefined
 }
-const pending: Told = { ...settled, success: false, status: "sent", transaction: "" }
-const refused = (refusal: string): Told => ({ ...pending, refusal, execution: undefined })
+const pending: CallerOutcome = { ...settled, success: false, status: "sent", transaction: "" }
+const refused = (refusal: string): CallerOutcome => ({ ...pending, refusal, execution: undefined })
 
 /** Requests of a payment and what they were told, one after the other. */
 const journalOf = (
   payment: JournalPayment,
-  exchanges: ReadonlyArray<readonly [string, Told | undefined]>,
+  exchanges: ReadonlyArray<readonly [string, CallerOutcome | undefined]>,
   start = 0,
   operation: "settle" | "claim" = "settle"
 ): ReadonlyArray<JournalLine> =>
@@ -107,7 +107,7 @@ const chainWith = (changed: Partial<Testimony["chain"]>): Testimony => ({
   chain: { ...good.chain, ...changed }
 })
 const booksWith = (...books: ReadonlyArray<BookEntry>): Testimony => ({ ...good, books })
-const journalWith = (...exchanges: ReadonlyArray<readonly [string, Told | undefined]>): Testimony => ({
+const journalWith = (...exchanges: ReadonlyArray<readonly [string, CallerOutcome | undefined]>): Testimony => ({
   ...good,
   journal: [...journalOf(paymentOf(1), exchanges), ...journalOf(paymentOf(2), [["b", settled]], 100)]
 })

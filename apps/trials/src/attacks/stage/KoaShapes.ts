@@ -22,7 +22,7 @@ export type Gatekeeper = (
 ) => Gate
 
 /** A shape: the application, and the gate that it waits for. */
-export interface Shape {
+export interface KoaShape {
   readonly app: { readonly callback: () => (request: IncomingMessage, response: ServerResponse) => unknown }
   readonly gate: Gate
 }
@@ -43,9 +43,9 @@ const override: Koa.Middleware = (context, next) => {
 
 const silent = (): Koa => Object.assign(new Koa(), { silent: true })
 
-const using = (gate: Gate, router: Router): Shape => ({ app: silent().use(gate).use(router.routes()), gate })
+const using = (gate: Gate, router: Router): KoaShape => ({ app: silent().use(gate).use(router.routes()), gate })
 
-const copied = (sell: Gatekeeper, isKnown: boolean): Shape => {
+const copied = (sell: Gatekeeper, isKnown: boolean): KoaShape => {
   const nested = withReport()
   const parent = new Router().use("/api", nested.routes())
   const app = new Koa().use(parent.routes())
@@ -53,18 +53,18 @@ const copied = (sell: Gatekeeper, isKnown: boolean): Shape => {
   return using(gate, parent)
 }
 
-const nestedLater = (sell: Gatekeeper): Shape => {
+const nestedLater = (sell: Gatekeeper): KoaShape => {
   const nested = withReport()
   const gate = sell(sold, { router: nested })
   return using(gate, new Router().use("/api", nested.routes()))
 }
 
-const inRouter = (sell: Gatekeeper, router: Router, routes: Readonly<Record<string, object>> = sold): Shape => {
+const inRouter = (sell: Gatekeeper, router: Router, routes: Readonly<Record<string, object>> = sold): KoaShape => {
   const gate = sell(routes, { router })
   return using(gate, router)
 }
 
-const rewritten = (sell: Gatekeeper, place: "before" | "in" | "behind"): Shape => {
+const rewritten = (sell: Gatekeeper, place: "before" | "in" | "behind"): KoaShape => {
   const router = withReport().post("/report", (context) => void (context.body = "thanks"))
   const gate = sell(sold, place === "in" ? { router } : {})
   const app = silent()
@@ -73,7 +73,7 @@ const rewritten = (sell: Gatekeeper, place: "before" | "in" | "behind"): Shape =
   return { app: app.use(router.routes()), gate }
 }
 
-const lateGate = (sell: Gatekeeper): Shape => {
+const lateGate = (sell: Gatekeeper): KoaShape => {
   const app = new Koa().use(withReport().routes())
   return { app, gate: sell(sold, { app }) }
 }
@@ -81,7 +81,7 @@ const lateGate = (sell: Gatekeeper): Shape => {
 /** The price of a tier as a seller writes it who takes the parameter for what the handler gets. */
 const tiers: Pick<RouteConfig, "getPrice"> = { getPrice: ({ params }) => (params["tier"] === "Gold" ? "$1" : "$0.01") }
 
-const tiered = (sell: Gatekeeper, isIn: boolean): Shape => {
+const tiered = (sell: Gatekeeper, isIn: boolean): KoaShape => {
   const router = new Router().get(
     "/report/:tier",
     (context) => void (context.body = ShopGoods.goods(`tier ${String(context.params["tier"])}`))
@@ -90,16 +90,16 @@ const tiered = (sell: Gatekeeper, isIn: boolean): Shape => {
   return using(gate, router)
 }
 
-const hooked = (sell: Gatekeeper, getPrice: unknown): Shape =>
+const hooked = (sell: Gatekeeper, getPrice: unknown): KoaShape =>
   inRouter(sell, withReport(), { "GET /report": { getPrice, priceTimeoutMillis: 300 } })
 
-const files = (sell: Gatekeeper): Shape =>
+const files = (sell: Gatekeeper): KoaShape =>
   inRouter(sell, new Router().get("/files/*rest", report), { "GET /files/*": cent })
 
 const stream: Koa.Middleware = (context) => void (context.body = Readable.from(ShopGoods.pieces()))
 
 /** By name. */
-export const shapes: Readonly<Record<string, (sell: Gatekeeper) => Shape>> = {
+export const shapes: Readonly<Record<string, (sell: Gatekeeper) => KoaShape>> = {
   "copied by a parent": (sell) => copied(sell, false),
   "copied by a parent of a known application": (sell) => copied(sell, true),
   "nested after the gate": nestedLater,

@@ -32,7 +32,7 @@ export interface Options {
   readonly signers: number
   readonly capacity: number
   /** The scheme facilitator that a fault wraps; `lagging` is the same one over a node that is two blocks behind. */
-  readonly broken?: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
+  readonly broken?: (scheme: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
   /** Told when something was asked that answers by a promise. */
   readonly promised: () => void
 }
@@ -325,7 +325,7 @@ const facilitatorOver = (
 ): FacilitatorScheme => {
   const { options, signers } = works
   const people = [...new Set(chosen.map((one) => signers[one % signers.length]))]
-  const half = exactEvm.facilitator({
+  const scheme = exactEvm.facilitator({
     signer: people.flatMap((person) => (person === undefined ? [] : [announced(works, person)])),
     rpcUrl: EvmWires.rpcUrl,
     network,
@@ -333,11 +333,11 @@ const facilitatorOver = (
     maxFeePerGas: ceiling,
     ...(batch > 1 && { batches: { settler, maximum: batch, windowMillis: 40 } })
   })
-  const asking = EvmWires.over(link, askOf(works, link, place), half)
+  const asking = EvmWires.over(link, askOf(works, link, place), scheme)
   const { broken } = options
   const whole =
-    broken === undefined || broken === SimulationFault.none.half
+    broken === undefined || broken === SimulationFault.none.scheme
       ? asking
-      : Effect.zipWith(asking, EvmWires.over(link, askOf(works, link, place, 2n), half), broken)
+      : Effect.zipWith(asking, EvmWires.over(link, askOf(works, link, place, 2n), scheme), broken)
   return Effect.map(whole, (one) => ({ ...one, capacity: options.capacity }))
 }

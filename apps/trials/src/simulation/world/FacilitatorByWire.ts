@@ -47,7 +47,7 @@ export const make = (
       return { process: one.process, serve }
     }
     return RemoteCall.call(caller, time, weather, what, find, timeoutMillis).pipe(
-      Effect.mapError(({ words }) => new FacilitatorUnavailable({ message: `${what}: ${words}` })),
+      Effect.mapError(({ reason }) => new FacilitatorUnavailable({ message: `${what}: ${reason}` })),
       Effect.flatMap((result) => Effect.fromResult(result))
     )
   }

@@ -10,8 +10,8 @@ import type { SimulatedProcess } from "./SimulatedProcess.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 import { patienceMillis, wayOf, type WireWeather } from "./Wire.ts"
 
-/** There was no response. `words` are the transport's own message. */
-export class CallBroken extends Data.TaggedError("CallBroken")<{ readonly words: string }> {}
+/** No response arrived; `reason` is the transport's message. */
+export class CallBroken extends Data.TaggedError("CallBroken")<{ readonly reason: string }> {}
 
 /** The called process and its action; `undefined` while no process listens there. */
 export interface Callee<A> {
@@ -82,7 +82,7 @@ export const call = <A>(
     })
   })
 
-const broken = (words: string): Effect.Effect<never, CallBroken> => Effect.fail(new CallBroken({ words }))
+const broken = (reason: string): Effect.Effect<never, CallBroken> => Effect.fail(new CallBroken({ reason }))
 
 const miss = <A>({ missed }: Callee<A>, exit: Exit.Exit<A>): void => {
   if (Exit.isSuccess(exit)) missed?.(exit.value)

@@ -125,7 +125,7 @@ const counted = ({ reports, wallet }: Options): SchemeClient => ({
 
 const asked = (options: Options, headers: object): Effect.Effect<Response, NoAnswer> =>
   Effect.matchEffect(replyTo(options, headers), {
-    onFailure: ({ words }) => Effect.fail(new NoAnswer({ cause: new Error(words) })),
+    onFailure: ({ reason }) => Effect.fail(new NoAnswer({ cause: new Error(reason) })),
     onSuccess: (reply) =>
       Effect.sync(() => {
         options.promised()
@@ -192,7 +192,7 @@ const isToRepeat = ({ headers }: Reply): boolean =>
 
 /** A header that pays the first offer; `undefined` where there is none. */
 const signedForX402 = Effect.fnUntraced(function* (options: Options) {
-  const reply = yield* Effect.mapError(replyTo(options, {}), ({ words }) => ({ isVerdict: false, words }))
+  const reply = yield* Effect.mapError(replyTo(options, {}), ({ reason }) => ({ isVerdict: false, words: reason }))
   const lower = new Map(Object.entries(reply.headers).map(([name, value]) => [name.toLowerCase(), value]))
   const head = { status: reply.status, header: (name: string) => lower.get(name.toLowerCase()) ?? null }
   const refusal = reply.status === 402 ? x402v2Payer.readRefusal(head, undefined) : undefined

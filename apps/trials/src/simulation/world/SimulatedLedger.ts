@@ -27,7 +27,7 @@ export interface Options {
   readonly signers: number
   readonly capacity: number
   /** The scheme facilitator that a fault wraps. */
-  readonly broken: (half: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
+  readonly broken: (scheme: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 }
 
 /** The account that is paid. */
@@ -56,7 +56,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
   for (let depth = 0; depth <= options.finality; depth++) ledger.mine()
   time.after(options.blockMillis, "a block", mine)
 
-  const half = (
+  const facilitatorOf = (
     link: NetworkLink,
     { assets, batch, nodes: asked, signers: chosen }: ChainConfiguration
   ): SchemeFacilitator => {
@@ -94,7 +94,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
     payer: payerOf,
     client: (buyer) => withSecond(TestScheme.client(payerOf(buyer))),
     server: () => TestScheme.server(ledger),
-    facilitator: (link, configuration) => Effect.sync(() => half(link, configuration)),
+    facilitator: (link, configuration) => Effect.sync(() => facilitatorOf(link, configuration)),
     bring: (trouble) => bring({ ledger, nodes, signers, time, truth, weather }, trouble),
     calm: () => {
       weather.heldUntil = 0
@@ -116,36 +116,36 @@ const withSecond = (client: SchemeClient): SchemeClient => ({
   asset: (requirements) => (requirements.asset === second.address ? second : client.asset(requirements))
 })
 
-/** A half that takes the first so many assets, and can still read payments in the others. */
-const taking = (assets: number, half: SchemeFacilitator): SchemeFacilitator =>
+/** A scheme facilitator that takes only the first `assets` assets and can still read payments in the others. */
+const taking = (assets: number, scheme: SchemeFacilitator): SchemeFacilitator =>
   assets > 1
-    ? half
+    ? scheme
     : {
-        ...half,
-        recall: half.read,
+        ...scheme,
+        recall: scheme.read,
         read: (requirements, payload) =>
-          Effect.flatMap(half.read(requirements, payload), (payment) =>
+          Effect.flatMap(scheme.read(requirements, payload), (payment) =>
             payment.authorization.asset === second.address
               ? Effect.fail(invalid("asset_mismatch", "not_configured", `${second.address} is not taken here`))
               : Effect.succeed(payment)
           )
       }
 
-type Told = () => void
+type Notify = () => void
 
 /** Each question to the chain is one exchange with a node. */
 const askedOver = (
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   link: NetworkLink,
   node: LedgerNode.LedgerNode,
   time: { now: () => number }
 ) => {
   const exitOf = Effect.runSyncExitWith(link.context)
-  const over = <A, E>(what: string, effect: Effect.Effect<A, E>, told: Told = () => undefined) =>
+  const over = <A, E>(what: string, effect: Effect.Effect<A, E>, notify: Notify = () => undefined) =>
     Effect.matchEffect(
       link.exchange(`chain.${what}`, (): Exit.Exit<A, E> | undefined => {
         if (LedgerNode.isDown(node, time.now())) return undefined
-        told()
+        notify()
         const exit = exitOf(effect)
         return LedgerNode.isMute(node, time.now()) ? undefined : exit
       }),
@@ -156,22 +156,22 @@ const askedOver = (
       }
     )
   return {
-    ...half,
-    verify: (payment: Parameters<SchemeFacilitator["verify"]>[0]) => over("verify", half.verify(payment)),
-    balance: (payment: Parameters<SchemeFacilitator["balance"]>[0]) => over("balance", half.balance(payment)),
-    nextSlot: (lane: string, counting: SlotCount) => over("nextSlot", half.nextSlot(lane, counting)),
-    chainHead: over("chainHead", half.chainHead),
+    ...scheme,
+    verify: (payment: Parameters<SchemeFacilitator["verify"]>[0]) => over("verify", scheme.verify(payment)),
+    balance: (payment: Parameters<SchemeFacilitator["balance"]>[0]) => over("balance", scheme.balance(payment)),
+    nextSlot: (lane: string, counting: SlotCount) => over("nextSlot", scheme.nextSlot(lane, counting)),
+    chainHead: over("chainHead", scheme.chainHead),
     isCanonical: (block: Parameters<SchemeFacilitator["isCanonical"]>[0]) =>
-      over("isCanonical", half.isCanonical(block)),
-    submit: (prepared: Parameters<SchemeFacilitator["submit"]>[0], told?: Told) =>
-      over("submit", half.submit(prepared), told),
+      over("isCanonical", scheme.isCanonical(block)),
+    submit: (prepared: Parameters<SchemeFacilitator["submit"]>[0], notify?: Notify) =>
+      over("submit", scheme.submit(prepared), notify),
     observe: (
       observedPayments: Parameters<SchemeFacilitator["observe"]>[0],
       attempts: Parameters<SchemeFacilitator["observe"]>[1]
-    ) => over("observe", half.observe(observedPayments, attempts)),
+    ) => over("observe", scheme.observe(observedPayments, attempts)),
     conclude: (observedPayment: Parameters<SchemeFacilitator["conclude"]>[0]) =>
-      over("conclude", half.conclude(observedPayment)),
-    signers: over("signers", half.signers)
+      over("conclude", scheme.conclude(observedPayment)),
+    signers: over("signers", scheme.signers)
   }
 }
 

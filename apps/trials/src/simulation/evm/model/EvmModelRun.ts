@@ -38,7 +38,7 @@ export const run = (contracts: ModelContracts, setting: CallSetting, { data, gas
 }
 
 /** One transfer of a pack: its token, and the call `transferWithAuthorization` by parts. */
-interface Entry {
+interface PackedTransfer {
   readonly token: EvmAddress.Address
   readonly from: EvmAddress.Address
   readonly data: EvmHex.Hex
@@ -51,19 +51,19 @@ const entryDigits = 316
 const rowAt = (
   runs: string,
   cursor: number
-): { readonly entries: ReadonlyArray<Entry>; readonly end: number } | undefined => {
+): { readonly entries: ReadonlyArray<PackedTransfer>; readonly end: number } | undefined => {
   const head = runs.slice(cursor, cursor + headDigits).padEnd(headDigits, "0")
   const start = cursor + headDigits
   const end = start + Number.parseInt(head.slice(40), 16) * entryDigits
   if (end > runs.length) return undefined
-  const entries: Array<Entry> = []
+  const entries: Array<PackedTransfer> = []
   for (let at = start; at < end; at += entryDigits) {
     entries.push(entryOf(`0x${head.slice(0, 40)}`, runs.slice(at, at + entryDigits)))
   }
   return { entries, end }
 }
 
-const entryOf = (token: EvmHex.Hex, packed: string): Entry => {
+const entryOf = (token: EvmHex.Hex, packed: string): PackedTransfer => {
   const part = (from: number, bytes: number) => packed.slice(2 * from, 2 * (from + bytes)).padStart(64, "0")
   const high = Number.parseInt(packed.slice(252, 253), 16)
   const s = (high & 7).toString(16) + packed.slice(253)
@@ -111,7 +111,7 @@ const settle = (contracts: ModelContracts, setting: CallSetting, data: EvmHex.He
 }
 
 /** Calls an entry's token; a failure leaves nothing behind. */
-const tried = (contracts: ModelContracts, setting: CallSetting, { data, token }: Entry): CallEnd => {
+const tried = (contracts: ModelContracts, setting: CallSetting, { data, token }: PackedTransfer): CallEnd => {
   setting.gas.touch(token)
   setting.gas.burn(entryGas)
   const draft = setting.draft.nested()
