@@ -82,7 +82,7 @@ const silentConnections: Attack = {
   mutation: [
     {
       module: "apps/facilitator/src/http/ConnectionGuard",
-      piece: "const victims = leastMissed(connections.values(), connection, now())",
+      piece: "const victims = connectionsToClose(connections.values(), connection, now())",
       instead: "const victims = []"
     }
   ],
