@@ -1,4 +1,7 @@
-/** A process of its own, running one of the programs beside this file or a packed one, to be frozen or killed; gone with the scope. */
+/**
+ * A child process that runs one of the programs beside this file or a packed release, to be frozen or killed; it ends
+ * with the scope.
+ */
 import { type ChildProcess, spawn } from "node:child_process"
 import { resolve } from "node:path"
 import { createInterface } from "node:readline"
@@ -7,9 +10,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
 export interface Child {
-  /** Every line it has printed so far. */
+  /** All lines printed so far. */
   readonly lines: ReadonlyArray<string>
-  /** The first line, from this place on, that begins so; and the place after it. */
+  /** The first line from this place on that begins with this text, and the place after it. */
   readonly line: (beginning: string, from?: number) => Effect.Effect<string>
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   readonly exited: Effect.Effect<void>

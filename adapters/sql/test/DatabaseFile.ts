@@ -1,4 +1,4 @@
-/** A folder for a database file, gone with the scope. */
+/** A folder for a database file, removed with the scope. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * Works lanes: while it holds one it prints an act, if its lease is good, and raises the lane's number, whether its lease is
- * good or not.
+ * Works lanes: while it holds one it prints an act, if its lease is valid, and raises the lane's number, whether its
+ * lease is valid or not.
  */
 import { LaneLeases, PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ const holder = Effect.gen(function* () {
         onSuccess: () => say(`wrote ${lease.lane} ${lease.epoch}`)
       })
     })
-    // The worst of workers: whatever it has begun it does to the end, though it is told to stop.
+    // The worst of workers: it completes everything it has begun, even after an interruption.
     return Effect.ensuring(
       Effect.forever(Effect.andThen(Effect.uninterruptible(beat), Effect.yieldNow)),
       say(`ended ${lease.lane} ${lease.epoch}`)

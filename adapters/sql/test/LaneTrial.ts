@@ -1,4 +1,4 @@
-/** Lanes that several instances work, on a chain where whatever is sent lands. */
+/** Lanes that several instances work, on a chain that includes every transaction. */
 import type { LaneLeases, PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -6,7 +6,7 @@ import { network, prepared } from "./TrialPayments.ts"
 
 export const lanes = [1, 2, 3].map((one) => `${network} shared-${one}`)
 
-/** What has begun comes to its end, then what waits begins. Each payment that this worker has settled is said. */
+/** Completes open transactions, then begins the queued payments. Reports each payment that this worker has settled. */
 export const worked = Effect.fnUntraced(function* (
   store: PaymentStore.PaymentStore["Service"],
   lease: LaneLeases.Lease,

@@ -1,10 +1,10 @@
-/** What the store's laws are tried with, where leases are given by counting. */
+/** The environment of the store's laws; leases are granted by counting. */
 import { PaymentStoreLaws } from "@pontage/core/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 
-/** Each lease of a lane is one higher than the one before. */
+/** Each lease of a lane has the epoch after the one before. */
 export const counting = (
   elapse: PaymentStoreLaws.StoreSubject["elapse"] = (millis) => TestClock.adjust(millis)
 ): Layer.Layer<PaymentStoreLaws.Subject> => {

@@ -26,7 +26,7 @@ const payer = "acct-alice"
 const amount = 10_000n
 const instances = 4
 
-/** The most that a transaction for one payment may cost on this ledger. */
+/** The maximum cost of a transaction for one payment on this ledger. */
 const costOfOne = 71n * 22n
 
 const pay = Effect.gen(function* () {
@@ -61,7 +61,7 @@ describe("several instances on one PostgreSQL", () => {
         ledger.faults.holdBlocks = true
         const together = yield* Deferred.make<void>()
         let signed = 0
-        /** Every instance has looked into the books and signed before any of them writes. */
+        /** Every instance has read the books and signed before any of them writes. */
         const meeting =
           ({ plan }: Store): Store["plan"] =>
           (...args) =>

@@ -1,4 +1,8 @@
-/** Earlier releases as programs: `ReleaseProgram` as it was, with all that it ran on (`scripts/pack-release.ts`). */
+/**
+ * Earlier releases as programs: `ReleaseProgram` as of each release, with all its dependencies
+ * (`scripts/pack-release.ts`). Before anything was published, the SQL names inside 0.1.0 were changed together with the
+ * first migration.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -17,7 +21,7 @@ export const versions: ReadonlyArray<string> = readdirSync(folder)
 /** The release before this one. */
 export const latest: string = versions.at(-1) ?? ""
 
-/** Where the program of a release lies, until the scope closes. */
+/** Writes the program of a release to a file that lives as long as the scope. */
 export const program = (version: string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(

@@ -18,7 +18,7 @@ import * as TrialPayments from "./TrialPayments.ts"
 const { database, instance } = PostgresServers
 const { lane, payment, prepared } = TrialPayments
 
-/** Leaves moving this process's clock to the laws, which date what they expect by it. */
+/** Leaves it to the laws to move this process's clock: they date expectations by it. */
 const trial = Layer.unwrap(
   Effect.map(PostgresServers.clocked, ({ elapse, url }) =>
     Layer.mergeAll(
@@ -118,7 +118,7 @@ layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
       yield* a.store.openLane(lease, 0n)
       yield* a.store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_busy"] }])
       const changes = [{ paymentId: "pay_busy", from: ["planned" as const], to: "included" as const }]
-      // A run that was settled meanwhile is spent after its end, and owed before: both depend on the history.
+      // An execution that was settled meanwhile is spent after its end, and owed before: both depend on the history.
       yield* Effect.all(
         [
           b.store.finish("pay_busy", "claim", "failed"),
@@ -157,7 +157,7 @@ layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
     Effect.gen(function* () {
       const url = yield* database
       const [a, b] = yield* Effect.all([instance(url), instance(url)])
-      // Everybody is woken when the listening connection is up: from then on nothing is missed.
+      // All waiters are woken once the listening connection is up: from then on no notification is missed.
       yield* (yield* b.store.signals.listen("anything")).next
       const waiting = yield* b.store.signals.listen(lane)
       yield* a.store.claim(payment("heard"), undefined, { lane })
@@ -206,7 +206,7 @@ layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
         yield* copy(early, "pay_higher")
         yield* early.unsafe("COMMIT")
         const reading = yield* Effect.forkChild(listed)
-        // The reader has begun to wait when it has been seen to sleep.
+        // The reader waits once it has been seen to sleep.
         yield* Effect.retry(
           Effect.filterOrFail(
             early.unsafe(
@@ -248,7 +248,7 @@ layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
     })
   )
 
-  it.effect("nobody there is FacilitatorUnavailable, and a lease shorter than its ticks is refused", () =>
+  it.effect("no server there is FacilitatorUnavailable, and a lease shorter than its ticks is refused", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(instance(Redacted.make("postgres://me:my-secret@127.0.0.1:1/none")))
       assert.strictEqual(error._tag, "FacilitatorUnavailable")

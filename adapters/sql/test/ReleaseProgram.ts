@@ -1,10 +1,9 @@
 /**
- * What is packed of each release (`scripts/pack-release.ts`), to be run beside later ones and before them. It uses of the
- * store only what every release has.
- *
+ * The program that is packed for each release (`scripts/pack-release.ts`), to run beside later releases and before
+ * them. It uses only store methods that every release has.
  * - `populate <database>`: makes payments in every state, and prints them.
- * - `work <database> <name> <first>`: claims payments that everybody else claims too, from this number on, and works the
- *   lanes, on a chain where whatever is sent lands; prints what it was answered.
+ * - `work <database> <name> <first>`: claims payments that the other instances claim too, from this number on, and
+ *   works the lanes, on a chain that includes every transaction; prints the results.
  */
 import { LaneLeases, PaymentStore, refuse } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -28,7 +27,7 @@ const say = (line: unknown) =>
     )
   )
 
-/** A payment that has come so far and no further, in a lane of its own. */
+/** A payment in the state that this path leads to, in a lane of its own. */
 const populated = Effect.fnUntraced(function* (
   store: Store,
   id: string,

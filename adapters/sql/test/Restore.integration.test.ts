@@ -21,7 +21,7 @@ const client = (url: Redacted.Redacted) => Effect.provide(PgClient.makeClient({ 
 
 const tables = ["pontage_migration", ...SchemaShape.expected(Migrations.all, "pg").tables]
 
-/** Every row of every table, with all that the database itself has filled in. */
+/** All rows of all tables, with the values that the database itself filled in. */
 const dump = (url: Redacted.Redacted) =>
   Effect.scoped(
     Effect.flatMap(client(url), (sql) =>
@@ -34,7 +34,7 @@ const dump = (url: Redacted.Redacted) =>
     )
   )
 
-/** The same rows in another database, and its counters behind them. */
+/** Copies the rows into another database and sets its counters behind them. */
 const restore = (url: Redacted.Redacted, dumped: ReadonlyArray<readonly [table: string, rows: string]>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -63,7 +63,7 @@ describe("a database that was restored into another cluster", () => {
     Effect.gen(function* () {
       const [old, fresh] = yield* Effect.all([PostgresServer.make, PostgresServer.make])
       const from = yield* old.database
-      // The old cluster has come further than the new one will for long.
+      // The old cluster's transaction ids are ahead of the new one's for a long time.
       yield* Effect.scoped(
         Effect.flatMap(client(from), (sql) =>
           sql.unsafe("DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
@@ -91,7 +91,7 @@ describe("a database that was restored into another cluster", () => {
       assert.strictEqual((yield* store.find(first))?.status, "included")
       yield* store.claim(payment("new"), undefined)
       assert.deepStrictEqual(yield* listed, [...ids, "pay_new"])
-      // Another start changes nothing of it.
+      // Another start changes nothing.
       yield* instance(into)
       assert.deepStrictEqual(yield* listed, [...ids, "pay_new"])
     })

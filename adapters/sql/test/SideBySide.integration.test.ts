@@ -27,10 +27,10 @@ interface Line {
 
 const linesOf = ({ lines }: ChildProcess.Child) => lines.map((line) => JSON.parse(line) as Line)
 
-/** Up to which payment it has come. */
+/** The number of the last claimed payment. */
 const frontier = (child: ChildProcess.Child) => linesOf(child).findLast(({ count }) => count !== undefined)?.count ?? -1
 
-/** So many payments further than now. */
+/** Waits for this number of further payments. */
 const further = (child: ChildProcess.Child, more: number) =>
   child.line(`{"claimed":"pay_shared-${frontier(child) + more}"`)
 
@@ -43,7 +43,7 @@ const audit = Effect.fnUntraced(function* (url: Redacted.Redacted, all: Readonly
   const settled = lines.flatMap((line) => line.settled ?? [])
   const granted = lines.flatMap((line) => (line.execution === "granted" ? (line.claimed ?? []) : []))
   const claimed = new Set(lines.flatMap((line) => line.claimed ?? []))
-  // What is still on its way comes to its end.
+  // Pending payments come to their end.
   yield* Effect.forkScoped(
     leases.work(LaneTrial.lanes, (lease) =>
       Effect.ignore(
@@ -97,14 +97,14 @@ describe("the release before and this one, side by side on one database,", () =>
           })
         const old = [yield* start(before), yield* start(before)] as const
         yield* Effect.forEach(old, (child) => further(child, 8))
-        // Forward: the tables are changed under the feet of the release before.
+        // Forward: the tables change while the previous release works on them.
         const own = [yield* start(PackedRelease.own)]
         yield* Effect.forEach([...old, ...own], (child) => further(child, 8))
         yield* stopped(old[0], "SIGTERM")
         own.push(yield* start(PackedRelease.own))
         yield* stopped(old[1], "SIGTERM")
         yield* Effect.forEach(own, (child) => further(child, 8))
-        // And back: the release before starts on tables that it has never seen.
+        // And back: the previous release starts on tables that are new to it.
         const back = yield* start(before)
         yield* Effect.forEach([back, ...own], (child) => further(child, 8))
         yield* Effect.forEach(own, (child, index) => stopped(child, index === 0 ? "SIGKILL" : "SIGTERM"))

@@ -1,4 +1,4 @@
-/** Payments nobody has seen, for tests in several processes. */
+/** New payments, for tests in several processes. */
 import { Network, type PaymentStore } from "@pontage/core"
 
 export const network = Network.make("test:sql")

@@ -1,4 +1,7 @@
-/** A database that a released program has made, with payments in every state, goes through every schema up to today's. */
+/**
+ * A database that a released program made, with payments in every state, is upgraded through every schema up to this
+ * release's.
+ */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import { LaneLeases, PaymentStore } from "@pontage/core"
@@ -45,7 +48,7 @@ const underWay = new Set(["queued", "planned", "sent", "replaced", "back"].map((
 const plain = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? `${one}` : one)))
 
-/** Has a release make payments in every state; what it says of them itself. */
+/** Makes payments in every state by a release; returns its own view of them. */
 const populated = Effect.fnUntraced(function* (version: string, database: string) {
   const child = yield* ChildProcess.run(yield* PackedRelease.program(version), "populate", database)
   yield* child.exited
@@ -66,7 +69,7 @@ const isKept = Effect.fnUntraced(function* (store: Store, before: ReadonlyArray<
   for (const [place, old] of before.entries()) {
     const now = plain(page[place]) as Record<string, unknown>
     const known = Object.fromEntries(Object.keys(old).map((key) => [key, now[renamed[key] ?? key]]))
-    // The calls of payments under way have died with the old process, and their claims are given back (`DeadCalls`).
+    // The calls of payments under way died with the old process, and their claims are given back (`DeadCalls`).
     const given = underWay.has(old.paymentId) ? { run: { resource: "report", refused: false, served: false } } : {}
     assert.deepInclude(page[place]?.execution, { ...given.run }, old.paymentId)
     assert.deepStrictEqual({ ...known, ...given }, { ...old, ...given }, old.paymentId)
@@ -80,7 +83,7 @@ const claimed = (name: string, id: string, caller: string) => (store: Store) =>
     result._tag === "Claimed" ? result.execution : result._tag
   )
 
-/** Works a lane to the end of what is in it. */
+/** Works a lane until it is empty. */
 const worked = Effect.fnUntraced(function* (store: Store, name: string, epoch: number) {
   const lane = laneOf(name)
   const lease = { lane, epoch, isValid: () => true }
@@ -151,7 +154,7 @@ const goesOn = Effect.fnUntraced(function* (store: Store, epoch: number) {
   assert.strictEqual((yield* store.page(0n, 100)).at(-1)?.paymentId, "pay_new")
 })
 
-/** Each schema is gone through by itself, as by who has never left a release out. */
+/** Upgrades through each schema separately, as an operator who skips no release. */
 const stepByStep = (dialect: SqlDialect.Dialect) =>
   Effect.forEach(Migrations.all, (_, place) => SchemaUpgrade.upgrade(dialect, Migrations.all.slice(0, place + 1)), {
     discard: true

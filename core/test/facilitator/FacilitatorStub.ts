@@ -1,6 +1,4 @@
-/**
- * A facilitator that answers what a test tells it, over real HTTP on loopback.
- */
+/** A facilitator with prepared responses, over real HTTP on loopback. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 
 import * as Effect from "effect/Effect"
@@ -19,7 +17,7 @@ export interface FacilitatorStub {
   readonly seen: Array<SeenRequest>
 }
 
-/** Answers JSON. */
+/** A JSON response. */
 export const json =
   (body: unknown, status = 200): Answer =>
   (_, response) => {
@@ -27,7 +25,7 @@ export const json =
     response.end(JSON.stringify(body))
   }
 
-/** Answers any text. */
+/** A text response. */
 export const text =
   (body: string, status = 200, headers: Record<string, string> = {}): Answer =>
   (_, response) => {

@@ -15,13 +15,13 @@ import { PaymentStore } from "../../src/facilitator/store/PaymentStore.ts"
 import * as Binding from "../../src/protocol/Binding.ts"
 import { openPayload, type PaymentPayload, sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
-/** A facilitator over a ledger in memory, and payments for it: what the tests of claims and settlements start from. */
+/** A facilitator over a ledger in memory, and payments for it: the start of the tests of claims and settlements. */
 import * as FacilitatorSchemeRegistry from "../../src/scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeFacilitator } from "../../src/scheme/SchemeFacilitator.ts"
 import * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 
-/** When these tests take place: some instant far from zero, Unix milliseconds. */
+/** The start time of these tests, far from zero; Unix milliseconds. */
 export const start = 1_700_000_000_000
 
 export const payee = "acct-shop"
@@ -31,15 +31,15 @@ const challenge = "challenge-of-the-shop"
 
 export interface Options extends Omit<LocalFacilitator.Options, "schemes">, TestScheme.FacilitatorOptions {
   readonly balance?: bigint
-  /** What the store does differently. */
+  /** Changes of the store. */
   readonly store?: (store: PaymentStore["Service"]) => PaymentStore["Service"]
-  /** Who may work the lanes; default this process for ever. */
+  /** The lane leases; default this process holds every lane. */
   readonly leases?: Layer.Layer<LaneLeases>
-  /** What the scheme does differently. */
+  /** Changes of the scheme. */
   readonly half?: (half: SchemeFacilitator) => SchemeFacilitator
 }
 
-/** A facilitator of its own; the clock stands at `start`. */
+/** A new facilitator; the clock stands at `start`. */
 export const open = Effect.fnUntraced(function* (options: Options = {}) {
   yield* TestClock.setTime(start)
   const ledger = TestLedger.make()
@@ -62,9 +62,9 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
     store,
     half,
     facilitator,
-    /** The process ends in the middle of whatever it does, and another begins with its records. */
+    /** The process ends during its work, and another starts with its records. */
     restart: live([honest]),
-    /** The same, and its successor is set up in another way: another half of the same chain, or none. */
+    /** The same, with a successor of another configuration: another scheme facilitator of the same chain, or none. */
     restartWith: live
   }
 })
@@ -86,7 +86,7 @@ export const facilitatorOf = Effect.fnUntraced(function* (
   return facilitator
 })
 
-/** What is the facilitator's of the options of a shop: it takes no others. */
+/** The facilitator's part of a shop's options: it refuses unknown ones. */
 const ownOf = ({ drainMillis, gasCeilings, intake, settleTimeoutMillis }: LocalFacilitator.Options) => ({
   ...(drainMillis !== undefined && { drainMillis }),
   ...(gasCeilings !== undefined && { gasCeilings }),
@@ -94,7 +94,7 @@ const ownOf = ({ drainMillis, gasCeilings, intake, settleTimeoutMillis }: LocalF
   ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
 })
 
-/** An instance that takes payments in, and whose lanes are worked elsewhere. */
+/** An instance that accepts payments and whose lanes are worked elsewhere. */
 export const idle: Layer.Layer<LaneLeases> = Layer.succeed(LaneLeases, LaneLeases.of({ work: () => Effect.never }))
 
 /** Leases of a sole process, changed. */
@@ -106,11 +106,11 @@ export const leasesWhere = (change: (lease: Lease) => Lease): Layer.Layer<LaneLe
     )
   ).pipe(Layer.provide(layerSole))
 
-/** Asks on behalf of a caller of this name. */
+/** Runs a request as the caller of this name. */
 export const as = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
   Effect.provideService(effect, CurrentCaller, { name, notify: false })
 
-/** A facilitator that closes waits for what is under way: time goes on meanwhile, so that a failing test ends. */
+/** A closing facilitator waits for settlements under way: time goes on meanwhile, so that a failing test ends. */
 const runOut = Effect.repeat(Effect.andThen(Effect.yieldNow, TestClock.adjust("1 second")), { times: 60 })
 
 export const requirements: PaymentRequirements = {
@@ -131,7 +131,7 @@ export interface PayOptions {
   readonly validAfter?: number
 }
 
-/** A signed payment for the offer, bound to its request unless told otherwise. */
+/** A signed payment for the offer, bound to its request by default. */
 export const pay = Effect.fnUntraced(function* (options: PayOptions = {}) {
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   const offer = { ...requirements, maxAmountRequired: `${options.amount ?? amount}` }
@@ -150,7 +150,7 @@ export const pay = Effect.fnUntraced(function* (options: PayOptions = {}) {
   return request
 })
 
-/** Settles so many payments at once. */
+/** Settles this number of payments at once. */
 export const settleMany = Effect.fnUntraced(function* (facilitator: Facilitator["Service"], count: number, name = "n") {
   const requests = yield* Effect.forEach(Array.from({ length: count }), () => pay())
   return yield* Effect.forEach(requests, (request, index) =>
@@ -158,7 +158,7 @@ export const settleMany = Effect.fnUntraced(function* (facilitator: Facilitator[
   )
 })
 
-/** How each of these has ended, in a word. */
+/** The end of each payment, in a word. */
 export const endsOf = Effect.fnUntraced(function* <A, E>(fibers: ReadonlyArray<Fiber.Fiber<A, E>>) {
   const ends = yield* Effect.forEach(fibers, (fiber) => Effect.result(Fiber.join(fiber)))
   return ends.map(({ _tag }) => _tag)

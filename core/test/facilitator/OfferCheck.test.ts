@@ -34,7 +34,7 @@ interface Change {
   readonly requirements?: Partial<PaymentRequirements>
 }
 
-/** The word and detail of the check's answer to a good payment with one thing changed; `taken` when it passes. */
+/** The reason and detail for a valid payment with one change; `taken` if it passes. */
 const verdict = (change: Change = {}): string => {
   const { network = "ledger:test" } = change
   const envelope = { protocolVersion: 2 as const, scheme: "exact", network, payload: "" }

@@ -7,7 +7,7 @@ import type { Facilitator, PaymentRequest } from "../../src/facilitator/Facilita
 import * as RetryToken from "../../src/protocol/RetryToken.ts"
 import * as LedgerShop from "./LedgerShop.ts"
 
-/** How a record stands when the payment is shown again, and whether its own payer is granted a run then. */
+/** The state of a record when the payment is presented again, and whether its payer is granted an execution then. */
 const states = {
   claimed: false,
   "given back before its transfer": true,
@@ -19,7 +19,7 @@ type State = keyof typeof states
 
 const callers = ["shop-a", "shop-b"] as const
 
-/** Shows the offer of this payment with something else in it. */
+/** Presents the payment with another offer. */
 const offering = (
   request: PaymentRequest,
   changes: Partial<PaymentRequest["paymentRequirements"]>
@@ -30,7 +30,7 @@ const offering = (
 
 const withToken = (request: PaymentRequest, token: string) => offering(request, { extra: { [RetryToken.key]: token } })
 
-/** The ways in which a presentation may be of something else; each by itself has to keep it from a run. */
+/** The differences of a presentation; each alone must prevent an execution. */
 const changes: Record<string, (request: PaymentRequest) => Effect.Effect<PaymentRequest, unknown>> = {
   "another payee": (request) => Effect.succeed(offering(request, { payTo: "acct-victim" })),
   "another token": (request) => Effect.succeed(offering(request, { asset: "acct-euro" })),
@@ -91,7 +91,9 @@ const played = Effect.fnUntraced(function* (one: Scenario) {
   return Result.getOrElse(answer, () => false)
 }, Effect.scoped)
 
-/** Whether somebody may be let through: the same payment, by the same caller, in a state in which its run is free. */
+/**
+ * Whether the presentation may be granted: the same payment, by the same caller, in a state whose execution is free.
+ */
 const isDue = (one: Scenario): boolean => {
   if (isChanged(one) || one.caller !== callers[0]) return false
   if (one.door === "verify") return one.state === "claimed" || one.state === "given back before its transfer"

@@ -8,7 +8,7 @@ const { as, claim } = LedgerShop
 
 const nobodys = "pay_0000000000000000000000"
 
-/** The refusal's words, without the payment's name: an unknown payment has another. */
+/** The refusal's message without the payment's id: an unknown payment has another. */
 const refusalOf = <A>(
   effect: Effect.Effect<A, { readonly _tag: string; readonly message: string }>,
   paymentId: string

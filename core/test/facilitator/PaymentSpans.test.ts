@@ -8,7 +8,7 @@ import * as LedgerShop from "./LedgerShop.ts"
 
 const claim = LedgerShop.claim("run")
 
-/** The names of the spans that a call has made. */
+/** The names of a call's spans. */
 const spansOf = Effect.fnUntraced(function* (call: Effect.Effect<unknown, unknown>) {
   const names: Array<string> = []
   const tracer = Tracer.make({

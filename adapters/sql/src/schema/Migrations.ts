@@ -1,11 +1,11 @@
-import { laneExits } from "../migrations/LaneExits.ts"
-import { noticeQueues } from "../migrations/NoticeQueues.ts"
-import { probeTable } from "../migrations/ProbeTable.ts"
-import { settlementTables } from "../migrations/SettlementTables.ts"
 /**
  * The path of the tables through all releases: the first migration makes the first schema, each other continues the one
  * before. The list is frozen, since databases have gone through it; `test/schema/Migrations.test.ts` checks that.
  */
+import { laneExits } from "../migrations/LaneExits.ts"
+import { noticeQueues } from "../migrations/NoticeQueues.ts"
+import { probeTable } from "../migrations/ProbeTable.ts"
+import { settlementTables } from "../migrations/SettlementTables.ts"
 import type { Migration } from "./Migration.ts"
 
 /** Every migration, in order. A new one goes to the end. */

@@ -13,7 +13,7 @@ import * as TrialPayments from "../TrialPayments.ts"
 const { clocked, instance } = PostgresServers
 const { payment } = TrialPayments
 
-/** What is asked by a process whose clock is this far ahead of the others'. */
+/** The results of a process whose clock is this far ahead of the others'. */
 const skewed =
   (millis: number) =>
   <A, E, R>(ask: Effect.Effect<A, E, R>) =>

@@ -20,7 +20,7 @@ const insert =
   ({ run }: Transaction) =>
     run("INSERT INTO word (text, filling) VALUES (?, ?)", [text, filling])
 
-/** A file with one table, and everything that is said to it. */
+/** A file with one table, and all statements run on it. */
 const bare = Effect.gen(function* () {
   const said: Array<string> = []
   const file = yield* SqliteFile.open({
@@ -47,7 +47,7 @@ const bare = Effect.gen(function* () {
   return { ask, file, glance, later, said, transact, whenever, write, words }
 })
 
-/** A store, and everything that is said to its file. */
+/** A store, and all statements run on its file. */
 const openedStore = Effect.gen(function* () {
   const said: Array<string> = []
   const store = yield* SqlitePaymentStore.make({
@@ -57,7 +57,7 @@ const openedStore = Effect.gen(function* () {
   return { said, store }
 })
 
-/** A clock by which a millisecond goes by between two looks at it. */
+/** A clock that advances a millisecond between two readings. */
 const slowClock = Effect.map(Clock.Clock, (clock): Clock.Clock => {
   let looks = 0n
   const look = () => ++looks * 1_000_000n
@@ -72,11 +72,11 @@ const slowClock = Effect.map(Clock.Clock, (clock): Clock.Clock => {
   }
 })
 
-/** The same, where each commit takes a millisecond. */
+/** The same; each commit takes a millisecond. */
 const slow = Effect.flatMap(slowClock, (clock) => Effect.provideService(bare, Clock.Clock, clock))
 
 const begun = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { startImmediately: true })
-/** Lets everything happen that needs no time. */
+/** Runs everything that needs no time. */
 const settled = TestClock.adjust(0)
 
 const commits = (said: ReadonlyArray<string>) => said.filter((text) => text === "COMMIT").length
@@ -145,7 +145,7 @@ describe("operations of one turn", () => {
     })
   )
 
-  it.effect("that nobody waits for any more are not begun", () =>
+  it.effect("without a waiting caller any more are not begun", () =>
     Effect.gen(function* () {
       const { words, write } = yield* bare
       const fiber = yield* Effect.forkChild(write("unwanted"), { startImmediately: true })
@@ -203,7 +203,7 @@ describe("after a commit", () => {
     })
   )
 
-  it.effect("what nobody waits for lingers for ten milliseconds more, and comes along with what does not", () =>
+  it.effect("deferred writes wait for ten milliseconds more, and join a commit that does not wait", () =>
     Effect.gen(function* () {
       const { later, said, whenever } = yield* slow
       yield* later("a")
@@ -324,7 +324,7 @@ describe("a glance", () => {
 })
 
 describe("a disk that is full", () => {
-  it.effect("fails everybody who was to be committed, and nobody later", () =>
+  it.effect("fails all operations of the commit, and no later one", () =>
     Effect.gen(function* () {
       const { file, words, write } = yield* bare
       const limit = (pages: number) => file.connection.execute(`PRAGMA max_page_count = ${pages}`, [], undefined)
@@ -364,7 +364,7 @@ describe("the store", () => {
     })
   )
 
-  it.effect("lets wait what nobody waits for, that bytes were sent, and not where a payment has come to", () =>
+  it.effect("defers writes without a waiting caller and that bytes were sent, but not the end of a payment", () =>
     Effect.gen(function* () {
       const { said, store } = yield* Effect.provideService(openedStore, Clock.Clock, yield* slowClock)
       const { lane, payment, prepared } = TrialPayments

@@ -21,7 +21,7 @@ const leases = { ttl: 900, tick: 250 } as const
 type Holding = ReadonlyMap<string, LaneLeases.Lease>
 type Leases = LaneLeases.LaneLeases["Service"]
 
-/** Works lanes; tells at any time which it holds. */
+/** Works lanes and reports the ones it holds at any time. */
 const working = Effect.fnUntraced(function* (service: Leases, lanes: ReadonlyArray<string>, of?: "orphaned") {
   const holding = yield* SubscriptionRef.make<Holding>(new Map())
   const fiber = yield* Effect.forkScoped(
@@ -76,7 +76,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("le
   it.effect("pass on at once when their holder stops, under a higher epoch", () =>
     Effect.gen(function* () {
       const url = yield* database
-      // So long a lease that only the farewell can explain the handover.
+      // A lease so long that only the release at the stop explains the handover.
       const patient = { ttl: "1 hour", tick: "10 minutes" } as const
       const [a, b] = yield* Effect.all([instance(url, { leases: patient }), instance(url, { leases: patient })])
       const [lane = ""] = lanesOf(1)
@@ -114,7 +114,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("le
       yield* owner.signal("SIGKILL")
       const next = yield* instance(url, { leases: { ttl: hour, tick: 250 } })
       const other = yield* working(next.leases, lanes)
-      // All of them: who is dead has no share either.
+      // All of them: a dead instance has no share.
       const holding = yield* other.until(({ size }) => size === 2)
       assert.deepStrictEqual(
         Array.from(holding.values(), ({ epoch }) => epoch),
@@ -133,7 +133,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("le
       const other = yield* working(service, lanes)
       yield* owner.signal("SIGSTOP")
       const holding = yield* other.until(({ size }) => size === 4)
-      // What the frozen one had written before the lanes passed on is in; from here on nothing may change.
+      // The frozen holder's earlier writes are in; from here on nothing may change.
       const numbers = Effect.forEach([...holding.values()], (lease) => store.openLane(lease, 0n))
       const before = yield* numbers
       const asleep = owner.lines.length
@@ -164,7 +164,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("le
       yield* first.stop
       const second = yield* working(b.leases, [lane])
       const newer = (yield* second.until(({ size }) => size === 1)).get(lane)
-      // The new holder has written nothing yet: the epoch of its lease alone refuses the old one.
+      // The new holder has written nothing yet: only the epoch of its lease refuses the old one.
       assert.strictEqual((yield* Effect.flip(a.store.skipTo(lease, 9n)))._tag, "LeaseLost")
       assert.strictEqual(newer && (yield* b.store.openLane(newer, 0n)), 7n)
     })
@@ -215,7 +215,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("le
     })
   )
 
-  it.effect("of orphaned lanes are held only while nobody has their signer, and given back at once", () =>
+  it.effect("of orphaned lanes are held only while no instance has their signer, and given back at once", () =>
     Effect.gen(function* () {
       const url = yield* database
       const [a, b] = yield* Effect.all([instance(url, { leases }), instance(url, { leases })])

@@ -15,7 +15,7 @@ import * as TrialPayments from "../TrialPayments.ts"
 const { database, instance } = PostgresServers
 const { payment } = TrialPayments
 
-/** Says something to a database as its operator. */
+/** Runs a statement on a database as its operator. */
 const say = (url: Redacted.Redacted, ...statements: ReadonlyArray<string>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -45,8 +45,8 @@ const setting = (url: Redacted.Redacted, name: string, value: string) => {
 }
 
 /**
- * A pooler in transaction mode over these sessions: each transaction gets whichever is free, the one that was free last or
- * the one that was free first.
+ * A pooler in transaction mode over these sessions: each transaction gets a free one, the last or the first that became
+ * free.
  */
 const pooler = (free: Array<PgConnection.PgConnection>, inTurn: boolean) =>
   Effect.sync(() => {

@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import { SqlitePaymentStore } from "../../src/sqlite.ts"
 import { PostgresServer } from "../../src/testing/index.ts"
 import * as DatabaseFile from "../DatabaseFile.ts"
-import * as DeadCallsTrial from "../DeadCallsTrial.ts"
 import * as PostgresServers from "../PostgresServers.ts"
+import * as DeadCallsTrial from "./DeadCallsTrial.ts"
 
 describe("calls of a process that had a file open", () => {
   it.live("are given back when the next one opens it, if their money had not moved", () =>

@@ -7,7 +7,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlDialect from "../../src/database/SqlDialect.ts"
 import { PostgresServer } from "../../src/testing/index.ts"
 import * as PostgresServers from "../PostgresServers.ts"
-import * as SchemaTrial from "../SchemaTrial.ts"
+import * as SchemaTrial from "./SchemaTrial.ts"
 
 const client = Effect.flatMap(PostgresServers.database, (url) =>
   Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)

@@ -5,7 +5,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlDialect from "../../src/database/SqlDialect.ts"
 import * as SqliteFile from "../../src/sqlite/SqliteFile.ts"
 import * as DatabaseFile from "../DatabaseFile.ts"
-import * as SchemaTrial from "../SchemaTrial.ts"
+import * as SchemaTrial from "./SchemaTrial.ts"
 
 const client = Effect.flatMap(DatabaseFile.filename, (filename) =>
   Effect.flatMap(SqliteFile.open({ filename }), SqliteFile.toClient)

@@ -20,8 +20,8 @@ import * as RecordImage from "../../src/sqlite/RecordImage.ts"
 import * as SqliteFile from "../../src/sqlite/SqliteFile.ts"
 import * as SqlPaymentStore from "../../src/SqlPaymentStore.ts"
 import * as DatabaseFile from "../DatabaseFile.ts"
-import * as FaultyFile from "../FaultyFile.ts"
 import * as TrialPayments from "../TrialPayments.ts"
+import * as FaultyFile from "./FaultyFile.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
@@ -29,12 +29,12 @@ const { lane } = TrialPayments
 const names = ["a", "b", "c", "d", "e"]
 const ids = names.map((name) => `pay_${name}`)
 
-/** Less than there are payments: some are always forgotten. */
+/** Fewer than there are payments: some are always dropped from memory. */
 const remembered = 3
 
 const tables = ["payment", "contract", "event", "lane_transaction", "attempt", "lane", "spending", "notice"]
 
-/** A store in a file of its own, which remembers or does not. */
+/** A store in its own file, with or without records in memory. */
 const opened = Effect.fnUntraced(function* (remembers: boolean) {
   const filename = yield* DatabaseFile.filename
   const file = yield* SqliteFile.open({ filename })
@@ -56,7 +56,7 @@ const opened = Effect.fnUntraced(function* (remembers: boolean) {
   return { ...faulty, rows, store }
 })
 
-/** Something that is done to a store. */
+/** An operation on a store. */
 type Deed = (store: Store) => Effect.Effect<unknown, { readonly _tag: string; readonly message: string }>
 
 const name = fc.constantFrom(...names)
@@ -176,7 +176,7 @@ const stumbles = fc.constantFrom(
   "UPDATE payment"
 )
 
-/** Deeds of one turn, which share a transaction, and what fails meanwhile. */
+/** Operations of one turn, which share a transaction, and the faults meanwhile. */
 const turn = fc.record({
   deeds: fc.array(deed, { minLength: 1, maxLength: 4 }),
   fault: fc.option(fc.record({ text: stumbles, from: fc.nat(3), length: fc.nat(8), undoes: fc.boolean() }), {
@@ -188,7 +188,7 @@ const turn = fc.record({
 const outcome = <A>(exit: Exit.Exit<A, { readonly _tag: string; readonly message: string }>) =>
   Exit.isSuccess(exit) ? exit.value : Exit.findErrorOption(exit)
 
-/** Everything that is asked of a store. */
+/** All reads of a store. */
 const seen = (store: Store) =>
   Effect.forEach(
     [
@@ -201,7 +201,7 @@ const seen = (store: Store) =>
     (question: Effect.Effect<unknown, FacilitatorUnavailable>) => Effect.map(Effect.exit(question), outcome)
   )
 
-/** Two stores to which the same happens, at the same time, say the same. */
+/** Two stores that get the same operations at the same time return the same. */
 const same = Effect.fnUntraced(function* (turns: ReadonlyArray<typeof turn extends fc.Arbitrary<infer A> ? A : never>) {
   const both = [yield* opened(true), yield* opened(false)] as const
   for (const { deeds, fault, millis } of turns) {

@@ -6,7 +6,7 @@ import * as Random from "effect/Random"
 
 import { ReservedPort } from "../../src/testing/index.ts"
 
-/** The same draws for everybody: who comes second finds the first one's port. */
+/** The same draws for all: the second caller finds the first one's port. */
 const sameLuck = Random.withSeed("a test")
 const reserve = sameLuck(ReservedPort.make)
 
@@ -20,7 +20,7 @@ const listening = (port: number) =>
   )
 
 describe("a reserved port", () => {
-  it.effect("is given to one alone, though nobody listens on it", () =>
+  it.effect("is given to one caller alone, though no server listens on it", () =>
     Effect.gen(function* () {
       const ports = yield* Effect.forEach(Array.from({ length: 40 }), () => reserve, { concurrency: "unbounded" })
       assert.strictEqual(new Set(ports).size, 40)
@@ -34,7 +34,7 @@ describe("a reserved port", () => {
     })
   )
 
-  it.effect("is not one that somebody listens on", () =>
+  it.effect("is not one with a listening server", () =>
     Effect.gen(function* () {
       const taken = yield* Effect.scoped(reserve)
       yield* listening(taken)

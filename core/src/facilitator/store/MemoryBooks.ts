@@ -1,7 +1,7 @@
+/** The parts of a memory store beside the payments: the cost of transactions by caller, and the notices. */
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import type { Notice, StoredPayment, NoticeBacklog } from "./PaymentStore.ts"
-/** The parts of a memory store beside the payments: the cost of transactions by caller, and the notices. */
 import * as TransactionCost from "./TransactionCost.ts"
 
 /** Costs by network, caller and hour. */

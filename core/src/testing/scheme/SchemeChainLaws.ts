@@ -87,7 +87,7 @@ const isSettledBy = Effect.fnUntraced(function* (
 ) {
   yield* same("the end", seen?._tag, "Settled")
   yield* isNamed(subject, seen, transaction)
-  yield* same("whether it was somebody else's", seen?._tag === "Settled" && seen.external, external)
+  yield* same("whether another party sent it", seen?._tag === "Settled" && seen.external, external)
 })
 
 const bytesAreData = law(
@@ -259,11 +259,11 @@ const batchesSettleOnce = law("a batch settles each of its payments once, sent t
     if (payments.length < 2) return
     const { count, prepared } = yield* prepareAll(facilitator, payments)
     yield* holds("it takes at least one, and no more than there are", count >= 1 && count <= payments.length)
-    const aboard = payments.slice(0, count)
+    const batch = payments.slice(0, count)
     const body = Effect.gen(function* () {
       yield* succeeds("submit", facilitator.submit(prepared))
       yield* succeeds("submit again", facilitator.submit(prepared))
-      const { observations } = yield* included(facilitator, aboard, [prepared])
+      const { observations } = yield* included(facilitator, batch, [prepared])
       yield* same("how many are seen", observations.length, count)
       for (const seen of observations) yield* isSettledBy(subject, seen, prepared.transaction, false)
     })
@@ -277,13 +277,13 @@ const batchesAreNoBond = law("an entry of a batch that was used meanwhile does n
     const payments = yield* company(subject)
     if (payments.length < 2) return
     const { count, prepared } = yield* prepareAll(facilitator, payments)
-    const aboard = payments.slice(0, count)
+    const batch = payments.slice(0, count)
     const body = Effect.gen(function* () {
-      const [first, ...others] = aboard
+      const [first, ...others] = batch
       if (first === undefined) return
       const theirs = yield* submittedBy(subject, first)
       yield* succeeds("submit", facilitator.submit(prepared))
-      const { observations } = yield* included(facilitator, aboard, [prepared])
+      const { observations } = yield* included(facilitator, batch, [prepared])
       yield* isSettledBy(subject, observations[0], theirs.transaction, true)
       for (const index of others.keys())
         yield* isSettledBy(subject, observations[index + 1], prepared.transaction, false)
@@ -381,7 +381,7 @@ const slotWasGivenUp = law(
 )
 
 const unusedIsProven = law(
-  "of a payment that nobody submitted nothing is said before its validity is over, and then that it is unused",
+  "of a payment that was never submitted nothing is said before its validity is over, and then that it is unused",
   (subject): Effect.Effect<void, LawBroken> =>
     gaining(
       subject,

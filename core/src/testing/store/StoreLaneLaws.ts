@@ -281,7 +281,7 @@ const endsStay = law(
   })
 )
 
-const flightsStayOpen = law(
+const transactionsStayOpen = law(
   "a transaction is open until it is closed, whatever its payments' states, and then it is gone",
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lane, lease } = yield* flown(store, subject, 3)
@@ -409,7 +409,7 @@ export const laws: ReadonlyArray<StoreLaw> = [
   attemptsAreKept,
   slotlessIsKept,
   endsStay,
-  flightsStayOpen,
+  transactionsStayOpen,
   lanesOpen,
   gapsAreFilled,
   lanesInUse,

@@ -25,7 +25,7 @@ import {
 
 const overdrawn = (reserved: bigint) => ({ _tag: "Overdrawn", reserved })
 
-const flightsReserve = law(
+const pendingReserve = law(
   "pending and claimed payments reserve their part of the balance; nothing is written for one that does not fit",
   Effect.fnUntraced(function* (store, subject) {
     const { claim, paymentId, stored } = yield* taken(store, { amount: 60n })
@@ -208,7 +208,7 @@ const endedSinceCountsInLanes = law(
 
 /** The laws about balances. */
 export const laws: ReadonlyArray<StoreLaw> = [
-  flightsReserve,
+  pendingReserve,
   coveredFits,
   manyFitAsCovered,
   holdsAreLetGo,

@@ -1,4 +1,6 @@
-/** This machine's clock and a chain's, far apart: nothing is judged, and the operator is told both times. */
+/**
+ * A large difference between this machine's clock and a chain's: nothing is judged, and the operator gets both times.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -12,7 +14,7 @@ import * as LedgerShop from "../LedgerShop.ts"
 
 const seconds = LedgerShop.start / 1000
 
-/** A shop whose chain tells this time, counts how often it is asked, and whose log is kept. */
+/** A shop whose chain has this time and counts its requests, with a captured log. */
 const opened = Effect.fnUntraced(function* (time: () => number) {
   const logged: Array<string> = []
   const log = Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))])

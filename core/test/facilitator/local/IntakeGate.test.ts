@@ -9,7 +9,7 @@ import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, pay } = LedgerShop
 
-/** A shop whose door a test closes. */
+/** A shop whose gate the test closes. */
 const open = Effect.fnUntraced(function* () {
   const intake = IntakeGate.make()
   let questions = 0
@@ -20,7 +20,7 @@ const open = Effect.fnUntraced(function* () {
   return { ...shop, intake, questions: () => questions }
 })
 
-/** How a facilitator behind a closed door answers. */
+/** The responses of a facilitator behind a closed gate. */
 const turnedAway = Effect.fnUntraced(function* (effect: Effect.Effect<unknown, unknown>) {
   const error = yield* Effect.flip(effect)
   assert.deepInclude(error, { _tag: "FacilitatorUnavailable", retryAfter: 10 })

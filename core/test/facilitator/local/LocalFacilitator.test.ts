@@ -22,7 +22,7 @@ import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim } = LedgerShop
 
-/** The word a failure is known by: its code, its reason, or its tag. */
+/** The name of a failure: its code, its reason, or its tag. */
 const wordOf = (failure: PaymentFailure): string => {
   if (failure._tag === "PaymentError") return failure.code
   return failure._tag === "ValidationError" ? failure.reason : failure._tag
@@ -33,7 +33,7 @@ const failing = (effect: Effect.Effect<Settled, PaymentFailure>) => Effect.map(E
 const countOf = (answers: ReadonlyArray<Settled>, execution: Settled["execution"]) =>
   answers.filter((one) => one.execution === execution).length
 
-/** Records whose first answer to a claim is lost after it was written. */
+/** Records whose first response to a claim is lost after the write. */
 const losingAnswers = () => {
   let lost = false
   return LedgerShop.open({
@@ -52,7 +52,7 @@ const losingAnswers = () => {
 /** An instance whose lanes are worked elsewhere. */
 const idle = Layer.succeed(LaneLeases, LaneLeases.of({ work: () => Effect.never }))
 
-/** Records of a process that may end: then it asks and writes nothing more. */
+/** Records of a process that may end: then it reads and writes nothing more. */
 const mortal = (store: PaymentStore["Service"], isDead: () => boolean): PaymentStore["Service"] => {
   const alive = <A, E>(effect: Effect.Effect<A, E>) => Effect.suspend(() => (isDead() ? Effect.never : effect))
   return {
@@ -280,7 +280,7 @@ describe("a settlement that is not confirmed in time", () => {
 })
 
 describe("a payment that was claimed and not sent", () => {
-  /** The second and third check of a payment wait, each for its gate. */
+  /** The second and third check of a payment wait for their gates. */
   const withSlowChecks = Effect.fnUntraced(function* () {
     const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()] as const
     let checks = 0
@@ -468,7 +468,7 @@ describe("a payment that is known", () => {
     ["a bound payment without its binding", {}, { binding: undefined }, "already_used"],
     ["an unbound payment with another signature", { bound: false }, { signature: "another" }, "already_used"],
     ["an unbound payment with other terms of the same nonce", { bound: false }, { amount: "9999" }, "already_used"],
-    ["a bound payment to somebody else", {}, { payTo: "acct-mallory" }, "already_used"],
+    ["a bound payment to another payee", {}, { payTo: "acct-mallory" }, "already_used"],
     ["a bound payment of another amount", {}, { amount: "1" }, "already_used"]
   ] as const
 
@@ -674,27 +674,29 @@ describe("a caller without a claim", () => {
     )
   }
 
-  it.effect("whose answer was taken when the records stopped answering gets it, and nobody else's is given back", () =>
-    Effect.gen(function* () {
-      let lost = 0
-      const { facilitator, ledger } = yield* LedgerShop.open({
-        store: (store) => ({
-          ...store,
-          takeAnswer: (paymentId, call) =>
-            Effect.tap(store.takeAnswer(paymentId, call), () =>
-              lost++ < 3 ? new FacilitatorUnavailable({ message: "the connection broke" }) : Effect.void
-            ),
-          returnAnswer: () => new FacilitatorUnavailable({ message: "the connection broke" })
+  it.effect(
+    "whose answer was taken when the records stopped responding gets it, and no other caller's is given back",
+    () =>
+      Effect.gen(function* () {
+        let lost = 0
+        const { facilitator, ledger } = yield* LedgerShop.open({
+          store: (store) => ({
+            ...store,
+            takeAnswer: (paymentId, call) =>
+              Effect.tap(store.takeAnswer(paymentId, call), () =>
+                lost++ < 3 ? new FacilitatorUnavailable({ message: "the connection broke" }) : Effect.void
+              ),
+            returnAnswer: () => new FacilitatorUnavailable({ message: "the connection broke" })
+          })
         })
+        const request = yield* LedgerShop.pay()
+        for (let asked = 0; asked < 3; asked++) {
+          assert.strictEqual(yield* failing(facilitator.settle(request)), "FacilitatorUnavailable")
+        }
+        assert.isTrue(isSettled((yield* facilitator.settle(request)).status))
+        assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
+        assert.strictEqual(ledger.transfers.length, 1)
       })
-      const request = yield* LedgerShop.pay()
-      for (let asked = 0; asked < 3; asked++) {
-        assert.strictEqual(yield* failing(facilitator.settle(request)), "FacilitatorUnavailable")
-      }
-      assert.isTrue(isSettled((yield* facilitator.settle(request)).status))
-      assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
-      assert.strictEqual(ledger.transfers.length, 1)
-    })
   )
 
   it.effect("two who wait for an answer that is owed: one gets it", () =>
@@ -869,8 +871,8 @@ describe("claim", () => {
 })
 
 /**
- * A balance of one payment, and a payment that is about to take it. The chain's next answer to this question, which is given
- * before that one lands, arrives when it has landed and reserves nothing any more.
+ * A balance that covers one payment, and a payment that is about to take it. The chain's next response to the balance
+ * query is computed before that payment is included, and arrives after that, when it reserves nothing any more.
  */
 const landingMeanwhile = Effect.fnUntraced(function* (question: "balance" | "verify") {
   const arrived = yield* Deferred.make<void>()
@@ -893,7 +895,10 @@ const landingMeanwhile = Effect.fnUntraced(function* (question: "balance" | "ver
   const first = yield* LedgerShop.pay()
   return {
     ...shop,
-    /** Runs the effect, whose question is answered before the other payment lands and arrives after that. */
+    /**
+     * Runs the effect: its balance query is answered before the other payment is included, and the response arrives
+     * after that.
+     */
     during: Effect.fnUntraced(function* <A, E>(effect: Effect.Effect<A, E>) {
       shop.ledger.faults.holdBlocks = true
       const settling = yield* Effect.forkChild(shop.facilitator.settle(first, claim("first")))

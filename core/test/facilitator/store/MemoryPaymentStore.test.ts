@@ -18,7 +18,7 @@ const subject = (): PaymentStoreLaws.StoreSubject => {
   }
 }
 
-/** Tries laws one after another on one store. */
+/** Runs laws one after another on one store. */
 const tryOn = (store: Store, laws: ReadonlyArray<PaymentStoreLaws.StoreLaw>) =>
   Effect.provideContext(
     Effect.forEach(laws, ({ effect }) => effect, { discard: true }),
@@ -171,7 +171,7 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
       Effect.map(store.books(network, since), ({ open, spent }) => ({ open: open.slice(0, 1), spent }))
   }),
   "shows what was spent long ago": (store) => ({ books: (network) => store.books(network, 0) }),
-  "books to nobody in particular": (store) => ({ spent: (network, since) => store.spent(network, since) }),
+  "books to no particular caller": (store) => ({ spent: (network, since) => store.spent(network, since) }),
   "lists from the beginning": (store) => ({ page: (_, limit, caller) => store.page(0n, limit, caller) }),
   "lists what is not the caller's": (store) => ({ page: (after, limit) => store.page(after, limit) }),
   "tells the same to two": (store) => ({ takeNotices: (room) => store.takeNotices(room, 0) }),
@@ -231,7 +231,7 @@ describe("forgetting", () => {
   const visit = Effect.fnUntraced(function* (store: Store, wish?: Trial.Wish) {
     return (yield* Trial.taken(store, wish)).paymentId
   })
-  /** One that is over: it was proven unused. */
+  /** A payment that has ended: it was proven unused. */
   const over = Effect.fnUntraced(function* (store: Store) {
     const paymentId = yield* visit(store)
     yield* store.expireUnwanted([Trial.provenUnused(paymentId)])

@@ -44,7 +44,7 @@ const signing = (payment: NewPayment, changes: Partial<NewPayment["authorization
   authorization: { ...payment.authorization, ...changes }
 })
 
-/** One presentation for each term that differs from the record in this term alone; `undefined` where it cannot. */
+/** For each term a presentation that differs from the record in this term alone; `undefined` if there is none. */
 const deviations: Record<keyof typeof Presentation.terms, (payment: NewPayment) => NewPayment | undefined> = {
   network: (payment) => offering(payment, { network: Network.make("ledger:other") }),
   signedAsset: (payment) => signing(payment, { asset: "acct-euro" }),

@@ -35,7 +35,7 @@ const asBound = (payment: Payment): Payment => ({
 
 type Change = (half: SchemeFacilitator, ledger: TestLedger.TestLedger) => Partial<SchemeFacilitator>
 
-/** Schemes with one fault each, as real ones have had them; at least one law must notice it. */
+/** Schemes with one fault each, taken from real ones; at least one law must notice it. */
 const broken: Readonly<Record<string, Change>> = {
   "believes every signature": (half) => ({
     verify: (payment: Payment) =>
@@ -177,7 +177,7 @@ const broken: Readonly<Record<string, Change>> = {
   })
 }
 
-/** Tries law after law until one is broken. Time goes on meanwhile, so that a law that waits in vain gives up. */
+/** Runs law after law until one is broken. Time goes on meanwhile, so that a law that waits in vain gives up. */
 const tryAll = Effect.fnUntraced(function* (subject: SchemeLaws.SchemeSubject) {
   yield* TestClock.setTime(1_700_000_000_000)
   const laws = Effect.forEach(SchemeLaws.all, ({ effect }) => effect, { discard: true })

@@ -5,9 +5,9 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 
-import { PostgresServer } from "../src/testing/index.ts"
-import * as PostgresServers from "./PostgresServers.ts"
-import * as TrialPayments from "./TrialPayments.ts"
+import { PostgresServer } from "../../src/testing/index.ts"
+import * as PostgresServers from "../PostgresServers.ts"
+import * as TrialPayments from "../TrialPayments.ts"
 
 const { database, instance } = PostgresServers
 const { lane, payment } = TrialPayments
@@ -63,7 +63,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("a 
       for (let round = 0; round < 3; round++) {
         const ear = yield* b.store.signals.listen("anybody")
         yield* cutOff(url)
-        // Whatever was said meanwhile is lost: when it listens again everybody is told to look.
+        // Notifications sent meanwhile are lost: once it listens again, all waiters are woken.
         yield* ear.next
         const waiting = yield* b.store.signals.listen(lane)
         yield* Effect.retry(a.store.claim(payment(`cut-${round}`), undefined, { lane }), soon)

@@ -1,16 +1,19 @@
-/** What a process leaves behind that had calls under way, and what the next one finds. */
+/** The records of a process that ended with calls under way, and what the next process finds. */
 import { assert } from "@effect/vitest"
 import type { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import { lane, payment, prepared } from "./TrialPayments.ts"
+import { lane, payment, prepared } from "../TrialPayments.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
 const claimOf = (name: string) => ({ id: `claim-of-${name}`, resource: "report" })
 const names = ["waiting", "sent", "included", "taken-back", "claimed"] as const
 
-/** A call that waits in a lane, one whose bytes were sent, two whose money has moved (one was taken back), one that asked for a claim alone. */
+/**
+ * A call queued in a lane, one with sent bytes, two whose money has moved (one was taken back), and one with a claim
+ * alone.
+ */
 export const leave = Effect.fnUntraced(function* (store: Store) {
   const lease = { lane, epoch: 1, isValid: () => true }
   for (const name of names) {
@@ -27,7 +30,7 @@ export const leave = Effect.fnUntraced(function* (store: Store) {
   yield* enter("taken-back", "included", "sent")
 })
 
-/** Which of them another claim is granted. */
+/** The payments that another claim is granted. */
 export const grants = Effect.fnUntraced(function* (store: Store) {
   const granted: Array<string> = []
   for (const name of names) {
@@ -39,5 +42,5 @@ export const grants = Effect.fnUntraced(function* (store: Store) {
   return granted
 })
 
-/** Those whose calls were told nothing. */
+/** The payments whose calls got no response. */
 export const dead: ReadonlyArray<string> = ["waiting", "sent"]

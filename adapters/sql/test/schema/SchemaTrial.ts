@@ -1,21 +1,21 @@
-/** Cases of databases that a release cannot work on, or can, and what is said of them; for both databases. */
+/** Databases that a release can or cannot work on, and the messages about them; for both dialects. */
 import { assert } from "@effect/vitest"
 import type { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 
-import type { Dialect } from "../src/database/SqlDialect.ts"
-import { column, type Migration } from "../src/schema/Migration.ts"
-import * as Migrations from "../src/schema/Migrations.ts"
-import * as SchemaShape from "../src/schema/SchemaShape.ts"
-import * as SchemaUpgrade from "../src/schema/SchemaUpgrade.ts"
+import type { Dialect } from "../../src/database/SqlDialect.ts"
+import { column, type Migration } from "../../src/schema/Migration.ts"
+import * as Migrations from "../../src/schema/Migrations.ts"
+import * as SchemaShape from "../../src/schema/SchemaShape.ts"
+import * as SchemaUpgrade from "../../src/schema/SchemaUpgrade.ts"
 
 type Trial = Effect.Effect<void, void | Misconfigured | SqlError, SqlClient.SqlClient>
 
 const latest = Migrations.all.length
 
-/** What a later release might add. */
+/** Changes that a later release might make. */
 const later = (serves: number): Migration => ({
   name: "of a later release",
   serves,
@@ -33,7 +33,7 @@ const refusal = (dialect: Dialect) =>
     return error.message
   })
 
-/** Each wants an empty database. */
+/** Each case needs an empty database. */
 export const cases = (dialect: Dialect): Readonly<Record<string, Trial>> => ({
   "the tables that migrations make look as they say, after each of them": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -59,7 +59,7 @@ export const cases = (dialect: Dialect): Readonly<Record<string, Trial>> => ({
     yield* SchemaUpgrade.upgrade(dialect, [...Migrations.all, later(latest)])
     yield* SchemaUpgrade.upgrade(dialect)
     yield* SchemaUpgrade.upgrade(dialect, [...Migrations.all, later(latest)])
-    // Not when they lack what it needs.
+    // Unless they lack what it needs.
     yield* run("ALTER TABLE contract RENAME COLUMN terms TO words")
     assert.include(yield* refusal(dialect), "no column contract.terms TEXT NOT NULL")
   }),

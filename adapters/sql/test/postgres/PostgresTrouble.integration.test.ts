@@ -5,9 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
 
-import { PostgresServer } from "../src/testing/index.ts"
-import * as PostgresServers from "./PostgresServers.ts"
-import * as TrialPayments from "./TrialPayments.ts"
+import { PostgresServer } from "../../src/testing/index.ts"
+import * as PostgresServers from "../PostgresServers.ts"
+import * as TrialPayments from "../TrialPayments.ts"
 
 const { database, instance, newName } = PostgresServers
 const { payment } = TrialPayments
@@ -17,7 +17,7 @@ type Store = PaymentStore.PaymentStore["Service"]
 const client = (url: Redacted.Redacted) =>
   Effect.provide(PgClient.makeClient({ url, applicationName: "trial" }), Reactivity.layer)
 
-/** An operator of a database: what it says in it, and in another one of the same server. */
+/** An operator of a database, with sessions on it and on another database of the same server. */
 const operator = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const name = new URL(Redacted.value(url)).pathname.slice(1)
   const outside = new URL(Redacted.value(url))
@@ -34,7 +34,7 @@ const operator = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   }
 })
 
-/** What the probe and a claim say, once the sessions that were cut are replaced. */
+/** The result of the probe and of a claim, once the cut sessions are replaced. */
 const troubles = Effect.fnUntraced(function* (store: Store) {
   yield* Effect.ignore(store.probe)
   yield* Effect.ignore(store.probe)
@@ -67,7 +67,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })(
         for (const message of yield* troubles(store)) {
           assert.include(message, "the database is read-only: let the URL name the primary")
         }
-        // What is on record can be read all the same.
+        // Records can still be read.
         assert.strictEqual((yield* store.find("pay_well"))?.status, "accepted")
         yield* command("ALTER DATABASE DB SET default_transaction_read_only = off")
         yield* cutOff

@@ -5,9 +5,9 @@
 import * as Effect from "effect/Effect"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 
-import type { SqliteFile } from "../src/sqlite/SqliteFile.ts"
+import type { SqliteFile } from "../../src/sqlite/SqliteFile.ts"
 
-/** Which statements fail, questions apart: of those that begin with a text, so many from one on. */
+/** The failing statements, reads excepted: of those that begin with a text, a number of them from an index on. */
 export interface Fault {
   readonly text: string
   readonly from: number
@@ -15,7 +15,7 @@ export interface Fault {
   readonly undoes: boolean
 }
 
-/** Nothing fails. */
+/** No failing statements. */
 export const none: Fault = { text: "", from: 0, length: 0, undoes: false }
 
 export interface FaultyFile {

@@ -6,19 +6,19 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as SqlClient from "effect/sql/SqlClient"
 
-import * as GroupCommit from "../src/database/GroupCommit.ts"
-import * as SqlDialect from "../src/database/SqlDialect.ts"
-import * as SchemaUpgrade from "../src/schema/SchemaUpgrade.ts"
-import { SqlitePaymentStore } from "../src/sqlite.ts"
-import * as RecordImage from "../src/sqlite/RecordImage.ts"
-import * as SqliteFile from "../src/sqlite/SqliteFile.ts"
-import * as SqlPaymentStore from "../src/SqlPaymentStore.ts"
-import * as DatabaseFile from "./DatabaseFile.ts"
-import * as TrialPayments from "./TrialPayments.ts"
+import * as GroupCommit from "../../src/database/GroupCommit.ts"
+import * as SqlDialect from "../../src/database/SqlDialect.ts"
+import * as SchemaUpgrade from "../../src/schema/SchemaUpgrade.ts"
+import { SqlitePaymentStore } from "../../src/sqlite.ts"
+import * as RecordImage from "../../src/sqlite/RecordImage.ts"
+import * as SqliteFile from "../../src/sqlite/SqliteFile.ts"
+import * as SqlPaymentStore from "../../src/SqlPaymentStore.ts"
+import * as DatabaseFile from "../DatabaseFile.ts"
+import * as TrialPayments from "../TrialPayments.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-/** A store on a file that the test may speak to itself. */
+/** A store on a file, with a connection for the test. */
 const opened = Effect.fnUntraced(function* (onStatement: (text: string, filename: string) => void = () => {}) {
   const filename = yield* DatabaseFile.filename
   const file = yield* SqliteFile.open({ filename, onStatement: (text) => onStatement(text, filename) })
@@ -35,7 +35,7 @@ const opened = Effect.fnUntraced(function* (onStatement: (text: string, filename
 
 const claim = (store: Store, name: string) => store.claim(TrialPayments.payment(name), undefined)
 
-/** What a claim and the probe say of the trouble, which is the same. */
+/** The equal result of a claim and of the probe. */
 const troubleOf = Effect.fnUntraced(function* (store: Store) {
   const claimed = yield* Effect.flip(claim(store, "in-trouble"))
   const probed = yield* Effect.flip(store.probe)
@@ -82,7 +82,7 @@ describe("a file that is in its place no more:", () => {
           said.filter((one) => one.includes(words)),
           1
         )
-        // What is there can still be asked for.
+        // Records can still be read.
         assert.strictEqual(yield* countOf(store), 1)
         assert.strictEqual((yield* store.find("pay_before"))?.status, "accepted")
       }).pipe(Effect.provide(Logger.layer([logger])))
@@ -127,7 +127,7 @@ describe("a file that is in its place no more:", () => {
     })
   )
 
-  it.effect("deleted right before the commit, it answers nobody that a payment is kept", () =>
+  it.effect("deleted right before the commit, it answers no caller that a payment is kept", () =>
     Effect.gen(function* () {
       let armed = false
       const { filename, store } = yield* opened((text, name) => {
@@ -153,7 +153,7 @@ describe("a file in trouble is told by its cause and its mend, and works again a
       })
       const words = "the disk is full: make room on the disk of the database (13)"
       assert.include((yield* Effect.flip(filling)).message, words)
-      // The probe fills its own place once more, and so needs no new one; with the payments' pages gone it does not lie.
+      // The probe rewrites its own place and needs no new one; with the payments' pages gone it fails as they do.
       assert.include((yield* Effect.flip(claim(store, "full"))).message, words)
       yield* say("PRAGMA max_page_count = 1000000")
       yield* store.probe
