@@ -44,7 +44,7 @@ const inTime = <A>(effect: Effect.Effect<A>, seconds = 30) =>
     return yield* Fiber.join(fiber)
   })
 
-/** A half before whose chain head something happens, once. */
+/** A scheme facilitator before whose chain head something happens, once. */
 const beforeSurvey =
   (happens: () => Effect.Effect<void>) =>
   (half: SchemeFacilitator): SchemeFacilitator => {

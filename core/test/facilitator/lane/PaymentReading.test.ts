@@ -9,7 +9,7 @@ import * as TestLedger from "../../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
-/** A half that tells how often it was asked to read. */
+/** A scheme facilitator that tells how often it was asked to read. */
 const counting = () => {
   const half = TestScheme.facilitator(TestLedger.make())
   let reads = 0

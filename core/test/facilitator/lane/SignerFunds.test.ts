@@ -77,7 +77,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("is as large as its signer can pay for; the others follow when it has landed", () =>
+  it.effect("is as large as its signer can pay for; the others follow when it is included", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ batches })
       ledger.setGasMoney(signer, enoughFor(ledger, 5))

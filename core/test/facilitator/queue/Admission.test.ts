@@ -114,7 +114,7 @@ describe("a lane at four times what it can land", () => {
     })
   )
 
-  it.effect("would serve less than half of it with nobody counted that waits", () =>
+  it.effect("would serve less than scheme facilitator of it with nobody counted that waits", () =>
     Effect.gen(function* () {
       const shop = yield* open(4, { store: (store) => ({ ...store, waitingBy: () => Effect.succeed([]) }) })
       yield* shop.load(90, { shop: 16 })

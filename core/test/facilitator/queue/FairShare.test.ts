@@ -36,7 +36,7 @@ describe("choose", () => {
     ])
   })
 
-  it("counts what is in flight already", () => {
+  it("counts what is in transaction already", () => {
     const waiting = [...many(2, "a", "loud"), one("a", "calm"), one("b", "quiet")]
     const inFlight = { ofPayers: many(1, "a", "loud"), ofCallers: many(1, "a", "loud") }
     assert.deepStrictEqual(namesOf(FairShare.choose(waiting, 2, inFlight, undefined)), ["b/quiet", "a/calm"])
@@ -83,7 +83,7 @@ describe("choose", () => {
             }
           }
           if (bounds === undefined) assert.lengthOf(chosen, Math.min(most, waiting.length))
-          // A caller that still waits has no fewer in flight than any other gets, but for one.
+          // A caller that still waits has no fewer in transaction than any other gets, but for one.
           const total = (caller: string) => [...flying, ...chosen].filter((payment) => payment.caller === caller).length
           if (bounds !== undefined || chosen.length === waiting.length) return
           for (const left of waiting.filter((payment) => !chosen.includes(payment))) {

@@ -80,7 +80,7 @@ describe("a lower maximum of a batch", () => {
 describe("an asset that is not configured any more", () => {
   const notSettled = Effect.fail(invalid("asset_mismatch", "asset_not_settled", "the asset is not settled here"))
 
-  /** A half that takes no payment in the asset; by `recall` it can still read those on record. */
+  /** A scheme facilitator that takes no payment in the asset; by `recall` it can still read those on record. */
   const without = (ledger: TestLedger, reading: "with recall" | "without recall") => {
     const half = TestScheme.facilitator(ledger, { batches })
     return { ...half, read: () => notSettled, ...(reading === "with recall" && { recall: half.read }) }
@@ -182,7 +182,7 @@ describe("an asset that is not configured any more", () => {
   )
 })
 
-/** A half of another signer on the same chain, which notes what it is asked to sign. */
+/** A scheme facilitator of another signer on the same chain, which notes what it is asked to sign. */
 const other = (ledger: TestLedger, signed: Array<string | undefined>): SchemeFacilitator => {
   const half = TestScheme.facilitator(ledger, { lanes: ["signer-2"] })
   return {

@@ -48,7 +48,7 @@ const flood = Effect.fnUntraced(function* (
   yield* TestClock.adjust("1 second")
 })
 
-/** How many seconds a payment takes from its presentation to its settlement, by looks each half of a second. */
+/** How many seconds a payment takes from its presentation to its settlement, by looks each scheme facilitator of a second. */
 const wait = Effect.fnUntraced(function* ({ facilitator }: Shop, payer: string, caller = "") {
   const began = yield* Clock.currentTimeMillis
   const request = yield* pay({ payer })

@@ -141,7 +141,7 @@ describe("the ceiling of a network", () => {
   )
 })
 
-describe("a payment that is tried again and again while nothing can depart", () => {
+describe("a payment that is tried again and again while nothing can be submitted", () => {
   it.effect("leaves no more than a line a second in its record, and is settled once it can be", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, store } = yield* LedgerShop.open()

@@ -1,4 +1,4 @@
-/** Payments whose slots were used by others, and what happens to them between one flight and the next. */
+/** Payments whose slots were used by others, and what happens to them between one transaction and the next. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -41,8 +41,8 @@ const showsOwnAlone = (half: SchemeFacilitator): SchemeFacilitator => ({
 
 const orderOf = ({ ledger }: LedgerShop.Shop) => ledger.submissions[0]!.orders[0]!
 
-describe("a payment between two flights", () => {
-  it.effect("that cannot depart stays in its lane, and ends by proof alone", () =>
+describe("a payment between two transactions", () => {
+  it.effect("that cannot be submitted stays in its lane, and ends by proof alone", () =>
     Effect.gen(function* () {
       const { ledger, paymentId, store } = yield* lost(({ ledger }) => (ledger.market.ceiling = 1n))
       const waiting = yield* store.find(paymentId)
@@ -56,7 +56,7 @@ describe("a payment between two flights", () => {
     })
   )
 
-  it.effect("that somebody else submits is settled, also while nothing can depart", () =>
+  it.effect("that a third party submits is settled, even while nothing can be submitted", () =>
     Effect.gen(function* () {
       const shop = yield* lost(({ ledger }) => (ledger.market.ceiling = 1n))
       shop.ledger.settleByStranger(orderOf(shop))
@@ -66,7 +66,7 @@ describe("a payment between two flights", () => {
     })
   )
 
-  it.effect("that somebody else submits is watched until its block is deep: it may be taken back", () =>
+  it.effect("that a third party submits is watched until its block is deep: it may be taken back", () =>
     Effect.gen(function* () {
       const shop = yield* lost((one) => {
         one.ledger.finality = 100
@@ -84,7 +84,7 @@ describe("a payment between two flights", () => {
     })
   )
 
-  it.effect("does not keep others from departing", () =>
+  it.effect("does not keep others from being submitted", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* lost((one) => {
         one.ledger.withdraw(LedgerShop.payer, 10n ** 9n)
@@ -113,8 +113,8 @@ describe("a payment between two flights", () => {
   )
 })
 
-describe("a slot that a stranger has used", () => {
-  it.effect("while another stranger has moved the money: the payment becomes final", () =>
+describe("a slot that a foreign transaction has used", () => {
+  it.effect("while another foreign transaction has moved the money: the payment becomes final", () =>
     Effect.gen(function* () {
       const { caller, ledger, paymentId, store } = yield* lost((one) => one.ledger.settleByStranger(orderOf(one)), {
         half: showsOwnAlone

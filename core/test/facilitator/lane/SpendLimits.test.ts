@@ -1,12 +1,15 @@
-/** How the callers of one facilitator share what settling may cost on a network. */
+/** The ceilings of what settling may cost, and their shares for callers. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { SpendLimits } from "../../../src/facilitator/lane/SpendLimits.ts"
+import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 
 const { claim, pay } = LedgerShop
+
+const idsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ id }) => id))
 
 /** The most that a transaction for one payment may cost on this ledger. */
 const costOfOne = 71n * 22n
@@ -87,6 +90,42 @@ describe("a batch", () => {
       assert.isAtLeast(cheap, 4)
       assert.isBelow(cheap, 20)
       assert.isAtLeast(yield* settledOf("dear", 2), 1)
+    })
+  )
+})
+
+describe("ceilings of what settling may cost", () => {
+  it.effect("hold for all: nothing is sent beyond them, and after a day there is room again", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ gasCeilings: { total: () => 4_000n } })
+      let spent = 0n
+      let refused = 0
+      for (let index = 0; index < 10; index++) {
+        const end = yield* Effect.result(facilitator.settle(yield* pay(), claim(`n${index}`)))
+        if (end._tag === "Failure") {
+          assert.include(end.failure.message, "ceiling")
+          refused++
+        }
+      }
+      for (const id of idsOf(ledger)) spent += ledger.receipt(id)?.cost ?? 0n
+      assert.isAbove(refused, 0)
+      assert.isBelow(refused, 10)
+      assert.isTrue(spent <= 4_000n)
+      yield* TestClock.adjust("25 hours")
+      assert.strictEqual((yield* facilitator.settle(yield* pay(), claim("late"))).status, "included")
+    })
+  )
+
+  it.effect("hold for each caller by itself", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        gasCeilings: { caller: (name) => (name === "greedy" ? 0n : undefined) }
+      })
+      const greedy = yield* Effect.flip(LedgerShop.as("greedy", facilitator.settle(yield* pay(), claim("a"))))
+      assert.include(greedy.message, "ceiling")
+      const modest = yield* LedgerShop.as("modest", facilitator.settle(yield* pay(), claim("b")))
+      assert.strictEqual(modest.status, "included")
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 })
