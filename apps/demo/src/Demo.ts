@@ -90,7 +90,7 @@ const startFacilitator = Effect.fnUntraced(function* ({ evm, ton, tron }: DevNet
     exactTon.facilitator({ signer: ton.accounts.relayers[0], rpcUrl: ton.rpcUrl, network: "ton:local" }),
     exactTron.facilitator({ rpcUrl: tron.rpcUrl, network: "tron:local" })
   ]
-  // What is printed may be read by a program, so the choice of cryptography is not logged.
+  // A program may read the output, so the choice of cryptography is not logged.
   const quietly = Layer.provide(BestCrypto.layer, Logger.layer([]))
   const facilitator = Layer.provide(LocalFacilitator.layerMemory({ schemes }), quietly)
   return yield* FacilitatorService.serve({ host, port }).pipe(Effect.provide(yield* Layer.build(facilitator)))

@@ -30,7 +30,7 @@ export interface EffectShopOptions {
   /** CAIP-2: `eip155:31337`. */
   readonly network: string
   readonly rpcUrl: string
-  /** Who is paid. */
+  /** Address of the payee. */
   readonly payTo: string
   /** The key that brings payments to the chain. */
   readonly relayer: Parameters<typeof exactEvm.facilitator>[0]["signer"]
@@ -38,7 +38,7 @@ export interface EffectShopOptions {
   readonly payer: EvmSigner.EvmSigner
 }
 
-/** Who settles: in this process, for one network, with its records in memory. */
+/** The facilitator: in this process, for one network, with its records in memory. */
 const facilitator = ({ relayer, rpcUrl }: EffectShopOptions) =>
   LocalFacilitator.layer({ settleTimeoutMillis: 25_000 }).pipe(
     Layer.provide(FacilitatorSchemeRegistry.layer([exactEvm.facilitator({ signer: relayer, rpcUrl })])),

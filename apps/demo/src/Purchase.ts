@@ -5,7 +5,7 @@ import { type PayingFetch, settlementOf } from "@pontage/fetch"
 import * as Effect from "effect/Effect"
 
 /**
- * What a person, or a program that reads JSON lines, learns of a purchase.
+ * Report of a purchase, for a person or as JSON lines for a program.
  */
 export interface Purchase {
   readonly network: string

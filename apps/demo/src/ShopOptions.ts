@@ -1,8 +1,8 @@
 /**
- * What both shops are told.
+ * Options of both shops.
  */
 export interface ShopOptions {
-  /** The public origin the shop is reached under: `http://127.0.0.1:4021`. */
+  /** The shop's public origin: `http://127.0.0.1:4021`. */
   readonly origin: string
   /** The facilitator's URL. */
   readonly facilitator: string
@@ -13,12 +13,10 @@ export interface ShopOptions {
   readonly tron: ShopChain
 }
 
-/**
- * A chain the shop is paid on.
- */
+/** A chain on which the shop is paid. */
 export interface ShopChain {
-  /** A node of the chain; asked at start only. */
+  /** URL of a node of the chain; used at start only. */
   readonly rpcUrl: string
-  /** Who is paid. */
+  /** Address of the payee. */
   readonly payTo: string
 }

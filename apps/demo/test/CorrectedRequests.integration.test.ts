@@ -27,11 +27,11 @@ import Koa from "koa"
 import { listen } from "./OpenServer.ts"
 import * as TestMarket from "./TestMarket.ts"
 
-/** What the handlers of a shop have answered with, in order. */
-interface Desk {
+/** Results of a shop's handlers, in order. */
+interface Counter {
   readonly origin: string
   readonly served: Array<unknown>
-  /** How many more prints fail. */
+  /** Number of further prints that fail. */
   failuresLeft: number
 }
 
@@ -50,7 +50,7 @@ const textOf = async (request: IncomingMessage): Promise<string> => {
 
 /** Cities by name, numbers, and prints of what is posted, on Koa. */
 const koa = Effect.fnUntraced(function* (told: Told) {
-  const desk: Omit<Desk, "origin"> = { served: [], failuresLeft: 0 }
+  const counter: Omit<Counter, "origin"> = { served: [], failuresLeft: 0 }
   const router = new Router()
   router.get("/cities/:name", (context) => {
     const { name } = context["params"] as { readonly name: string }
@@ -60,18 +60,18 @@ const koa = Effect.fnUntraced(function* (told: Told) {
       return
     }
     context.body = { city: name }
-    desk.served.push(name)
+    counter.served.push(name)
   })
   router.get("/numbers/:value", (context) => {
     const value = Number((context["params"] as { readonly value: string }).value)
     if (!Number.isInteger(value)) context.throw(400, "no number")
     context.body = { value }
-    desk.served.push(value)
+    counter.served.push(value)
   })
   router.post("/prints", async (context) => {
     const page: unknown = JSON.parse(await textOf(context.req))
-    if (desk.failuresLeft-- > 0) throw new Error("the printer is on fire, as the test asked")
-    desk.served.push(page)
+    if (counter.failuresLeft-- > 0) throw new Error("the printer is on fire, as the test asked")
+    counter.served.push(page)
     context.body = { printed: page }
   })
   const server = createServer()
@@ -96,19 +96,19 @@ const koa = Effect.fnUntraced(function* (told: Told) {
   server.on("request", app.callback())
   yield* Effect.addFinalizer(() => Effect.promise(() => payment.close()))
   yield* Effect.promise(() => payment.ready())
-  return Object.assign(desk, { origin }) satisfies Desk
+  return Object.assign(counter, { origin }) satisfies Counter
 })
 
 /** The same on NestJS over Express. */
 const nest = Effect.fnUntraced(function* (told: Told) {
-  const desk: Omit<Desk, "origin"> = { served: [], failuresLeft: 0 }
+  const counter: Omit<Counter, "origin"> = { served: [], failuresLeft: 0 }
   const terms = termsOf(told)
 
   @Controller()
   class DeskController {
-    readonly desk: Omit<Desk, "origin">
-    constructor(@Inject("desk") given: Omit<Desk, "origin">) {
-      this.desk = given
+    readonly counter: Omit<Counter, "origin">
+    constructor(@Inject("counter") given: Omit<Counter, "origin">) {
+      this.counter = given
     }
 
     @Get("cities/:name")
@@ -116,14 +116,14 @@ const nest = Effect.fnUntraced(function* (told: Told) {
     city(@Param("name") name: string) {
       if (name === "atlantis") throw new NotFoundException("sunk")
       if (name === "troy") throw new HttpException("burnt", 410)
-      this.desk.served.push(name)
+      this.counter.served.push(name)
       return { city: name }
     }
 
     @Get("numbers/:value")
     @Paid(terms)
     number(@Param("value", ParseIntPipe) value: number) {
-      this.desk.served.push(value)
+      this.counter.served.push(value)
       return { value }
     }
 
@@ -131,8 +131,8 @@ const nest = Effect.fnUntraced(function* (told: Told) {
     @HttpCode(200)
     @Paid({ ...terms, bind: "body" })
     print(@Body() page: unknown) {
-      if (this.desk.failuresLeft-- > 0) throw new Error("the printer is on fire, as the test asked")
-      this.desk.served.push(page)
+      if (this.counter.failuresLeft-- > 0) throw new Error("the printer is on fire, as the test asked")
+      this.counter.served.push(page)
       return { printed: page }
     }
   }
@@ -145,7 +145,7 @@ const nest = Effect.fnUntraced(function* (told: Told) {
   @Module({
     imports: [PaymentModule.forRoot(options)],
     controllers: [DeskController],
-    providers: [{ provide: "desk", useValue: desk }]
+    providers: [{ provide: "counter", useValue: counter }]
   })
   class DeskModule {}
 
@@ -158,7 +158,7 @@ const nest = Effect.fnUntraced(function* (told: Told) {
     }),
     (app) => Effect.promise(() => app.close())
   )
-  return Object.assign(desk, { origin }) satisfies Desk
+  return Object.assign(counter, { origin }) satisfies Counter
 })
 
 const shops = [

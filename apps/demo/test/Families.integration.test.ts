@@ -1,4 +1,4 @@
-/** What holds for payments on TON and on TRON alike, through both shops: one payment, one transfer, one run. */
+/** Payments on TON and on TRON through both shops: one payment, one transfer, one execution. */
 import { assert, describe, it } from "@effect/vitest"
 import { wrapFetch } from "@pontage/fetch"
 import * as Effect from "effect/Effect"

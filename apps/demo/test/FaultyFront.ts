@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 
 import { listen } from "./OpenServer.ts"
 
-/** What becomes of a question. The body is what was asked. */
+/** Treatment of a request. `body` is the request's body. */
 export type Fault = (response: ServerResponse, body: string) => void
 
 /** The socket stays open and silent. */
@@ -22,7 +22,7 @@ export const answer =
   (response) =>
     void response.writeHead(status, headers).end(text)
 
-/** What proxies and cloud providers say in place of those behind them. */
+/** Responses of proxies and cloud providers in place of the servers behind them. */
 export const page = (status: number) => answer(status, "<html>It works!</html>", { "content-type": "text/html" })
 
 /** A node's answer to whatever it was asked. */
@@ -39,7 +39,7 @@ export interface FaultyFront {
   /** Everything is answered like this from now on; nothing is passed on. */
   readonly spoil: (fault: Fault) => void
   readonly mend: () => void
-  /** How many questions came since it was spoilt or mended. */
+  /** Number of requests since the last change of the treatment. */
   readonly asked: () => number
 }
 

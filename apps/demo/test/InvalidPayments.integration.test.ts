@@ -11,7 +11,7 @@ import * as TestShops from "./TestShops.ts"
 
 const network = "eip155:31337"
 
-/** What becomes of the payment between the buyer's signature and the shop. */
+/** Change of the payment between the buyer's signature and the shop. */
 type Bend = (header: string) => string
 
 const put =

@@ -6,7 +6,7 @@ import type { SchemeClient } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { wrapFetch } from "@pontage/fetch"
 
-/** Whoever signs for a buyer. */
+/** A buyer's signer. */
 export type Signer = Parameters<typeof exactEvm.client>[0]["signer"]
 
 /** Changes one option of an offer. */
@@ -14,7 +14,7 @@ export type Tamper = (offer: Record<string, unknown>) => Record<string, unknown>
 
 const headerOf = (init: RequestInit | undefined) => new Headers(init?.headers).get("x-payment")
 
-/** What somebody between shop and buyer could do: the buyer is offered something else than the shop asks. */
+/** Changes of an offer on its way from the shop to the buyer. */
 export const tampering =
   (tamper: Tamper): typeof fetch =>
   async (input, init) => {
@@ -52,7 +52,7 @@ export const watching = (send: typeof fetch) => {
   return { watched, refusals }
 }
 
-/** Lets the client sign, keeps its paid request, and sends it to nobody. */
+/** Lets the client sign, and keeps its paid request instead of sending it. */
 export const signOnly = (url: string, signer: Signer): Promise<string> =>
   signOnlyBy(url, exactEvm.client({ signer, network: "eip155:31337" }))
 

@@ -18,7 +18,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 
-/** What both shops share in these tests. */
+/** Common parts of both shops in these tests. */
 export const secret = "a secret of at least thirty-two characters"
 
 /** A facilitator behind its front. */
@@ -34,7 +34,7 @@ export interface Counter {
 /** An EVM chain, and a facilitator that settles on it. */
 export interface TestMarket extends Counter {
   readonly chain: EvmTestChain.Shape
-  /** What every shop of this market is told. */
+  /** Options of every shop of this market. */
   readonly told: {
     readonly facilitator: string
     readonly payTo: string
@@ -43,7 +43,7 @@ export interface TestMarket extends Counter {
   }
 }
 
-/** Opens a market with so many payers. */
+/** Opens a market with this number of payers. */
 export const make = Effect.fnUntraced(function* (payers: number) {
   const chain = yield* EvmTestChain.make({ payers })
   return yield* around(chain, chain.rpcUrl)

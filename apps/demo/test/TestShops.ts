@@ -18,13 +18,13 @@ import Koa from "koa"
 import type { ShopOptions } from "../src/ShopOptions.ts"
 import { listen } from "./OpenServer.ts"
 
-/** What a test sees of a handler, and how it makes it fail. */
+/** Counts of a handler's runs, and its planned failures. */
 export interface Handlers {
-  /** How often `GET /report` ran. */
+  /** Runs of `GET /report`. */
   reports: number
-  /** How often `GET /flaky` ran. */
+  /** Runs of `GET /flaky`. */
   attempts: number
-  /** How many more runs of `GET /flaky` fail. */
+  /** Number of further runs of `GET /flaky` that fail. */
   failuresLeft: number
   /** Called whenever `GET /report` runs. */
   onReport: () => void
@@ -58,7 +58,7 @@ interface OnEvm {
   readonly asset?: EvmAsset.CustomAsset
 }
 
-/** What both shops are made of: a cent for each route, in whatever ways there are. */
+/** Options of both shops: a cent for each route, on every chain. */
 const wiringOf = (told: Told) => {
   const { facilitator, secret } = told
   if ("tills" in told) {

@@ -16,7 +16,7 @@ import type { Told } from "./TestShops.ts"
 /** How a trade differs from the usual one. */
 export interface Options {
   readonly payers?: number
-  /** How long the facilitator waits for the chain before it says that it does not know. */
+  /** Milliseconds for which the facilitator waits for the chain before it responds without an outcome. */
   readonly settleTimeoutMillis?: number
 }
 
@@ -29,7 +29,7 @@ export interface Trade<Chain> {
   readonly wallets: ReadonlyArray<SchemeClient>
   /** The amounts that have reached the seller, one for each transfer. */
   readonly received: Effect.Effect<ReadonlyArray<bigint>>
-  /** How many transactions the facilitator has brought to the chain. */
+  /** Number of transactions that the facilitator has sent. */
   readonly sent: Effect.Effect<number>
   /** No blocks are made any more. */
   readonly halt: Effect.Effect<void>

@@ -7,16 +7,16 @@
 /** CAIP-2. */
 export const network = "eip155:84532"
 
-/** The same in the older version's words. */
+/** The network's name in x402 version 1. */
 export const legacyNetwork = "base-sepolia"
 
-/** Where every package's table has the network's dollar token. */
+/** Address of the network's dollar token in every package's table. */
 export const token = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 
-/** What the token is signed under (EIP-712). */
+/** EIP-712 domain of the token. */
 export const tokenDomain = { name: "USDC", symbol: "USDC", version: "2" } as const
 
-/** What each of the goods costs. */
+/** Price of each resource. */
 export const price = "$0.01"
 
 /** The same in the token's smallest units. */

@@ -11,7 +11,7 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
 
 import * as BaseSepolia from "./BaseSepolia.ts"
 
-/** Somebody with a dollar and no coin. */
+/** A payer with a dollar and no native coin. */
 export interface Payer {
   readonly key: Hex
   readonly address: Hex
@@ -23,15 +23,15 @@ export type Transfer = EvmTestChain.TestTransfer
 /** The chain. */
 export interface BaseSepoliaChain {
   readonly node: EvmTestChain.Shape
-  /** Somebody new, who owns a dollar. */
+  /** A new payer, who owns a dollar. */
   readonly payer: Effect.Effect<Payer>
-  /** What an account owns, in the token's smallest units. */
+  /** Balance of an account, in the token's smallest units. */
   readonly balanceOf: (account: Hex) => Effect.Effect<bigint>
-  /** What left an account, oldest first. */
+  /** Transfers from an account, oldest first. */
   readonly spent: (account: Hex) => Effect.Effect<ReadonlyArray<Transfer>>
 }
 
-/** What a new payer owns: a dollar. */
+/** Balance of a new payer: a dollar. */
 export const initialBalance = 1_000_000n
 
 /** The places of the token's name, symbol and version in its storage. */

@@ -106,7 +106,7 @@ const describeTron = ({ tron }: DevNet): ReadonlyArray<string> => {
   ]
 }
 
-/** What a person needs to use the chains, as lines of text. */
+/** Instructions for using the chains, as lines of text. */
 export const describe = (chains: DevNet): ReadonlyArray<string> => [
   ...describeEvm(chains),
   ...describeTon(chains),

@@ -21,7 +21,7 @@ export const listen = (server: Server, port: number = 0) =>
       })
   )
 
-/** A port that nobody listens on, for servers that have to be told theirs before they exist. */
+/** A free port, for servers that need their port before they exist. */
 export const freePort = Effect.scoped(
   Effect.map(
     Effect.suspend(() => listen(createServer())),

@@ -62,7 +62,7 @@ export const examplesOf = (text: string): ReadonlyArray<Example> =>
     json
   }))
 
-/** How many fences of JSON there are, marked or not. */
+/** Number of JSON fences, marked or not. */
 export const fencesOf = (text: string): number => [...text.matchAll(/^```json$/gm)].length
 
 /** A row of a table of fields. */

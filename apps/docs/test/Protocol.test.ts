@@ -34,14 +34,14 @@ const text = Markdown.read("apps/docs/protocol.md")
 const examples = Markdown.examplesOf(text)
 const tables = Markdown.fieldTablesOf(text)
 
-/** What is decoded without services, field by field. */
+/** Schemas that decode without services, field by field. */
 type Structure = Schema.ConstraintDecoder<unknown> & {
   readonly fields: Readonly<Record<string, Schema.ConstraintDecoder<unknown>>>
 }
 
 const RefusalHeader = Schema.Struct({ protocolVersion: Schema.Literal(2), schemes: Schema.Array(Schema.String) })
 
-/** What has the same fields on the wire. */
+/** Schemas with the same fields on the wire. */
 const structures: Readonly<Record<string, Structure>> = {
   PaymentRequirements: PaymentRequirements.PaymentRequirements,
   PaymentRequired: PaymentRequired.PaymentRequired,

@@ -13,7 +13,7 @@ import * as TestPayment from "./TestPayment.ts"
 
 const payers = Array.from({ length: 100 }, (_, index) => index)
 
-/** What `deploy-settler` says, and its exit code. */
+/** Output of `deploy-settler`, and its exit code. */
 const deploy = Effect.fnUntraced(function* (environment: Readonly<Record<string, string>>) {
   const { exited, output } = yield* ServiceProcess.run(environment, ["deploy-settler"])
   return { code: yield* exited, said: output.join("") }

@@ -26,7 +26,7 @@ const chains = Layer.mergeAll(
   TronTestChain.layer({ payers: 4 })
 )
 
-/** What the environment says of each chain. */
+/** Environment variables of each chain. */
 const environments = Effect.gen(function* () {
   const evm = yield* EvmTestChain.EvmTestChain
   const ton = yield* TonTestChain.TonTestChain
@@ -63,7 +63,7 @@ const start = Effect.fnUntraced(function* (
 
 type Client = Effect.Success<ReturnType<typeof start>>["client"]
 
-/** What the facilitator demands of offers on TON. */
+/** The facilitator's `extra` for offers on TON. */
 const extraOf = (client: Client) =>
   Effect.map(client.supported, ({ kinds }) => kinds.find(({ network }) => network === "ton:local")?.extra ?? {})
 

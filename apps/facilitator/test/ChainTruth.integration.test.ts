@@ -90,7 +90,7 @@ describe("a service", () => {
       yield* until(200)
       node.switchTo(other.rpcUrl)
       const { text } = yield* until(503)
-      assert.include(text, "follows another branch, or is of another chain")
+      assert.include(text, "follows another branch, or another chain")
       const refused = yield* pay(1)
       assert.deepInclude(refused, { _tag: "FacilitatorUnavailable" })
       node.switchTo(chain.rpcUrl)

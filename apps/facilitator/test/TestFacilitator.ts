@@ -181,7 +181,7 @@ const scheme: Scheme = {
 
 const unused = () => Effect.die("the service uses no chain by itself")
 
-/** A settling half that only tells its signers. */
+/** A scheme facilitator that only has signers. */
 export const half = (
   signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>,
   methods: Partial<SchemeFacilitator> = {}
