@@ -1,13 +1,13 @@
 /**
- * A database of a browser with one store. It is opened with its first use and again whenever that connection is gone: site
- * data may be cleared, and a browser may close what it likes, under an open tab.
+ * A browser database with one store. It is opened at its first use and again whenever that connection is lost: under an
+ * open tab, site data may be cleared, and a browser may close connections.
  */
 
 /** The database. */
 export interface BrowserDatabase {
   /**
-   * Runs one transaction of the store. A connection that is gone is replaced before `run` is called; `run` is called once,
-   * and places its first question before it returns. `transaction.db` tells connections apart: what was read through an
+   * Runs one transaction of the store. A lost connection is replaced before `run` is called; `run` is called once, and
+   * places its first request before it returns. `transaction.db` identifies the connection: data read through an
    * earlier one may not be in the database any more.
    */
   readonly transact: <A>(run: (transaction: IDBTransaction, entries: IDBObjectStore) => Promise<A>) => Promise<A>
@@ -15,7 +15,7 @@ export interface BrowserDatabase {
 
 const store = "entries"
 
-/** The database of this name; its store is made as `options` say where there is none. */
+/** The database of this name; a missing store is made with `options`. */
 export const make = (factory: IDBFactory, name: string, options: IDBObjectStoreParameters): BrowserDatabase => {
   let current: Promise<IDBDatabase> | undefined
   const opened = () => {
@@ -28,7 +28,7 @@ export const make = (factory: IDBFactory, name: string, options: IDBObjectStoreP
   return {
     transact: async (run) => {
       const opening = opened()
-      // One that is closed, or about to be, throws before anything has happened.
+      // A closed or closing connection throws before anything has happened.
       const { answer, database } = await opening.then(begin(run)).catch(() => {
         forget(opening)
         return opened().then(begin(run))
@@ -36,7 +36,7 @@ export const make = (factory: IDBFactory, name: string, options: IDBObjectStoreP
       try {
         return await answer
       } catch (error) {
-        // Not every browser says that a connection is lost, so none that has failed is used again.
+        // Not every browser reports a lost connection, so a failed one is not used again.
         forget(opening)
         database.close()
         throw error
@@ -45,7 +45,7 @@ export const make = (factory: IDBFactory, name: string, options: IDBObjectStoreP
   }
 }
 
-/** A transaction ends when nothing is asked of it, so its first question is placed in the same breath. */
+/** Places the first request synchronously, because a transaction without requests ends. */
 const begin =
   <A>(run: (transaction: IDBTransaction, entries: IDBObjectStore) => Promise<A>) =>
   (database: IDBDatabase) => {

@@ -1,20 +1,21 @@
 /**
- * Asking a facilitator what became of a payment. A module of its own: a bundle that never asks holds none of it.
+ * Asks a facilitator for the state of a payment. A module of its own, so that a bundle without it does not contain it.
  */
 import { FacilitatorClient, OptionCheck, type Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-/** What is known of a payment; `undefined` where nothing is. It is believed when it says that a payment is dead. */
+/**
+ * The known state of a payment; `undefined` if it is unknown. A record that says that a payment is dead is believed.
+ */
 export type PaymentLookup = (paymentId: string) => Promise<Settlement.PaymentRecord | undefined>
 
 const { url: _, ...keys } = FacilitatorClient.keys
 const check = OptionCheck.options<Omit<FacilitatorClient.Options, "url">>(keys)
 
 /**
- * Asks the facilitator at this address (`GET /payments/{id}`): the `lookup` of a paying fetch. Throws
- * `Misconfigured` where an option is a mistake; a question that gets no usable answer rejects with
- * `FacilitatorUnavailable`.
+ * Asks the facilitator at this address (`GET /payments/{id}`): the `lookup` of a paying fetch. Throws `Misconfigured`
+ * if an option is a mistake; a request without a usable response rejects with `FacilitatorUnavailable`.
  */
 export const facilitatorLookup = (
   url: string | URL,

@@ -1,6 +1,6 @@
 /**
- * A journal in a file, for payers that may crash: what was signed is on the disk before it is sent, and after a start the
- * payments whose outcome is not known are known again. One JSON line an entry; one process at a time.
+ * A journal in a file, for payers that may crash: an authorization is on the disk before it is sent, and after a
+ * restart the payments of unknown outcome are known again. One JSON line per entry; one process at a time.
  */
 import { type JournalEntry, PaymentJournal } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -13,15 +13,15 @@ import * as Semaphore from "effect/Semaphore"
 import * as FileLock from "./FileLock.ts"
 import * as JournalFile from "./JournalFile.ts"
 
-/** A journal that holds a file until it is closed. */
+/** A journal that holds its file until it is closed. */
 export interface FileJournal {
   readonly journal: PaymentJournal.PaymentJournal["Service"]
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens a journal in a file, which is made where there is none. Rejects with `JournalUnavailable` where another process
- * uses it, or it cannot be read.
+ * Opens a journal in a file, which is made if it is missing. Rejects with `JournalUnavailable` if another process uses
+ * it, or it cannot be read.
  */
 export const fileJournal = (path: string): Promise<FileJournal> =>
   Effect.runPromise(
@@ -42,13 +42,11 @@ export const layerFile = (
 ): Layer.Layer<PaymentJournal.PaymentJournal, PaymentJournal.JournalUnavailable> =>
   Layer.effect(PaymentJournal.PaymentJournal, Effect.map(log(path), PaymentJournal.make))
 
-/**
- * When the file is written anew, unless what still matters makes more than this: after so many lines, or so many bytes.
- */
+/** Lines or bytes after which the file is rewritten, unless the live entries alone take more. */
 const linesBetweenRewrites = 10_000
 const bytesBetweenRewrites = 16 * 1024 * 1024
 
-/** A log in a file, held while the scope lasts. */
+/** A log in a file, held until the scope closes. */
 export const log = Effect.fnUntraced(function* (
   given: string
 ): Effect.fn.Return<PaymentJournal.JournalLog, PaymentJournal.JournalUnavailable, Scope.Scope> {
@@ -88,11 +86,11 @@ export const log = Effect.fnUntraced(function* (
       Effect.gen(function* () {
         const [result, lines] = step(news)
         news = []
-        // A reservation is of this process alone: nothing was signed for it, so a crash may forget it.
+        // A reservation belongs to this process alone: nothing was signed for it, so a crash may forget it.
         const lasting = lines.filter(({ state }) => state !== "reserved")
         if (lasting.length > 0) yield* append(lasting)
         news = lines
-        // The lines are on the disk: whatever goes wrong from here on, the file goes on growing, and the step has happened.
+        // The lines are on the disk: a later failure only leaves the file longer, and the step has happened.
         if (isDue()) yield* Effect.catchCause(rewrite(), () => Effect.sync(postpone))
         return result
       }).pipe(Effect.uninterruptible, alone.withPermits(1))

@@ -1,10 +1,11 @@
 /**
- * A lock file: one process at a time. What a process left behind that is no longer there is taken over; what may still be
- * held is never taken, but named.
+ * A lock file: one process at a time. The lock of a process that has ended is taken over; a lock that may still be held
+ * is never taken, but its holder is named.
  *
- * A dead holder has one heir: the process that could create the file `<lock>.<token of the dead>`. Names are used once, so of
- * several processes that come late to a take-over none can take what is no longer there. A heir may die too, and then has a
- * heir of its own, so the lock is held by the last of such a line. Nothing is ever renamed away or put back.
+ * A dead holder has one heir: the process that could create the file `<lock>.<token of the dead>`. Names are used once,
+ * so none of several processes that come late to a take-over can take a lock that has moved on. An heir may die too,
+ * and then has an heir of its own, so the lock is held by the last of this chain. Nothing is ever renamed away or put
+ * back.
  */
 import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
@@ -19,14 +20,15 @@ import * as LockHolder from "./LockHolder.ts"
 
 /** A lock that is held until its scope ends. */
 export interface FileLock {
-  /** Unique to this holding of the lock. */
+  /** Token, unique to this holding of the lock. */
   readonly token: string
-  /** Whether it is still ours: a person may have removed the file, or another process have taken us for dead. */
+  /** Whether it is still ours: a person may have removed the file, or another process may have taken us for dead. */
   readonly isHeld: () => Promise<boolean>
 }
 
 /**
- * Takes the lock at a path. Fails with `JournalUnavailable` while another process, or another part of this one, holds it.
+ * Takes the lock at a path. Fails with `JournalUnavailable` while another process, or another part of this one, holds
+ * it.
  */
 export const take = (path: string): Effect.Effect<FileLock, PaymentJournal.JournalUnavailable, Scope.Scope> => {
   const holder = LockHolder.mine(randomUUID())
@@ -40,7 +42,7 @@ export const take = (path: string): Effect.Effect<FileLock, PaymentJournal.Journ
   )
 }
 
-/** So many times others may be quicker before this process gives up. */
+/** Attempts that others may win before this process gives up. */
 const maximumRounds = 100
 
 const acquire = async (path: string, mine: LockHolder.LockHolder): Promise<void> => {
@@ -61,7 +63,7 @@ const acquire = async (path: string, mine: LockHolder.LockHolder): Promise<void>
   }
 }
 
-/** Whether the lock is ours after one attempt; throws where it is another's. */
+/** Whether the lock is ours after one attempt; throws if another process holds it. */
 const isTaken = async (path: string, mine: LockHolder.LockHolder, draft: string): Promise<boolean> => {
   if (await claim(draft, path)) return true
   const first = await holderOf(path)
@@ -71,7 +73,7 @@ const isTaken = async (path: string, mine: LockHolder.LockHolder, draft: string)
   const place = placeOfHeir(path, last.token)
   if (!(await claim(draft, place))) return false
   if ((await holderOf(path))?.token !== first.token) {
-    // The whole line is history: somebody else has taken it over and put its own name in its place.
+    // The whole chain has ended: another process has taken it over and put its own file in its place.
     await rm(place, { force: true })
     return false
   }
@@ -99,7 +101,10 @@ const isHeld = async (path: string, token: string): Promise<boolean> => {
   }
 }
 
-/** Becomes its own heir first, so that nobody can take the lock over between the last look at it and its removal. */
+/**
+ * Releases the lock: the process becomes its own heir first, so that the lock cannot be taken over between the last
+ * check of it and its removal.
+ */
 const release = async (path: string, { token }: LockHolder.LockHolder): Promise<void> => {
   const heir = LockHolder.mine(randomUUID())
   const draft = `${path}.${heir.token}.draft`
@@ -110,7 +115,7 @@ const release = async (path: string, { token }: LockHolder.LockHolder): Promise<
     if ((await holderOf(path))?.token === token) await rm(path, { force: true })
     await rm(place, { force: true })
   } catch {
-    // It stays behind, and is taken over as a dead process's is.
+    // It stays behind, and is taken over like that of a dead process.
   } finally {
     LockHolder.forget(token)
     await rm(draft, { force: true }).catch(() => undefined)
@@ -134,7 +139,7 @@ const claim = async (draft: string, path: string): Promise<boolean> => {
 /** The errors of file systems that have no hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL", "EMLINK"])
 
-/** On the disk before it has its name: a power cut must not leave a lock that cannot be read. */
+/** Writes a draft to the disk before it gets its name: a power cut must not leave an unreadable lock. */
 const write = async (path: string, holder: LockHolder.LockHolder): Promise<void> => {
   const handle = await open(path, "wx", 0o600)
   try {
@@ -145,7 +150,7 @@ const write = async (path: string, holder: LockHolder.LockHolder): Promise<void>
   }
 }
 
-/** `undefined` where there is no such file. */
+/** Reads a lock; `undefined` if the file is missing. */
 const holderOf = async (path: string): Promise<LockHolder.LockHolder | undefined> => {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return undefined
@@ -157,7 +162,7 @@ const holderOf = async (path: string): Promise<LockHolder.LockHolder | undefined
   return holder
 }
 
-/** Removes what dead processes left beside the lock. Who comes after us is none of them. */
+/** Removes the files that dead processes left beside the lock. Processes that come after us are not among them. */
 const removeRemains = async (path: string, mine: LockHolder.LockHolder): Promise<void> => {
   const folder = dirname(path)
   const names = await readdir(folder).catch(() => [])

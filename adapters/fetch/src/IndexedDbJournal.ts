@@ -1,6 +1,6 @@
 /**
- * A journal in a browser's IndexedDB, shared by all tabs of an origin: every step of the journal is one transaction of the
- * database, which reads what the other tabs have appended, decides, and appends.
+ * A journal in a browser's IndexedDB, shared by all tabs of an origin: every step of the journal is one transaction of
+ * the database, which reads the lines that other tabs have appended, decides, and appends.
  */
 import { type JournalEntry, journalEntry, PaymentJournal, Shape } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -14,8 +14,8 @@ import * as LeaseMarks from "./LeaseMarks.ts"
 import * as WebLockMarks from "./WebLockMarks.ts"
 
 /**
- * A journal in the database of this name. What a tab is sending is marked by Web Locks; where the browser has none, by leases
- * in a second database, `<name>.leases`.
+ * A journal in the database of this name. Web Locks mark the payments that a tab is sending; in a browser without them,
+ * leases in a second database, `<name>.leases`.
  */
 export const indexedDbJournal = (
   name = "pontage",
@@ -27,13 +27,13 @@ export const indexedDbJournal = (
 export const layerIndexedDb = (name?: string): Layer.Layer<PaymentJournal.PaymentJournal> =>
   Layer.sync(PaymentJournal.PaymentJournal, () => indexedDbJournal(name))
 
-/** Types say that every browser has them; a page that is not secure has not, nor have browsers before 2022. */
+/** The browser's locks; types say that all browsers have them, but insecure pages and browsers before 2022 do not. */
 const marksOf = (name: string, factory: IDBFactory): PaymentJournal.PendingMarks => {
   const { navigator }: { readonly navigator?: { readonly locks?: LockManager } } = globalThis
   return navigator?.locks === undefined ? LeaseMarks.make(name, factory) : WebLockMarks.make(name, navigator.locks)
 }
 
-/** A line as it is stored: its number gives the order in which all tabs have appended. */
+/** A stored line: its number gives the order in which all tabs have appended. */
 interface Line {
   readonly number: number
   readonly entry: JournalEntry
@@ -54,8 +54,8 @@ interface Transacted<A> {
 const log = (name: string, factory: IDBFactory): PaymentJournal.JournalLog => {
   const database = BrowserDatabase.make(factory, name, { keyPath: "number", autoIncrement: true })
   /**
-   * How far the lines were read, by connection: through a new one all are read again. The database may have been cleared
-   * meanwhile, and then its numbers begin anew.
+   * Number of the last line read, by connection: through a new one all are read again. The database may have been
+   * cleared meanwhile, and then its numbers begin anew.
    */
   const seenBy = new WeakMap<IDBDatabase, number>()
   const alone = Semaphore.makeUnsafe(1)
@@ -73,7 +73,7 @@ const log = (name: string, factory: IDBFactory): PaymentJournal.JournalLog => {
           try: () => database.transact(take),
           catch: (cause) =>
             new PaymentJournal.JournalUnavailable({
-              message: `the journal in IndexedDB "${name}" is not usable`,
+              message: `the journal in IndexedDB "${name}" cannot be used`,
               cause
             })
         })
@@ -81,7 +81,9 @@ const log = (name: string, factory: IDBFactory): PaymentJournal.JournalLog => {
   }
 }
 
-/** The transaction lives from event to event, so everything in it happens in the answer to its one question. */
+/**
+ * Runs the step in the response to the transaction's one request, because a transaction lives only from event to event.
+ */
 const transact = <A>(
   transaction: IDBTransaction,
   entries: IDBObjectStore,

@@ -1,10 +1,10 @@
 /**
- * The file of a journal: lines are appended, and from time to time it is written anew without those that no longer matter.
+ * The file of a journal: lines are appended, and from time to time it is rewritten without obsolete lines.
  *
- * A line that was appended stays in the journal, also where two processes each take the file for their own: whoever takes it
- * over first removes the drafts of others, so that none of them can put an older file in its place; then it reads, puts its
- * own file in the place, and reads what was appended to the old one meanwhile. Whoever appends looks afterwards whether the
- * file is still in its place, and says that nothing was written where it is not.
+ * An appended line stays in the journal, also if two processes each believe that the file is theirs: a process that
+ * takes it over first removes the drafts of others, so that none of them can put an older file in its place; then it
+ * reads, puts its own file in the place, and reads the lines that were appended to the old one meanwhile. A process
+ * that appends checks afterwards that the file is still in its place, and otherwise reports that nothing was written.
  */
 import { lstat, open, readdir, readlink, realpath, rename, rm, stat, type FileHandle } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
@@ -21,22 +21,22 @@ export interface JournalFile {
   readonly path: string
   readonly handle: FileHandle
   readonly lock: FileLock
-  /** The length in bytes up to which the file is whole. */
+  /** Length in bytes up to which the file is whole. */
   readonly size: number
-  /** The length with which it was begun. */
+  /** Initial length in bytes. */
   readonly begun: number
 }
 
 /** The last line of each entry, in the order of their first lines. */
 export type Latest = Map<string, JournalEntry>
 
-/** The longest line, in bytes: longer ones are neither written nor read. */
+/** Maximum length of a line, in bytes: longer ones are neither written nor read. */
 export const maximumLine = 1024 * 1024
 
-/** So much text is put together before it is written, in characters. */
+/** Characters of text that are collected before a write. */
 const batchLength = 256 * 1024
 
-/** The file's own path, whatever links lead to it: all names of a journal have one lock, and a link stays a link. */
+/** The file's own path, without links: all names of a journal share one lock, and a link stays a link. */
 export const pathOf = async (given: string): Promise<string> => {
   let path = resolve(given)
   for (let link = 0; link < 40; link++) {
@@ -44,19 +44,19 @@ export const pathOf = async (given: string): Promise<string> => {
     path = join(await realpath(dirname(path)), basename(path))
     // oxlint-disable-next-line no-await-in-loop -- a link is read when it is known where it lies
     const target = await readlink(path).catch((error: unknown) => {
-      // No link, or nothing there yet.
+      // Not a link, or missing.
       if (isCode(error, "EINVAL") || isCode(error, "ENOENT") || isCode(error, "UNKNOWN")) return undefined
       throw error
     })
     if (target === undefined) return path
     path = resolve(dirname(path), target)
   }
-  return unusable(given, "is a link that leads round in a circle")
+  return unusable(given, "is a circular link")
 }
 
 /**
- * Takes the file over from whoever had it: reads it into `latest`, and puts a new file with what still matters at `now` in
- * its place. It is made where there is none.
+ * Takes the file over: reads it into `latest`, and puts a new file with the entries that are live at `now` in its
+ * place. A missing file is made.
  */
 export const takeOver = async (path: string, lock: FileLock, latest: Latest, now: number): Promise<JournalFile> => {
   await removeDrafts(path)
@@ -70,7 +70,7 @@ export const takeOver = async (path: string, lock: FileLock, latest: Latest, now
   }
 }
 
-/** The file with what was appended to the old one before it lost its place. */
+/** The file with the lines that were appended to the old one before it lost its place. */
 const withLateLines = async (
   file: JournalFile,
   latest: Latest,
@@ -88,14 +88,14 @@ const withLateLines = async (
   }
 }
 
-/** A file with what still matters, in the place of the one that is there; `latest` is relieved of the rest. */
+/** Puts a file with the live entries in place of the current one; the others are removed from `latest`. */
 export const writeAnew = async (path: string, lock: FileLock, latest: Latest, now: number): Promise<JournalFile> => {
   forgetOld(latest, now)
   const draft = `${path}.${lock.token}.new`
   await rm(draft, { force: true })
   const handle = await open(draft, "ax", 0o600)
   try {
-    // Only now: whoever takes the lock from here on removes the draft, and whoever took it before is seen.
+    // Checked only now: a process that takes the lock later removes the draft, and one that took it before is seen here.
     await demandLock(path, lock)
     let size = 0
     for (const text of batches(latest.values())) {
@@ -115,8 +115,8 @@ export const writeAnew = async (path: string, lock: FileLock, latest: Latest, no
 }
 
 /**
- * Appends lines and waits for the disk. Where this fails none of them counts: what a failed attempt left behind is cut off
- * at once, or else before the next one, and a broken line at the end is none to whoever reads it.
+ * Appends lines and waits for the disk. If this fails none of them counts: the rest of a failed attempt is cut off at
+ * once, or before the next one, and readers ignore a broken line at the end.
  */
 export const append = async (file: JournalFile, lines: ReadonlyArray<JournalEntry>): Promise<JournalFile> => {
   const { handle, path, size } = file
@@ -154,7 +154,7 @@ const demandPlace = async ({ handle, path }: JournalFile): Promise<void> => {
   }
 }
 
-/** Drafts are of those who had the file before us, or would like to have it: what they are doing must not come to pass. */
+/** Removes the drafts of earlier holders and of competitors, so that their pending rewrites cannot take effect. */
 const removeDrafts = async (path: string): Promise<void> => {
   const folder = dirname(path)
   const names = await readdir(folder)
@@ -164,8 +164,9 @@ const removeDrafts = async (path: string): Promise<void> => {
 
 const openForReading = async (path: string): Promise<FileHandle | undefined> => {
   try {
-    // A pipe would be opened for as long as nobody writes to it, and a device must not be replaced.
-    if (!(await lstat(path)).isFile()) unusable(path, "is no plain file; name one, or a place where there is none yet")
+    // Opening a pipe would block until a writer comes, and a device must not be replaced.
+    if (!(await lstat(path)).isFile())
+      unusable(path, "is not a regular file; name one, or a path that does not exist yet")
     return await open(path, "r")
   } catch (error) {
     if (isCode(error, "ENOENT")) return undefined
@@ -177,8 +178,8 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(JournalEntry))
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /**
- * Reads the whole lines from a byte on, and answers with the byte after the last. A last line may be broken off by a crash,
- * or be there in part after a power cut, with zeros for the rest; any other broken line is not explained by one.
+ * Reads the whole lines from a byte on, and returns the byte after the last. The last line may be cut off by a crash,
+ * or be incomplete after a power cut, with zeros for the rest; any other broken line means damage.
  */
 const readInto = async (latest: Latest, path: string, handle: FileHandle, from: number): Promise<number> => {
   let end = from
@@ -204,11 +205,11 @@ const entryIn = (bytes: Buffer | undefined): JournalEntry | undefined => {
 }
 
 const damaged = (path: string, line: number) =>
-  unusable(path, `is damaged at line ${line}; payments that it knew of may still be in flight`)
+  unusable(path, `is damaged at line ${line}; payments in it may still be pending`)
 
 /**
- * Forgets what is too old to matter. The youngest entry says how late it is at least: a clock that is ahead when the file is
- * opened makes nothing old.
+ * Forgets obsolete entries. The youngest entry is a lower bound of the time: a clock that is ahead when the file is
+ * opened makes nothing obsolete.
  */
 const forgetOld = (latest: Latest, now: number): void => {
   let youngest = 0
@@ -236,7 +237,7 @@ const lineOf = (entry: JournalEntry): string => {
   })
 }
 
-/** Makes a renaming last through a power cut. Windows has no such thing for directories. */
+/** Makes a renaming survive a power cut. Windows cannot do this for directories. */
 const syncFolder = async (path: string): Promise<void> => {
   if (process.platform === "win32") return
   const folder = await open(dirname(path), "r")

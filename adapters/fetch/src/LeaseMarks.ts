@@ -1,6 +1,6 @@
 /**
- * Marks for a browser without Web Locks: leases in a database. Nobody sees a tab close, so a lease ends by the clock, and
- * whoever finds one waits for its end: by then the other tab has its answer, or is gone.
+ * Marks for a browser without Web Locks: leases in a database. A closed tab cannot be detected, so a lease ends by the
+ * clock, and a tab that finds one waits for its end: by then the other tab has its response, or is closed.
  */
 import { PaymentJournal } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -9,8 +9,9 @@ import * as Effect from "effect/Effect"
 import * as BrowserDatabase from "./BrowserDatabase.ts"
 
 /**
- * How long a tab is taken to be sending a payment, in milliseconds. A payment that takes longer may be sent by a second tab
- * too, which the server and the states of the journal's entries bear; a payer whose tab was closed waits for so long at most.
+ * Milliseconds for which a tab counts as sending a payment. A payment that takes longer may be sent by a second tab
+ * too, which the server and the states of the journal's entries tolerate; a payer whose tab was closed waits no longer
+ * than this.
  */
 export const leaseLength = 15_000
 
@@ -33,7 +34,7 @@ export const make = (name: string, factory: IDBFactory): PaymentJournal.PendingM
     while (true) {
       const now = yield* Clock.currentTimeMillis
       const until = yield* transact(id, (leases, known) => {
-        // One that ends later than any that is given now is of a clock that was ahead.
+        // A lease that ends later than any current one comes from a clock that was ahead.
         if (known !== undefined && known.until > now && known.until <= now + leaseLength) return known.until
         leases.put({ id, until: now + leaseLength } satisfies Lease)
         return now
@@ -45,7 +46,7 @@ export const make = (name: string, factory: IDBFactory): PaymentJournal.PendingM
   return {
     take,
     letGo: (id) =>
-      // One that cannot be given back ends by itself.
+      // A lease that cannot be given back ends by itself.
       Effect.catch(
         transact(id, (leases) => {
           leases.delete(id)

@@ -1,23 +1,21 @@
-/**
- * The lines of a file as a stream: however large the file is, no more than a piece and a line of it are in memory.
- */
+/** The lines of a file as a stream: at most one piece and one line are in memory, for files of any size. */
 import type { FileHandle } from "node:fs/promises"
 
 /** A whole line, without its end. */
 export interface Line {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number
-  /** `undefined` where the line is longer than allowed. */
+  /** The text; `undefined` if the line is longer than allowed. */
   readonly bytes: Buffer | undefined
-  /** Where the next line begins, in bytes from the file's start. */
+  /** Start of the next line, in bytes from the file's start. */
   readonly end: number
 }
 
 const pieceLength = 64 * 1024
 
 /**
- * The whole lines from a byte on; what comes after the last line end is none. Of a line that is longer than `maximum` bytes
- * nothing is kept.
+ * The whole lines from a byte on; text after the last line end is ignored. Lines longer than `maximum` bytes are not
+ * kept.
  */
 export const read = async function* (
   handle: FileHandle,

@@ -1,6 +1,6 @@
 /**
- * The holder of a lock file, as it is written there, and whether it can still be at work. A process id alone does not tell:
- * in a container every start has the same one, and elsewhere they come round again.
+ * The holder of a lock file, as written there, and whether it can still be running. A process id alone does not tell:
+ * in a container every start has the same one, and elsewhere ids are reused.
  */
 import { readFileSync } from "node:fs"
 import { hostname } from "node:os"
@@ -10,7 +10,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /**
- * A holder. `started` and `thread` are missing in locks of version 0.1, `started` also where a system does not tell it.
+ * A holder. `started` and `thread` are missing in locks of version 0.1, `started` also on systems that do not report
+ * it.
  */
 export const LockHolder = Schema.Struct({
   pid: Schema.Int,
@@ -26,7 +27,7 @@ export type LockHolder = typeof LockHolder.Type
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(LockHolder))
 
-/** Reads a lock file's text; `undefined` where it is none. */
+/** Reads a lock file's text; `undefined` if it is malformed. */
 export const fromText = (text: string): LockHolder | undefined => Option.getOrUndefined(decode(text))
 
 /** This thread of this process, under a token of its own. */
@@ -42,13 +43,13 @@ const known: unknown = Reflect.get(globalThis, key)
 const tokens: Set<unknown> = known instanceof Set ? known : new Set()
 Reflect.set(globalThis, key, tokens)
 
-/** Notes that this thread holds a token, or no longer does. */
+/** Records that this thread holds a token, or no longer does. */
 export const remember = (token: string): void => void tokens.add(token)
 export const forget = (token: string): void => void tokens.delete(token)
 
 /**
- * Whether the holder may still be there. A process of another machine cannot be asked, so it counts as alive, and so does
- * everything else that cannot be told for certain.
+ * Whether the holder may still be running. A process of another machine cannot be checked, so it counts as alive, as
+ * does every uncertain case.
  */
 export const isAlive = (holder: LockHolder): boolean => {
   if (holder.host !== hostname() || tokens.has(holder.token)) return true
@@ -70,15 +71,15 @@ const exists = (pid: number): boolean => {
 
 interface ProcessStart {
   readonly started: string
-  /** Ended, and not yet collected by its parent; in a container there may be nobody who does. */
+  /** Ended, and not yet collected by its parent; in a container this may never happen. */
   readonly isDefunct: boolean
 }
 
-/** What Linux knows of a process (proc(5)); `undefined` elsewhere, or where there is no such process. */
+/** Linux's facts about a process (proc(5)); `undefined` elsewhere, or if the process is missing. */
 const startOf = (pid: number | "self"): ProcessStart | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
-    // The program's name is in brackets and may have anything in it; field 3 comes after it.
+    // The program's name is in brackets and may contain any character; field 3 comes after it.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     const [state = "", ticks = "0"] = [fields[0], fields[19]]
     return ticks === "0" ? undefined : { started: `${boot()}/${ticks}`, isDefunct: state === "Z" || state === "X" }
@@ -87,7 +88,7 @@ const startOf = (pid: number | "self"): ProcessStart | undefined => {
   }
 }
 
-/** One number a boot: ticks begin anew with it. */
+/** An id of the system's boot: clock ticks restart with it. */
 const boot = (): string => {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()

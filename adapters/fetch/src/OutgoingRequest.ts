@@ -1,6 +1,4 @@
-/**
- * One call of `fetch` taken apart: what is sent first, exactly as the caller wrote it, and what the paid request repeats.
- */
+/** One call of `fetch`: the first request, exactly as the caller wrote it, and the paid repetition. */
 import { NoAnswer, type PayableRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -9,21 +7,21 @@ import * as RepeatableBody from "./RepeatableBody.ts"
 /** A function that is called like `fetch`. */
 export type FetchFunction = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
 
-/** A call, ready to be sent and to be repeated. */
+/** A call that can be sent and repeated. */
 export interface OutgoingRequest {
   readonly method: string
   /** The caller's headers as they were at the call. */
   readonly headers: Headers
   readonly signal: AbortSignal | undefined
-  /** Sends what the caller asked for, at once where the body allows it. */
+  /** Sends the caller's request, at once if the body allows it. */
   readonly sendUnpaid: () => Promise<Response>
-  /** The same request for the paying client, once `sendUnpaid` was answered. */
+  /** The same request for the paying client, once `sendUnpaid` has a response. */
   readonly payable: () => Promise<PayableRequest>
 }
 
 /**
- * Takes a call apart, with everything as it is now: like `fetch`, it does not see what the caller changes afterwards.
- * Throws as `fetch` rejects for what is no request.
+ * Prepares a call from its current values: like `fetch`, it ignores later changes by the caller. Throws as `fetch`
+ * rejects for an invalid request.
  */
 export const make = (
   fetch: FetchFunction,

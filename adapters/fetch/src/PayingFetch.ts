@@ -1,6 +1,6 @@
 /**
- * A `fetch` that pays. It is called like the one it wraps and answers like it: only a refusal that asks for a payment is
- * acted on, everything else passes through untouched.
+ * A `fetch` that pays. It is called like the wrapped one and returns the same responses: only a refusal that demands a
+ * payment is handled, all others pass through unchanged.
  */
 import { type Misconfigured, type PayerDialect, type Settlement, PayerDialects } from "@pontage/core"
 import * as Buyer from "@pontage/core/Buyer"
@@ -11,11 +11,11 @@ import * as Effect from "effect/Effect"
 import * as OutgoingRequest from "./OutgoingRequest.ts"
 import type { FetchFunction } from "./OutgoingRequest.ts"
 
-/** What a paying `fetch` is made of. Only `schemes` is required. */
+/** Options of a paying `fetch`. Only `schemes` is required. */
 export interface PayingFetchOptions extends Buyer.BuyerOptions {
-  /** The longest stream that is read into memory so that it can be sent again. Default 1 MiB. */
+  /** Maximum length in bytes of a stream that is read into memory so that it can be sent again. Default 1 MiB. */
   readonly maxBodyBytes?: number
-  /** The wire formats that are understood, in the order of preference; every known one where nothing is said. */
+  /** The accepted wire formats, in the order of preference; default: all known ones. */
   readonly dialects?: ReadonlyArray<PayerDialect>
 }
 
@@ -26,22 +26,20 @@ const check = OptionCheck.options<PayingFetchOptions>({
 })
 
 /**
- * The wrapped function. Beside what `fetch` rejects with it rejects with the tagged errors of paying: `PaymentDeclined`
- * (your rules), `PaymentError` and `ValidationError` (the server's no), `SettlementPending` (not known yet; ask again),
- * `SigningFailed`, and the rest of `PaymentClient.PayFailure`.
+ * The wrapped function. In addition to the errors of `fetch` it rejects with the tagged errors of paying:
+ * `PaymentDeclined` (your rules), `PaymentError` and `ValidationError` (the server's refusal), `SettlementPending`
+ * (outcome unknown; repeat the request), `SigningFailed`, and the rest of `PaymentClient.PayFailure`.
  */
 export interface PayingFetch extends FetchFunction {
-  /**
-   * What the request would cost, without paying: it is sent once, unpaid. `undefined` when nothing is asked for.
-   */
+  /** The cost of the request, without paying: it is sent once, unpaid. `undefined` if no payment is demanded. */
   readonly quote: (input: RequestInfo | URL, init?: RequestInit) => Promise<PaymentClient.Quotation | undefined>
-  /** What the journal and, where it is given, `lookup` know of a payment. */
+  /** The state of a payment by the journal and, if given, `lookup`. */
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
 }
 
 const defaultMaxBodyBytes = 1024 * 1024
 
-/** Wraps a `fetch`. Throws `Misconfigured` where an option is a mistake. */
+/** Wraps a `fetch`. Throws `Misconfigured` if an option is a mistake. */
 export const wrapFetch = (fetch: FetchFunction, options: PayingFetchOptions): PayingFetch =>
   Effect.runSync(make(fetch, options))
 
@@ -72,8 +70,8 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /**
- * The receipt on an answer: what the server says it was paid. `undefined` where it says nothing, or nothing that can be
- * read. Not every wire format tells the payer, the amount and the payment's id; `onPayment` is told all of them.
+ * The receipt on a response: the payment as the server reports it. `undefined` if there is none, or it cannot be read.
+ * Not every wire format contains the payer, the amount and the payment's id; `onPayment` receives all of them.
  */
 export const settlementOf = (
   response: Response,
@@ -81,8 +79,8 @@ export const settlementOf = (
 ): Settlement.Receipt | undefined => PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))
 
 /**
- * A caller that sends a payment of its own handles the refusal too; and nothing is paid for HEAD, whose answer has nothing
- * in it.
+ * Whether this call may be paid: a caller that sends a payment of its own handles the refusal too, and HEAD is not
+ * paid, because its response has no body.
  */
 const isOurs = ({ headers, method }: OutgoingRequest.OutgoingRequest, dialects: ReadonlyArray<PayerDialect>): boolean =>
   !dialects.some(({ paymentHeader }) => headers.has(paymentHeader)) && method.toUpperCase() !== "HEAD"

@@ -1,19 +1,19 @@
 /**
- * A request body that can be sent twice. What `fetch` reads only once is read into memory first, up to a limit; what the
- * caller could change between the two requests is copied.
+ * A request body that can be sent twice. A body that `fetch` reads only once is first read into memory, up to a limit;
+ * a body that the caller could change between the two requests is copied.
  */
 import { decline } from "@pontage/core"
 
 /** A body that can be sent any number of times. */
 export interface RepeatableBody {
   readonly body: BodyInit | null
-  /** What goes with the body where the caller has set no content type and `fetch` would not set it either. */
+  /** The content type of the body, if the caller has set none and `fetch` would not set it either. */
   readonly contentType: string | undefined
 }
 
 /**
- * The body of a call in a form that can be repeated; a promise where it stands in for the caller's own from the first
- * request on, because that one is read or encoded for it. A stream longer than the limit rejects with `PaymentDeclined`
+ * The body of a call in a repeatable form; a promise if it replaces the caller's own from the first request on, because
+ * that one has to be read or encoded. A stream longer than the limit rejects with `PaymentDeclined`
  * (`body_not_repeatable`) before anything is sent; a part of it has been read by then.
  */
 export const fromBody = (
@@ -32,13 +32,15 @@ export const fromBody = (
 
 const asIs = (body: BodyInit | null): RepeatableBody => ({ body, contentType: undefined })
 
-/** Encoded once: another encoding of the same form has another boundary, and would be another body to the server. */
+/**
+ * Encodes a form once: another encoding of the same form has another boundary, and would be another body to the server.
+ */
 const encode = async (form: Response): Promise<RepeatableBody> => ({
   body: await form.arrayBuffer(),
   contentType: form.headers.get("content-type") ?? undefined
 })
 
-/** Node's `fetch` takes any asynchronous iterable too. */
+/** Whether a body is an asynchronous iterable, which Node's `fetch` accepts too. */
 const streamOf = (body: ReadableStream | AsyncIterable<unknown>): ReadableStream<unknown> => {
   if (body instanceof ReadableStream) return body
   const iterator = body[Symbol.asyncIterator]()
@@ -85,14 +87,14 @@ const tooLong = (maximumBytes: number) =>
   )
 
 /**
- * What a body says, for telling requests apart. The boundary of a form is left out: it differs each time the same form is
- * encoded.
+ * The content of a body, to tell requests apart. The boundary of a form is left out: it differs at each encoding of the
+ * same form.
  */
 export const contentOf = async (body: BodyInit | null, contentType: string | null): Promise<Uint8Array> => {
   if (body === null) return new Uint8Array()
   const bytes = await new Response(body).arrayBuffer()
   const boundary = /^multipart\/[^;]+;.*boundary="?([^";]+)/i.exec(contentType ?? "")?.[1]
   if (boundary === undefined) return new Uint8Array(bytes)
-  // One character a byte, so that nothing is lost whatever the parts hold.
+  // One character per byte, so that nothing is lost in any part.
   return new TextEncoder().encode(new TextDecoder("latin1").decode(bytes).replaceAll(boundary, ""))
 }

@@ -1,12 +1,10 @@
-/**
- * Marks by the Web Locks of a browser: a lock that a tab holds is free when the tab is closed, and not before.
- */
+/** Marks by a browser's Web Locks: a tab's lock is released when the tab is closed, and not before. */
 import { PaymentJournal } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 interface Held {
   release: () => void
-  /** Over when the lock is free for others, and for this tab. */
+  /** Resolves when the lock is free for others, and for this tab. */
   released: Promise<unknown>
 }
 
@@ -27,7 +25,7 @@ export const make = (name: string, locks: LockManager): PaymentJournal.PendingMa
       mark.released.catch(reject)
     })
   return {
-    // The answer comes at once, so a mark is never asked for without somebody to let it go.
+    // The response comes at once, so a mark is never requested without a way to release it.
     take: (id) =>
       Effect.uninterruptible(
         Effect.tryPromise({
@@ -44,7 +42,7 @@ export const make = (name: string, locks: LockManager): PaymentJournal.PendingMa
         const lock = held.get(id)
         held.delete(id)
         lock?.release()
-        // Another script may have stolen the lock, and then this is how it says so.
+        // This is how the browser reports that another script has stolen the lock.
         await lock?.released.catch(() => undefined)
       })
   }

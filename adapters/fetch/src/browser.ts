@@ -1,4 +1,2 @@
-/**
- * What only browsers have: a journal in IndexedDB.
- */
+/** The parts for browsers only: a journal in IndexedDB. */
 export { indexedDbJournal, layerIndexedDb } from "./IndexedDbJournal.ts"

@@ -1,6 +1,4 @@
-/**
- * A `fetch` that pays for what it asks: wrap the one you have, say what may be paid, and use it as before.
- */
+/** A `fetch` that pays for its requests: wrap the one you have, set the limits, and use it as before. */
 export { facilitatorLookup, type PaymentLookup } from "./FacilitatorLookup.ts"
 export type { FetchFunction } from "./OutgoingRequest.ts"
 export { make, settlementOf, wrapFetch, type PayingFetch, type PayingFetchOptions } from "./PayingFetch.ts"

@@ -1,4 +1,2 @@
-/**
- * What only Node has: a journal in a file.
- */
+/** The part for Node only: a journal in a file. */
 export { fileJournal, layerFile, type FileJournal } from "./FileJournal.ts"

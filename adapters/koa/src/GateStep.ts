@@ -1,11 +1,11 @@
 /**
- * The functions by which a gate stands in a router's layer: known by identity, so that a layer that has one is told from a
- * layer that runs its handler for free.
+ * The functions by which a gate stands in a router's layer, recognised by identity, so that a gated layer differs from
+ * a layer that runs its handler for free.
  */
 
 const steps = new WeakSet<object>()
 
-/** Notes that a function is a step of a gate, and gives it back. */
+/** Marks a function as a step of a gate, and returns it. */
 export const mark = <Step extends object>(step: Step): Step => {
   steps.add(step)
   return step

@@ -1,24 +1,24 @@
 /**
- * A response that is held back until its payment has settled: Koa sends nothing before the middleware returns, so all it
- * takes is to read a streamed body into memory, up to a limit.
+ * Holds a response back until its payment has settled: Koa sends nothing before the middleware returns, so only a
+ * streamed body has to be read into memory, up to a limit.
  */
 import { Readable, Stream } from "node:stream"
 
 import type { Context } from "koa"
 
-/** The largest streamed body that is held back, in bytes. */
+/** Maximum length of a held streamed body, in bytes. */
 export const maximumHeldBytes = 8 * 1024 * 1024
 
 /**
- * A handler's response that cannot be held back: it was sent already, or it is longer than the limit. Koa answers 500
- * where it still can; nothing was charged.
+ * A handler's response that cannot be held back: it was already sent, or exceeds the limit. Koa answers 500 if it still
+ * can; nothing was charged.
  */
 export class NotHeld extends Error {
   readonly status = 500
   override readonly name = "NotHeld"
 }
 
-/** Makes sure that the response is wholly in memory. */
+/** Reads the whole response into memory. */
 export const hold = async (ctx: Context): Promise<void> => {
   if (ctx.headerSent || ctx.respond === false) {
     throw new NotHeld('the handler of a route with settle: "after-handler" sent its response by itself; set ctx.body')
@@ -30,7 +30,7 @@ export const hold = async (ctx: Context): Promise<void> => {
 
 const streamOf = (body: unknown): Readable | undefined => {
   if (body instanceof Readable) return body
-  if (body instanceof Stream) throw new NotHeld("a body that is no readable stream cannot be held back")
+  if (body instanceof Stream) throw new NotHeld("a body that is not a readable stream cannot be held back")
   if (body instanceof Blob) return Readable.from(body.stream())
   if (body instanceof ReadableStream) return Readable.from(body)
   return body instanceof Response ? Readable.from(body.body ?? []) : undefined
@@ -50,7 +50,7 @@ const collect = async (stream: Readable): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-/** Forgets what the handler answered, down to the headers that stood before it ran. */
+/** Drops the handler's response and restores the headers that were set before it ran. */
 export const drop = (ctx: Context, before: ReadonlySet<string>): void => {
   ctx.body = null
   for (const name of ctx.res.getHeaderNames()) if (!before.has(name)) ctx.remove(name)

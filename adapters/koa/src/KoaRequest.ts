@@ -1,10 +1,10 @@
 /**
- * A Koa request in the gate's words. A class, because an object literal with getters costs more than the whole decision.
+ * A Koa request in the gate's form. A class, because an object literal with getters costs more than the whole decision.
  */
 import { type GateRequest, type ReadHeader, RequestHeaders } from "@pontage/core"
 import type { Context } from "koa"
 
-/** What the gate sees of a request. `params` are the path parameters that the route was found with. */
+/** A request for the gate. `params` are the path parameters of the matched route. */
 export class KoaRequest implements GateRequest {
   readonly header: ReadHeader
   readonly params: GateRequest["params"]
@@ -40,7 +40,7 @@ export class KoaRequest implements GateRequest {
     return this.native.req.socket.remoteAddress
   }
 
-  /** As `koa-bodyparser` and its like keep it. */
+  /** The raw body, as `koa-bodyparser` and its like keep it. */
   get rawBody(): GateRequest["rawBody"] {
     const raw = "rawBody" in this.native.request ? this.native.request.rawBody : undefined
     return typeof raw === "string" || raw instanceof Uint8Array ? raw : undefined
@@ -50,7 +50,7 @@ export class KoaRequest implements GateRequest {
     return this.native.req
   }
 
-  /** As `@koa/router` notes it before it runs the layers. */
+  /** The path pattern, as `@koa/router` stores it before it runs the layers. */
   get pattern(): string {
     const pattern: unknown = this.native["_matchedRoute"]
     return typeof pattern === "string" || pattern instanceof RegExp ? pattern.toString() : ""

@@ -1,6 +1,6 @@
 /**
- * A priced route as Koa middleware: asks the gate, and translates its decision into what Koa does. Everything downstream
- * of it is what is paid for.
+ * A priced route as Koa middleware: it calls the gate, and translates the decision for Koa. All downstream middleware
+ * belongs to the paid resource.
  */
 import {
   type SettleAfter,
@@ -16,15 +16,15 @@ import * as HeldResponse from "./HeldResponse.ts"
 import { KoaRequest } from "./KoaRequest.ts"
 import * as PaidResponse from "./PaidResponse.ts"
 
-/** Routes a request has paid its way into: two layers of one route ask once. */
+/** The routes that a request has paid for: two layers of one route call the gate once. */
 const opened = new WeakMap<object, Set<PricedRoute>>()
 
 const judged = new WeakSet<object>()
 
-/** Whether a gate has decided about this request. */
+/** Whether a gate has decided this request. */
 export const isJudged = ({ req }: Context): boolean => judged.has(req)
 
-/** Runs `next` when the request may, and answers it otherwise. `params` are the path parameters for `getPrice`. */
+/** Runs `next` if the request may pass, and responds otherwise. `params` are the path parameters for `getPrice`. */
 export const serve = async (
   seller: Seller.Seller,
   route: PricedRoute,

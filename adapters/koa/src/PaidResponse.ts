@@ -1,6 +1,4 @@
-/**
- * What the gate's answers and receipts do to a Koa response, and how it is told whether a response was served.
- */
+/** Applies the gate's responses and receipts to a Koa response, and determines whether a response was served. */
 import {
   type Answer,
   type ExecutionOutcome,
@@ -15,12 +13,12 @@ import type { Context } from "koa"
 const settlements = new WeakMap<object, Settlement.Settlement>()
 
 /**
- * The receipt of the payment that opened this request; `undefined` where nothing was paid (yet: with
- * `settle: "after-handler"` it is there only after the handler).
+ * The receipt of the payment that opened this request; `undefined` if nothing was paid (with `settle: "after-handler"`
+ * it exists only after the handler).
  */
 export const settlementOf = (ctx: Pick<Context, "req">): Settlement.Settlement | undefined => settlements.get(ctx.req)
 
-/** Sends an answer of the gate. */
+/** Sends a response of the gate. */
 export const send = (ctx: Context, answer: Answer): void => {
   ctx.status = answer.status
   lay(ctx, answer.headers)
@@ -28,21 +26,21 @@ export const send = (ctx: Context, answer: Answer): void => {
 }
 
 /**
- * Lays the gate's headers over those that are set, and over those that are when they are written: Koa drops all of them
- * when it answers an error, and middleware further out has its say after the gate.
+ * Lays the gate's headers over the current ones, and again when they are written: Koa drops all headers when it answers
+ * an error, and outer middleware runs after the gate.
  */
 const lay = (ctx: Context, headers: Answer["headers"]): void => {
   ctx.set(ResponseHeaders.over(headers, (name) => presentIn(ctx, name)))
   ResponseSeal.seal(ctx.res, headers)
 }
 
-/** Not by `ctx.response.get`, which copies all headers to read one. */
+/** The value of a header, without `ctx.response.get`, which copies all headers to read one. */
 const presentIn = ({ res }: Context, name: string): string | undefined => {
   const value = res.getHeader(name)
   return typeof value === "object" ? value.join(", ") : value?.toString()
 }
 
-/** Puts the receipt on a response that was paid for. */
+/** Adds the receipt to a paid response. */
 export const receipt = (
   ctx: Context,
   paid: { readonly settlement: Settlement.Settlement; readonly headers: Answer["headers"] }
@@ -51,11 +49,12 @@ export const receipt = (
   lay(ctx, paid.headers)
 }
 
-/** The payer hung up while the payment was on its way: there is nobody to serve, and it can come again. */
+/** The payer disconnected while the payment was pending: nothing is served, and the payer may repeat the request. */
 export const isGone = ({ req, res }: Context): boolean => ResponseWatch.isGone(req, res)
 
 /**
- * Nobody downstream took the request: the paid handler was never reached. A handler that says 404 itself has run.
+ * Whether no downstream middleware handled the request: the paid handler was never reached. A handler that answers 404
+ * itself has run.
  */
 export const isUnanswered = (ctx: Context): boolean =>
   ctx.status === 404 &&
@@ -64,17 +63,17 @@ export const isUnanswered = (ctx: Context): boolean =>
   ctx.respond !== false &&
   !ctx.headerSent
 
-/** Koa's own mark on a response whose status somebody has set; without it a 404 is the one Koa begins with. */
+/** Whether a status was set, by Koa's own mark; without it a 404 is Koa's initial status. */
 const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_explicitStatus") === true
 
-/** Reports how the response ended. It alone counts: streams fail long after the handler has returned. */
+/** Reports how the response ended. Only that end counts: streams fail long after the handler has returned. */
 export const judge = (ctx: Context, finish: (outcome: ExecutionOutcome) => void): void => {
   ResponseWatch.watch(ctx.req, ctx.res, (delivered) => {
     finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
   })
 }
 
-/** How a handler that threw ended, by the status that Koa gives its error. */
+/** The outcome of a handler that threw, by the status that Koa gives its error. */
 export const outcomeOf = (error: unknown): ExecutionOutcome => {
   const status = statusOf(error)
   return typeof status === "number" && status >= 400 ? outcomeOfStatus(status) : "failed"

@@ -1,5 +1,5 @@
 /**
- * The ways to sell routes of a Koa application: a map of routes in front of (or inside) a router, and a step for a single
+ * Sells routes of a Koa application: by a map of routes in front of (or inside) a router, or by a step for a single
  * route.
  */
 import {
@@ -25,23 +25,23 @@ import * as UngatedAnswer from "./UngatedAnswer.ts"
 
 /** Options of `paymentMiddleware`. */
 export interface PaymentOptions<Keys extends string = string> extends Seller.SellerOptions {
-  /** By `<METHOD> <path>`, for example `GET /reports/:day`: its functions then read `params.day`. */
+  /** Prices by `<METHOD> <path>`, for example `GET /reports/:day`: its functions then read `params.day`. */
   readonly routes: RouteMap<Keys>
   /**
-   * The application's `@koa/router` with its routes in place: the gate then stands before the handlers of the routes that
-   * the keys name. Keys are the router's own paths, prefixes included. A key without a route is an error, and so is a
-   * handler that is sold in one place or by one method and given away in another. Nest the router, and use the middleware,
-   * after this is made.
+   * The application's `@koa/router` with its routes in place: the gate then stands before the handlers of the routes
+   * that the keys name. Keys are the router's own paths, prefixes included. A key without a route is an error, and so
+   * is a handler that is sold at one path or method and free at another. Nest the router, and use the middleware, after
+   * this call.
    *
-   * Without it the gate stands before whatever comes next and goes by the path alone: it asks for payment rather too
-   * often (for a path that only looks like a route) than too seldom, and answers OPTIONS on sold paths itself. Middleware
-   * that rewrites methods or paths, and every router that serves what is sold, must then stand in the right place: the
-   * first before it, the others after it.
+   * Without it the gate stands before all following middleware and matches by the path alone: it demands payment rather
+   * too often (for a path that only resembles a route) than too seldom, and answers OPTIONS on sold paths itself. Then
+   * the order matters: middleware that rewrites methods or paths stands before it, every router with sold handlers
+   * after it.
    */
   readonly router?: Layers.LayeredRouter
   /**
-   * The Koa application that uses this middleware. With it, routers that serve what is sold without a payment are an error
-   * when the middleware is made and when it gets `ready`; without it they are one when the first request comes through.
+   * The Koa application that uses this middleware. With it, routers that serve a sold handler without a payment are an
+   * error when the middleware is made and when it gets `ready`; without it they are one at the first request.
    */
   readonly app?: RouterOrder.LayeredApp
 }
@@ -53,17 +53,17 @@ const check = OptionCheck.options<PaymentOptions>({
   app: OptionCheck.optional(OptionCheck.having("a Koa application", "middleware"))
 })
 
-/** What opens and closes with a shop. */
+/** The start and the end of a shop. */
 export interface OpenShop {
   /** Resolves when all routes are proven against chains and facilitator; rejects with `Misconfigured`. */
   readonly ready: () => Promise<void>
-  /** Reports what is left to report and stops; close the HTTP server first. */
+  /** Sends the pending reports and stops; close the HTTP server first. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Middleware that sells the routes of a map. Throws `Misconfigured` for every mistake that can be seen without asking
- * anybody.
+ * Middleware that sells the routes of a map. Throws `Misconfigured` for every mistake that is visible without a
+ * request.
  */
 export const paymentMiddleware = <Keys extends string>(options: PaymentOptions<Keys>): Middleware & OpenShop => {
   const { app, router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options as PaymentOptions))
@@ -84,11 +84,11 @@ export const paymentMiddleware = <Keys extends string>(options: PaymentOptions<K
 
 interface Gate {
   readonly middleware: Middleware
-  /** Throws where a router of the application gives away what is sold. */
+  /** Throws if a router of the application serves a sold handler for free. */
   readonly checkOrder: (app: RouterOrder.LayeredApp, self: object | undefined) => void
 }
 
-/** Looks at the application's routers whenever it has more middleware than before. */
+/** Checks the application's routers whenever it has more middleware than before. */
 const standing = (seller: Seller.Seller, gate: Gate, app: RouterOrder.LayeredApp | undefined) => {
   let seen = -1
   const self: Middleware = (ctx, next) => {
@@ -130,7 +130,9 @@ const before = (
   }
 }
 
-/** The gate is in the router; this catches up with routes that were added later, and sees what passes it by. */
+/**
+ * The gate is in the router; this step gates routes that were added later, and detects responses that bypass the gate.
+ */
 const inside = (
   seller: Seller.Seller,
   router: Layers.LayeredRouter,
@@ -166,8 +168,8 @@ const paramsOf = (ctx: Context): Readonly<Record<string, string>> => ctx["params
 /** A shop whose routes are sold one by one. */
 export interface PaymentRoutes extends OpenShop {
   /**
-   * A step in front of a route's handler: `router.get("/report", payment.paid({ ... }), handler)`. Everything after it is
-   * paid for. Throws `Misconfigured`. `name` is how messages call the route.
+   * A step in front of a route's handler: `router.get("/report", payment.paid({ ... }), handler)`. All following
+   * middleware belongs to the paid resource. Throws `Misconfigured`. Messages call the route `name`.
    */
   readonly paid: (config: RouteConfig, name?: string) => (ctx: Context, next: Next) => Promise<unknown>
 }

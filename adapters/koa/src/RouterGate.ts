@@ -1,7 +1,7 @@
 /**
- * Puts paid routes into a `@koa/router`: the gate becomes the first step of every layer that a key names. It then stands
- * after routing, where gate and router cannot disagree about a path. A handler that would be sold in one place and given
- * away in another is a mistake, found at start.
+ * Puts paid routes into a `@koa/router`: the gate becomes the first step of every layer that a key names. It then
+ * stands after routing, where gate and router cannot disagree about a path. A handler that would be sold at one path
+ * and free at another is a mistake, found at start.
  */
 import { Misconfigured, type PricedRoute, RouteKey } from "@pontage/core"
 import type { Context, Next } from "koa"
@@ -15,21 +15,21 @@ export interface KeyedRoute {
   readonly route: PricedRoute
 }
 
-/** What runs in front of a layer. */
+/** The gate's step in front of a layer. */
 export type Gatekeeper = (route: PricedRoute, ctx: Context, next: Next) => Promise<unknown>
 
-/** Gates that were put into a router. */
+/** The gates in a router. */
 export interface RouterGate {
-  /** Gates the layers that were added since, and closes those that are mistakes. Cheap when there are none. */
+  /** Gates the layers that were added since, and closes those that are mistakes. Cheap if there are none. */
   readonly refresh: () => void
-  /** Whether a layer, of this router or another one, runs a handler that is sold without a gate before it. */
+  /** Whether a layer, of this router or another one, runs a sold handler without a gate before it. */
   readonly isOpen: (layer: Layers.RouterLayer) => boolean
 }
 
 /**
- * Gates every layer that a key covers, by the key that says most about it. Throws `Misconfigured` for a key without a
- * layer (the route it means does not exist, or is added after the gate), for a layer that is covered in some of its methods
- * only, for a sold handler that another layer gives away, and for a free layer that answers a sold path first.
+ * Gates every layer that a key covers, by the most specific key. Throws `Misconfigured` for a key without a layer (its
+ * route does not exist, or is added after the gate), for a layer that is covered in some of its methods only, for a
+ * sold handler that another layer serves for free, and for a free layer that answers a sold path first.
  */
 export const make = (
   router: Layers.LayeredRouter,
@@ -60,7 +60,7 @@ const missing = (router: Layers.LayeredRouter, { text }: RouteKey.RouteKey): str
   return `route ${JSON.stringify(text)}: the router has no such route; add it to the router before the payment middleware is made, or correct the key. The router's routes: ${list}`
 }
 
-/** Koa answers 500 and logs it. */
+/** A step that fails, so that Koa answers 500 and logs the message. */
 const closed = (message: string) =>
   GateStep.mark(() => {
     throw new Misconfigured({ message })
@@ -76,7 +76,7 @@ class LayerGates {
   readonly #routes: ReadonlyArray<KeyedRoute>
   readonly #gatekeeper: Gatekeeper
   readonly #looked = new WeakSet<Layers.RouterLayer>()
-  /** The handlers that are sold, and the key that sells them. */
+  /** The sold handlers, each with its key. */
   readonly #sold = new WeakMap<object, string>()
   #count = -1
 
@@ -101,7 +101,7 @@ class LayerGates {
     return [...halves, ...fresh.flatMap((layer) => this.#gift(layer) ?? [])]
   }
 
-  /** Gates a layer that is sold; says which of its methods no key sells. */
+  /** Gates a sold layer; returns its methods that no key sells. */
   #gate(layer: Layers.RouterLayer): ReadonlyArray<LayerMistake> {
     const byMethod = new Map<string, PricedRoute>()
     let sold: string | undefined
@@ -123,7 +123,10 @@ class LayerGates {
     return [{ layer, message }]
   }
 
-  /** A layer without a gate that gives away what is sold: by running its handler, or by answering its path first. */
+  /**
+   * The mistake of a layer without a gate that serves a sold resource for free: by running its handler, or by answering
+   * its path first.
+   */
   #gift(layer: Layers.RouterLayer): LayerMistake | undefined {
     if (layer.methods.length === 0 || GateStep.isIn(layer.stack)) return undefined
     const sold = this.#sold.get(Layers.handlerOf(layer) ?? layer)
@@ -143,7 +146,7 @@ class LayerGates {
   }
 }
 
-/** A price function reads the parameters that its key names, so the router has to call them the same. */
+/** A price function reads the parameters that its key names, so the router must use the same names. */
 const misnaming = (key: RouteKey.RouteKey, route: PricedRoute, layer: Layers.RouterLayer): string | undefined => {
   if (typeof route.price !== "function" && route.validate === undefined) return undefined
   const [name] = RouteKey.unnamedIn(key.segments, Layers.segmentsOf(layer))
@@ -152,7 +155,7 @@ const misnaming = (key: RouteKey.RouteKey, route: PricedRoute, layer: Layers.Rou
     : `route ${JSON.stringify(key.text)}: the router's ${Layers.nameOf(layer)} has no parameter :${name}, so getPrice and validate would read none; write the key as the router writes its path`
 }
 
-/** A method that has been rewritten since the layer was chosen opens nothing. */
+/** The gate for a request's method; a method that was rewritten after routing opens nothing. */
 const gateOf = (layer: Layers.RouterLayer, byMethod: ReadonlyMap<string, PricedRoute>, gatekeeper: Gatekeeper) => {
   const [first] = byMethod.values()
   return GateStep.mark((ctx: Context, next: Next) => {

@@ -1,21 +1,22 @@
 /**
- * Where the payment middleware stands in its application: a router before it answers what it sells without it, and a router
- * that has copied sold layers before they had a gate runs the copies.
+ * Checks the position of the payment middleware in its application: a router before it serves sold handlers without it,
+ * and a router that copied sold layers before they had a gate runs the copies.
  */
 import { Misconfigured } from "@pontage/core"
 
 import * as Layers from "./RouterLayer.ts"
 
-/** The part of a Koa application that is looked at. */
+/** The part of a Koa application that is read. */
 export interface LayeredApp {
   readonly middleware: ReadonlyArray<object>
 }
 
-/** Whether a layer gives away what is sold. */
+/** Whether a layer serves a sold handler for free. */
 export type IsOpen = (layer: Layers.RouterLayer) => boolean
 
 /**
- * Throws `Misconfigured` for a layer that gives away what is sold, in any router that the application uses already.
+ * Throws `Misconfigured` for a layer that serves a sold handler for free, in any router that the application already
+ * uses.
  */
 export const checkAll = ({ middleware }: LayeredApp, isOpen: IsOpen): void => {
   const layer = middleware.flatMap(layersOf).find(isOpen)
@@ -26,14 +27,14 @@ export const checkAll = ({ middleware }: LayeredApp, isOpen: IsOpen): void => {
 }
 
 /**
- * The same for the routers that stand before the payment middleware; nothing where the application does not show it (it is
- * wrapped, or used by another one).
+ * The same for the routers before the payment middleware; no effect if the application does not show it (it is wrapped,
+ * or used by another one).
  */
 export const checkEarlier = ({ middleware }: LayeredApp, gate: object, isOpen: IsOpen): void => {
   checkAll({ middleware: middleware.slice(0, Math.max(0, middleware.indexOf(gate))) }, isOpen)
 }
 
-/** What `router.routes()` gives carries its router. */
+/** The router of a middleware; the function of `router.routes()` carries it. */
 const layersOf = (middleware: object): ReadonlyArray<Layers.RouterLayer> => {
   const router: unknown = Reflect.get(middleware, "router")
   if (typeof router !== "object" || router === null || !("stack" in router) || !Array.isArray(router.stack)) return []

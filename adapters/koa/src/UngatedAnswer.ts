@@ -1,24 +1,24 @@
 /**
- * The last look at an answer that went past the gate: where it is one that is sold, it does not leave. Middleware that
- * rewrites a method or a path behind the gate's back, a copy of a router that was made before the gate, or a cache in front
- * of the handler cannot be seen at start.
+ * Checks each response that bypassed the gate: a response for a sold route is not sent. Middleware that rewrites a
+ * method or a path behind the gate, a copy of a router that was made before the gate, or a cache in front of the
+ * handler cannot be detected at start.
  */
 import { Misconfigured, RouteKey } from "@pontage/core"
 import type { Context, Next } from "koa"
 
 import * as Layers from "./RouterLayer.ts"
 
-/** The requests that one request was: as it came to the gate, and as what ran after the gate has left it. */
+/** The forms of one request: as it came to the gate, and as the following middleware left it. */
 export interface Passage {
   readonly methods: ReadonlySet<string>
   readonly paths: ReadonlySet<string>
-  /** The layers of routers that took it. */
+  /** The layers of the routers that handled it. */
   readonly layers: ReadonlyArray<Layers.RouterLayer>
 }
 
 /**
- * Runs what comes next, for a request that the gate has let pass. `soldAs` names the key of a request that is sold;
- * `isJudged` tells whether a gate further in has decided about it. Fails with what Koa answers 500, where what comes next
+ * Runs the following middleware, for a request that the gate has passed. `soldAs` returns the key of a sold request;
+ * `isJudged` tells whether an inner gate has decided it. Fails, so that Koa answers 500, if the following middleware
  * answers below 400 to such a request.
  */
 export const watched = async (
@@ -60,17 +60,17 @@ const passageOf = (ctx: Context, method: string, path: string): Passage => ({
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-/** `@koa/router` leaves the layers it has chosen among, those of other methods too. */
+/** The layers that `@koa/router` chose among, those of other methods too. */
 const layersOf = (matched: unknown): ReadonlyArray<Layers.RouterLayer> => (Array.isArray(matched) ? matched : [])
 
-/** As Koa answers an error. */
+/** The status that Koa gives an error. */
 const statusOf = (error: unknown): number => {
   if (typeof error !== "object" || error === null) return 500
   const status: unknown = Reflect.get(error, "status") ?? Reflect.get(error, "statusCode")
   return typeof status === "number" ? status : 500
 }
 
-/** The key of a passage by its paths, as routers compare them: whatever the case, one slash at the end or none. */
+/** The key of a request by its paths, compared as routers do: ignoring case and one slash at the end. */
 export const keyOf = (keys: ReadonlyArray<RouteKey.RouteKey>, { methods, paths }: Passage): string | undefined => {
   const patterns = [...paths].map(RouteKey.literals)
   const meant = keys.find(

@@ -1,39 +1,37 @@
-/**
- * One call of a tool taken apart: what is sent first, exactly as the caller wrote it, and what the paid call repeats.
- */
+/** One call of a tool: the first call, exactly as the caller wrote it, and the paid repetition. */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js"
 import { CanonicalText, MetaPayer, NoAnswer, type PayableRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/** What `Client.callTool` is called with. */
+/** The parameters of `Client.callTool`. */
 export type CallParameters = Parameters<Client["callTool"]>
 
-/** What it resolves with. */
+/** The result of `Client.callTool`. */
 export type CallResult = Awaited<ReturnType<Client["callTool"]>>
 
-/** A call, ready to be sent and to be repeated. */
+/** A call that can be sent and repeated. */
 export interface OutgoingCall {
-  /** Whether the caller sends a payment of its own, and so handles the refusal too. */
+  /** Whether the caller sends a payment of its own, and so handles the refusal itself. */
   readonly isPaid: boolean
   readonly signal: AbortSignal | undefined
-  /** Sends what the caller asked for. Rejects as `Client.callTool` does. */
+  /** Sends the caller's request. Rejects as `Client.callTool` does. */
   readonly sendUnpaid: () => Promise<Response>
   /** The same call for the paying client; the server is at `address`. */
   readonly payable: (address: URL) => PayableRequest
-  /** What `Client.callTool` would have made of an answer to this call: it returns or throws that. */
+  /** Returns or throws the result that `Client.callTool` would have given for a response to this call. */
   readonly outcomeOf: (response: Response) => CallResult
 }
 
-/** What a call came to. A result that is not of the tool's output schema is there beside the SDK's error. */
-type Outcome = { readonly result: CallResult; readonly error?: unknown } | { readonly error: unknown }
+/** The result of a call. A result that violates the tool's output schema is kept beside the SDK's error. */
+type CallOutcome = { readonly result: CallResult; readonly error?: unknown } | { readonly error: unknown }
 
 /**
- * Takes a call apart, with its arguments as they are now: a caller that changes them afterwards must not send a payment with
+ * Prepares a call, with a copy of its current arguments: a caller that changes them later must not send a payment with
  * other ones.
  */
 export const make = (client: Client, [params, schema, options]: CallParameters): OutgoingCall => {
-  const outcomes = new WeakMap<Response, Outcome>()
+  const outcomes = new WeakMap<Response, CallOutcome>()
   const kept = params.arguments === undefined ? params : { ...params, arguments: structuredClone(params.arguments) }
   const send = async (sent: CallParameters[0]): Promise<Response> => {
     const outcome = await call(client, [sent, schema, options])
@@ -56,24 +54,25 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
         })
     }),
     outcomeOf: (response) => {
-      const outcome = outcomes.get(response) ?? { error: new Error("an answer that is of another call") }
+      const outcome = outcomes.get(response) ?? { error: new Error("a response to another call") }
       if ("error" in outcome) throw outcome.error
       return outcome.result
     }
   }
 }
 
-/** The arguments as they travel. */
+/** The arguments in their wire form. */
 const textOf = ({ arguments: given = {}, name }: CallParameters[0]): string => {
   const json = JSON.stringify([name, given])
   return CanonicalText.of(JSON.parse(json)) ?? json
 }
 
 /**
- * The SDK holds every result with structured content against the tool's output schema, a payment request too, and then
- * throws it away. So its `callTool` runs over a request that keeps what came, and hides from it what is a payment request.
+ * Runs the SDK's `callTool` over a request that keeps the raw result and hides payment requests from it: the SDK checks
+ * every result with structured content against the tool's output schema, a payment request too, and drops those that
+ * violate it.
  */
-const call = async (client: Client, parameters: CallParameters): Promise<Outcome> => {
+const call = async (client: Client, parameters: CallParameters): Promise<CallOutcome> => {
   let came: CallResult | undefined
   const listener: Client = Object.create(client, {
     request: {
@@ -96,7 +95,10 @@ const call = async (client: Client, parameters: CallParameters): Promise<Outcome
 
 const silences: ReadonlySet<number> = new Set([ErrorCode.RequestTimeout, ErrorCode.ConnectionClosed])
 
-/** Whether an error is the server's word, and not that there was none. By its name: a program may hold two copies of the SDK. */
+/**
+ * Whether an error is the server's response, and not a missing one. Compared by its name, because a program may hold
+ * two copies of the SDK.
+ */
 const isAnswer = (error: unknown): boolean =>
   error instanceof Error &&
   error.name === "McpError" &&

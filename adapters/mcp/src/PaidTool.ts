@@ -1,6 +1,4 @@
-/**
- * A call of a priced tool: asks the gate, and translates its decision into what MCP does.
- */
+/** Runs a call of a priced tool: calls the gate, and translates its decision for MCP. */
 import { ErrorCode, type CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import type { SettleAfter, Granted, PricedRoute, Seller, Settlement } from "@pontage/core"
 
@@ -10,12 +8,12 @@ import * as ToolResult from "./ToolResult.ts"
 const settlements = new WeakMap<object, Settlement.Settlement>()
 
 /**
- * The receipt of the payment that opened a call, by what the SDK hands to the tool; `undefined` where nothing was paid
- * (yet: with `settle: "after-handler"` it is there only after the tool has run).
+ * The receipt of the payment that opened a call, by the SDK's `extra` of the tool; `undefined` if nothing was paid
+ * (with `settle: "after-handler"` it exists only after the tool has run).
  */
 export const settlementOf = (extra: object): Settlement.Settlement | undefined => settlements.get(extra)
 
-/** Runs the tool when the call may, and answers it otherwise. */
+/** Runs the tool if the call may pass, and responds otherwise. */
 export const serve = async (
   seller: Seller.Seller,
   route: PricedRoute,
@@ -37,9 +35,9 @@ export const serve = async (
 }
 
 const unbindable = ({ name }: ToolCall.ToolCall): string =>
-  `${name} was not run and nothing was charged: its arguments are nested so deep that no payment can be bound to them; send them flatter`
+  `${name} was not run and nothing was charged: its arguments are nested too deep for a payment to be bound to them; send flatter arguments`
 
-/** The caller has cancelled, or is gone: nobody would get the result. */
+/** Whether the caller has cancelled or disconnected, so that the result would be lost. */
 const isGone = ({ extra }: ToolCall.ToolCall): boolean => extra.signal.aborted
 
 const unheard = ToolResult.failure("the call was cancelled")
@@ -91,20 +89,20 @@ const serveSettleAfter = async (
   }
 }
 
-/** How a run has ended. */
+/** The end of an execution. */
 interface Run {
   readonly result: CallToolResult
   /**
-   * What a tool answers with `isError` is meant for its caller, who may call again with other arguments: it was refused. What
-   * it throws may be either; a payment that is good for other arguments is good for the same ones too. On a route that
-   * charges for what it refuses, an answer is the product and an error is not.
+   * The outcome. A result with `isError` is meant for its caller, who may call again with other arguments: the call was
+   * refused. A thrown error may be a refusal or a failure; a payment that is good for other arguments is good for the
+   * same ones too. On a route that charges for refusals, a result is the product and a thrown error is not.
    */
   readonly outcome: ToolResult.Ending
-  /** The error by which a tool asks its caller to open a page; the SDK hands it on as it is. */
+  /** The error with which a tool asks its caller to open a page; the SDK passes it on unchanged. */
   readonly asks: Error | undefined
 }
 
-/** What a tool throws becomes the result that the SDK would make of it, so that it can carry the receipt. */
+/** Runs the tool; a thrown error becomes the result that the SDK would make of it, so that it can carry the receipt. */
 const runOf = async (call: ToolCall.ToolCall, { refused }: PricedRoute): Promise<Run> => {
   try {
     const result = await call.run()

@@ -1,6 +1,6 @@
 /**
- * Tools that are paid for: called as the SDK's client calls them, they answer likewise. Only a result that asks for a
- * payment is acted on, everything else passes through untouched.
+ * Pays for tools: they are called like the SDK's client and return the same results. Only a result that demands a
+ * payment is handled, all others pass through unchanged.
  */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { Buyer, MetaPayer, type Misconfigured, OptionCheck, type PaymentClient, type Settlement } from "@pontage/core"
@@ -10,13 +10,11 @@ import * as Result from "effect/Result"
 import * as OutgoingCall from "./OutgoingCall.ts"
 import * as ServerAddress from "./ServerAddress.ts"
 
-/**
- * What paying for tools needs. Only `schemes` is required, and on a transport without a URL a name for the `server`.
- */
+/** Options for paying. Only `schemes` is required, and on a transport without a URL a name for the `server`. */
 export interface PayingToolsOptions extends Buyer.BuyerOptions {
   /**
-   * What the server is called in `allow.hosts`, limits per host, quotes and the journal: a name of your choice where the
-   * transport has no URL (stdio). A transport over HTTP goes by its own URL, and must be `https` (or this machine).
+   * The server's name in `allow.hosts`, limits per host, quotes and the journal: any name if the transport has no URL
+   * (stdio). A transport over HTTP uses its own URL, which must be `https` (or this machine).
    */
   readonly server?: string
 }
@@ -27,22 +25,22 @@ const check = OptionCheck.options<PayingToolsOptions>({
 })
 
 /**
- * The tools of a server, paid for. Beside what `Client.callTool` rejects with, `callTool` rejects with the tagged errors of
- * paying: `PaymentDeclined` (your rules), `PaymentError` and `ValidationError` (the server's no), `SettlementPending` (not
- * known yet; call again), `SigningFailed`, and the rest of `PaymentClient.PayFailure`.
+ * The tools of a server, paid for. In addition to the errors of `Client.callTool`, `callTool` rejects with the tagged
+ * errors of paying: `PaymentDeclined` (your rules), `PaymentError` and `ValidationError` (the server's refusal),
+ * `SettlementPending` (outcome unknown; call again), `SigningFailed`, and the rest of `PaymentClient.PayFailure`.
  */
 export interface PayingTools {
   readonly callTool: Client["callTool"]
   /**
-   * What the call would cost, without paying: it is sent once, unpaid. `undefined` when nothing is asked for, and then the
+   * The cost of the call, without paying: it is sent once, unpaid. `undefined` if no payment is demanded, and then the
    * tool has run.
    */
   readonly quote: (...parameters: OutgoingCall.CallParameters) => Promise<PaymentClient.Quotation | undefined>
-  /** What the journal and, where it is given, `lookup` know of a payment. */
+  /** The state of a payment by the journal and, if given, `lookup`. */
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
 }
 
-/** Pays for the tools of a client. Throws `Misconfigured` where an option is a mistake. */
+/** Pays for the tools of a client. Throws `Misconfigured` if an option is a mistake. */
 export const payTools = (client: Client, options: PayingToolsOptions): PayingTools =>
   Effect.runSync(make(client, options))
 
@@ -74,7 +72,7 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /**
- * The receipt on a tool's result: what the server says it was paid. `undefined` where it says nothing, or nothing that can
- * be read.
+ * The receipt on a tool's result: the payment as the server reports it. `undefined` if there is none, or it cannot be
+ * read.
  */
 export const receiptOf = (result: MetaPayer.ToolAnswer): Settlement.Receipt | undefined => MetaPayer.receiptOf(result)

@@ -1,6 +1,6 @@
 /**
- * Calls as they came to a server, before the schemas of its tools have read them. A schema may give the same arguments
- * another default at every call, and a payment for the first would then never fit the second.
+ * Keeps calls as the server received them, before the schemas of its tools read them. A schema may give the same
+ * arguments another default at every call, and a payment for the first would then never fit the second.
  */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
 import { Misconfigured } from "@pontage/core"
@@ -8,24 +8,24 @@ import { Misconfigured } from "@pontage/core"
 import type { ToolExtra } from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-/** What the SDK calls a request's handler with, as far as it is looked at. */
+/** The parameters of a request handler of the SDK, as far as they are read. */
 type RequestHandler = (request: unknown, extra: ToolExtra) => Promise<unknown>
 
 const sent = new WeakMap<object, unknown>()
 const gated = new WeakSet<object>()
-/** The names of the tools that each watched server sells. */
+/** The names of the sold tools of each watched server. */
 const sold = new WeakMap<McpServer, Set<string>>()
 
-/** The arguments as they were sent; what the tool got instead where they are not known, because no call was sent. */
+/** The arguments as sent; the tool's own arguments if no call was sent and they are unknown. */
 export const argumentsOf = (extra: object, got: unknown): unknown => (sent.has(extra) ? sent.get(extra) : got)
 
-/** Notes that a call came to the gate. */
+/** Marks a call that reached the gate. */
 export const pass = (extra: object): void => void gated.add(extra)
 
 /**
- * Looks at the calls of a server from now on, which sells a tool of this name. A call of that name that runs without having
- * come to the gate is not answered: something else has taken the tool's place. Throws `Misconfigured` for a server that is
- * not the SDK's.
+ * Watches the calls of a server, which sells a tool of this name. A call of that name that runs without reaching the
+ * gate gets no result: another tool has replaced the sold one. Throws `Misconfigured` for a server that is not the
+ * SDK's.
  */
 export const watch = (server: McpServer, name: string): void => {
   const names = sold.get(server) ?? intercept(server)
@@ -57,7 +57,7 @@ const intercept = (server: McpServer): Set<string> => {
 
 const isHandler = (value: unknown): value is RequestHandler => typeof value === "function"
 
-/** No arguments and an empty object are the same to a tool. */
+/** Name and arguments of a call; missing arguments equal an empty object for a tool. */
 const partsOf = (request: unknown): { readonly name: string; readonly given: unknown } => {
   const params = fieldOf(request, "params")
   return { name: String(fieldOf(params, "name")), given: fieldOf(params, "arguments") ?? {} }
@@ -69,4 +69,4 @@ const fieldOf = (value: unknown, name: string): unknown =>
 const isError = (result: unknown): boolean => fieldOf(result, "isError") === true
 
 const ungated = (name: string): string =>
-  `${name} is a paid tool, and was replaced by one without a price: its answer is withheld. Register it by the shop, or under another name`
+  `${name} is a paid tool, and was replaced by one without a price: its result is withheld. Register it with the shop, or under another name`

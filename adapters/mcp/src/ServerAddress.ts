@@ -1,6 +1,6 @@
 /**
- * Where the tools of a client are: what the payer's rules go by. A transport over HTTP knows its URL; any other is called
- * by the name that the payer has given it.
+ * The address of a client's tools, which the payer's rules refer to. A transport over HTTP has a URL; any other has the
+ * name that the payer gives it.
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { Misconfigured } from "@pontage/core"
@@ -18,9 +18,7 @@ export const fromName = (name: string): Result.Result<URL, Misconfigured> => {
   return Result.fail(new Misconfigured({ message }))
 }
 
-/**
- * The URL of a transport if it has one, and otherwise the name. Fails with `Misconfigured` where there is neither.
- */
+/** The URL of a transport if it has one, and otherwise the name. Fails with `Misconfigured` if both are missing. */
 export const of = (transport: Transport | undefined, named: URL | undefined): Result.Result<URL, Misconfigured> => {
   const url = transport === undefined ? undefined : urlOf(transport)
   if (url !== undefined) return Result.succeed(plain(url))
@@ -30,13 +28,16 @@ export const of = (transport: Transport | undefined, named: URL | undefined): Re
   return Result.fail(new Misconfigured({ message }))
 }
 
-/** The SDK's own transports keep it under this name, and show it to nobody. */
+/** The URL of the SDK's own transports, in a field that is not public. */
 const urlOf = (transport: Transport): URL | undefined => {
   const url: unknown = Reflect.get(transport, "_url")
   return url instanceof URL ? url : undefined
 }
 
-/** A web socket is as open, or as closed, as the HTTP it begins as; and what logs a payer in is not for a journal. */
+/**
+ * The URL for rules and journal: a web socket is as secure as the HTTP request that opens it, and credentials are
+ * removed, because they do not belong in a journal.
+ */
 const plain = (url: URL): URL => {
   const address = new URL(url.href.replace(/^ws(?=s?:)/, "http"))
   address.username = ""

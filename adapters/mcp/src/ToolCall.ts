@@ -1,6 +1,6 @@
 /**
- * A call of a tool in the gate's words. What a payment is bound to is the shop's origin, the tool's name and the call's
- * arguments, as they travelled; a price is computed from what the tool's schema has made of them, as the tool gets it.
+ * A tool's call in the gate's form. A payment is bound to the shop's origin, the tool's name and the call's arguments
+ * as sent; a price is computed from the tool's own arguments, after its schema.
  */
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js"
 import type { CallToolResult, ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js"
@@ -8,27 +8,27 @@ import { CanonicalText, type GateRequest, Hash, MetaSeller } from "@pontage/core
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
-/** What the SDK hands to a tool beside the arguments. */
+/** The SDK's second argument of a tool. */
 export type ToolExtra = RequestHandlerExtra<ServerRequest, ServerNotification>
 
-/** A call, ready to be decided and to be run. */
+/** A call that can be decided and run. */
 export interface ToolCall {
   readonly name: string
-  /** `undefined` where the tool takes none. */
+  /** The tool's arguments; `undefined` if it takes none. */
   readonly arguments: unknown
-  /** As they came, before the tool's schema has read them. */
+  /** The arguments as sent, before the tool's schema reads them. */
   readonly sent: unknown
   readonly extra: ToolExtra
   /** Runs the tool. */
   readonly run: () => Promise<CallToolResult>
 }
 
-/** Where a tool stands in its shop. */
+/** The target of a tool in its shop. */
 export const targetOf = (name: string): string => `/tools/${encodeURIComponent(name)}`
 
 /**
- * The call as the gate sees it. `undefined` where its arguments cannot be told from others, so that a payment could not be
- * bound to them.
+ * The call in the gate's form. `undefined` if its arguments have no unique text, so that a payment could not be bound
+ * to them.
  */
 export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined> => {
   const text = CanonicalText.of(call.sent)

@@ -1,6 +1,4 @@
-/**
- * Results of tools, as the gate's answers and receipts make them.
- */
+/** Makes tool results from the gate's responses and receipts. */
 import type { AnySchema } from "@modelcontextprotocol/sdk/server/zod-compat.js"
 import {
   getParseErrorMessage,
@@ -10,25 +8,25 @@ import {
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import { type Answer, MetaSeller, type Settlement } from "@pontage/core"
 
-/** The gate's answer to a call that is not served: the payment request, as an object and as the same text. */
+/** The gate's response to a call that is not served: the payment request, as an object and as the same text. */
 export const refusal = ({ body }: Answer): CallToolResult => ({
   isError: true,
   structuredContent: JSON.parse(body),
   content: [{ type: "text", text: body }]
 })
 
-/** A failure in words, as the SDK makes one of an error that a tool throws. */
+/** A failure as a text result, as the SDK makes one of an error that a tool throws. */
 export const failure = (error: unknown): CallToolResult => ({
   isError: true,
   content: [{ type: "text", text: error instanceof Error ? error.message : String(error) }]
 })
 
-/** How the run of a tool has ended. */
+/** The outcome of a tool's execution. */
 export type Ending = "served" | "refused" | "failed"
 
 /**
- * A result with the receipt of its payment; a tool cannot write one itself. What the payment is still good for is told only
- * where the run was refused: nothing else about a result tells it from one that failed.
+ * A result with the receipt of its payment; a tool cannot write one itself. The payment's remaining use is included
+ * only after a refusal: no other sign in a result distinguishes it from a failure.
  */
 export const withReceipt = (
   result: CallToolResult,
@@ -41,14 +39,15 @@ export const withReceipt = (
 }
 
 /**
- * The result if it keeps the tool's output schema. Throws what the SDK would make a failure of later, when its run would have
- * been reported as served and the receipt would be lost.
+ * The result if it matches the tool's output schema. Throws the error that the SDK would raise later, when the
+ * execution would have been reported as served and the receipt would be lost.
  */
 export const checked = async (result: CallToolResult, schema: AnySchema | undefined): Promise<CallToolResult> => {
   if (schema === undefined || result.isError === true) return result
   const { structuredContent } = result
-  if (structuredContent === undefined) throw new Error("the tool has an output schema and gave no structured content")
+  if (structuredContent === undefined)
+    throw new Error("the tool has an output schema and returned no structured content")
   const parsed = await safeParseAsync(normalizeObjectSchema(schema) ?? schema, structuredContent)
   if (parsed.success) return result
-  throw new Error(`the tool's structured content is not of its output schema: ${getParseErrorMessage(parsed.error)}`)
+  throw new Error(`the tool's structured content violates its output schema: ${getParseErrorMessage(parsed.error)}`)
 }

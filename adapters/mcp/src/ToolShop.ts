@@ -1,6 +1,4 @@
-/**
- * The ways to sell tools of an MCP server: a price, and under it `registerTool` as the SDK has it.
- */
+/** Sells tools of an MCP server: terms with a price, and their `registerTool`, like the SDK's. */
 import type { McpServer, RegisteredTool, ToolCallback } from "@modelcontextprotocol/sdk/server/mcp.js"
 import type { AnySchema, ZodRawShapeCompat } from "@modelcontextprotocol/sdk/server/zod-compat.js"
 import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js"
@@ -19,7 +17,7 @@ import * as SentCall from "./SentCall.ts"
 import type { ToolExtra } from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-/** What a tool's schema may be: a Zod schema, or an object of them. */
+/** A tool's schema: a Zod schema, or an object of them. */
 export type ToolSchema = ZodRawShapeCompat | AnySchema
 
 /** The configuration of a tool, as `McpServer.registerTool` takes it. */
@@ -33,19 +31,19 @@ export interface ToolConfig<Input extends undefined | ToolSchema, Output extends
 }
 
 /**
- * What a call costs and who is paid; `getPrice` finds the arguments in `request.body`. `settle: "after-handler"` charges
- * only for a result that is no error. `binding: "required"` takes no payment that is not signed for this tool and these
- * arguments.
+ * Price and recipient of a call; `getPrice` finds the arguments in `request.body`. `settle: "after-handler"` charges
+ * only for a result that is not an error. `binding: "required"` accepts only payments that are signed for this tool and
+ * these arguments.
  */
 export type ToolTerms = Terms<RouteConfig>
 
 type Terms<Config> = Config extends unknown ? Omit<Config, "dialects" | "cache" | "bind"> : never
 
-/** A price, and the tools that are sold for it. */
+/** A price, and the tools that it sells. */
 export interface PaidTools {
   /**
-   * `server.registerTool(name, config, callback)` with a price: the callback runs for calls that are paid for. A callback
-   * that fails after the money has moved is owed: the same payment runs it again. Several servers of one shop (one for each
+   * `server.registerTool(name, config, callback)` with a price: the callback runs for paid calls. A callback that fails
+   * after the money has moved is owed: the same payment runs it again. Several servers of one shop (one for each
    * session, or for each request) may register the same tool.
    */
   readonly registerTool: <Output extends ToolSchema, Input extends undefined | ToolSchema = undefined>(
@@ -58,16 +56,16 @@ export interface PaidTools {
 
 /** A shop of tools. */
 export interface ToolShop {
-  /** Sells tools on these terms. Throws `Misconfigured` for every mistake that can be seen without asking anybody. */
+  /** Sells tools on these terms. Throws `Misconfigured` for every mistake that is visible without a request. */
   readonly paid: (terms: ToolTerms) => PaidTools
   /** Resolves when all prices are proven against chains and facilitator; rejects with `Misconfigured`. */
   readonly ready: () => Promise<void>
-  /** Reports what is left to report and stops; close the servers first. */
+  /** Sends the pending reports and stops; close the servers first. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens a shop of tools. `origin` is the server's public origin, or for a server on stdio any `https` name of its own: the
+ * Opens a shop of tools. `origin` is the server's public origin, or for a server on stdio any `https` name of its own:
  * payments are bound to it. Throws `Misconfigured` for a mistake in the options.
  */
 export const sellTools = (options: Seller.SellerOptions): ToolShop => {
@@ -131,7 +129,7 @@ const isCallback = (given: unknown): given is AnyCallback => typeof given === "f
 const notSold = (name: string) =>
   new Misconfigured({ message: `tool ${name}: a paid tool is a function; tasks cannot be sold` })
 
-/** What stands behind the gate of a callback, so that one that is put in a second time is not paid for twice. */
+/** The callbacks behind gates, so that one that is registered again is not paid for twice. */
 const behind = new WeakMap<AnyCallback, AnyCallback>()
 
 const task = "createTask"

@@ -270,8 +270,8 @@ describe("a tool that fails after the money has moved", () => {
 
   it.each([
     [{ content: [] }, "no structured content"],
-    [{ content: [], structuredContent: { degrees: "hot" } }, "not of its output schema"]
-  ])("by content that is not of its output schema likewise: %j", async (result, expected) => {
+    [{ content: [], structuredContent: { degrees: "hot" } }, "violates its output schema"]
+  ])("by content that violates its output schema likewise: %j", async (result, expected) => {
     const { client, facilitator } = await open(
       (paid) => (server) =>
         paid.registerTool(server, "flaky", { outputSchema: { degrees: z.number() } }, (): CallToolResult => result)

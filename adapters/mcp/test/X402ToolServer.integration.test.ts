@@ -151,7 +151,7 @@ describe("a server of the transport", () => {
     assert.strictEqual(signed.length, 1)
   })
 
-  it("whose result is not of its output schema was paid all the same, and the SDK's error is the caller's", async () => {
+  it("whose result violates its output schema was paid all the same, and the SDK's error is the caller's", async () => {
     const wrong = { ...served, structuredContent: { advice: 7 } }
     const { call, client, payments, receipts, tools } = await open(() => wrong)
     await client.listTools()

@@ -1,6 +1,4 @@
-/**
- * What an application writes: `@Paid` on what is sold, `@Payment` on the parameter that takes the receipt.
- */
+/** The decorators of an application: `@Paid` on sold handlers, `@Payment` on the parameter for the receipt. */
 import {
   applyDecorators,
   createParamDecorator,
@@ -20,7 +18,7 @@ import { PAID_METADATA } from "./payment.tokens.ts"
 /**
  * Sells a handler, or every handler of a controller; on a handler it overrides the controller's. Without `PaymentModule`
  * in the application nothing starts. Guards that are written below it (and those of the controller, and global ones) run
- * before it: keep it on top, so that nobody pays to be turned away.
+ * before it: keep it on top, so that no buyer pays for a refusal.
  *
  * ```ts
  * @Get("report")
@@ -32,7 +30,7 @@ export const Paid = (config: RouteConfig): ClassDecorator & MethodDecorator =>
   applyDecorators(SetMetadata(PAID_METADATA, config), UseGuards(PaymentGuard), UseFilters(PaymentRefusedFilter))
 
 /**
- * The receipt of the payment that opened the request (`Settlement`). `undefined` where nothing was paid: at a price of
+ * The receipt of the payment that opened the request (`Settlement`). `undefined` if nothing was paid: at a price of
  * zero, on a free handler, and with `settle: "after-handler"`, where the money moves after the handler.
  */
 export const Payment = createParamDecorator(

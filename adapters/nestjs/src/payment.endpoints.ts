@@ -1,6 +1,6 @@
 /**
- * The handlers of an application and where Nest serves them: global prefix, module path and version included. Read with
- * Nest's own explorer and path factory, so that the two cannot disagree.
+ * The handlers of an application and their paths in Nest: global prefix, module path and version included. Read with
+ * Nest's own explorer and path factory, so that both always agree.
  */
 import { RequestMethod, VersioningType } from "@nestjs/common"
 import {
@@ -18,29 +18,29 @@ import type { RoutePathMetadata } from "@nestjs/core/router/interfaces/route-pat
 import { PathsExplorer, type RouteDefinition } from "@nestjs/core/router/paths-explorer.js"
 import { RoutePathFactory } from "@nestjs/core/router/route-path-factory.js"
 
-/** Where a handler is served. `ALL` stands for every method. */
+/** A path of a handler. `ALL` stands for every method. */
 export interface Endpoint {
   readonly method: string
   readonly path: string
-  /** It is served for some hosts or versions only, which its path does not tell. */
+  /** Whether it is served for some hosts or versions only, which its path does not show. */
   readonly conditional: boolean
 }
 
 /** A handler of a controller. */
 export interface RoutedHandler {
-  /** For messages: `ReportController.show`. */
+  /** Name for messages: `ReportController.show`. */
   readonly name: string
   /** The controller's class and the handler's function, as an execution context names them. */
   readonly controller: object
   readonly handler: object
-  /** The function that carries the decorators; another one than `handler` where an instance replaces its method. */
+  /** The function that carries the decorators; differs from `handler` if an instance replaces its method. */
   readonly declared: object
   readonly endpoints: ReadonlyArray<Endpoint>
-  /** It sends its response by itself: `@Res()`, `@Next()`, `@Sse()`. */
+  /** Whether it sends its response by itself: `@Res()`, `@Next()`, `@Sse()`. */
   readonly sendsItself: boolean
 }
 
-/** What is looked through. */
+/** The services that list the handlers. */
 export interface Surroundings {
   readonly application: ApplicationConfig
   readonly discovery: DiscoveryService
@@ -70,7 +70,7 @@ export const routedHandlers = (surroundings: Surroundings): ReadonlyArray<Routed
   return merged(found)
 }
 
-/** A controller in several modules is served in several places by the same functions. */
+/** The paths of a controller: one in several modules is served at several paths by the same functions. */
 const merged = (found: ReadonlyArray<RoutedHandler>): ReadonlyArray<RoutedHandler> => {
   const unique: Array<RoutedHandler> = []
   for (const routed of found) {

@@ -1,12 +1,10 @@
-/**
- * The gate's refusal on its way through Nest: a guard cannot answer by itself, it throws.
- */
+/** The gate's refusal as an exception: a guard cannot respond by itself, it throws. */
 import { HttpException } from "@nestjs/common"
 import type { Answer } from "@pontage/core"
 
 /**
- * The answer of the gate, 402 or another. Its headers are on the response already. An exception filter of the
- * application that catches everything should send `getResponse()` as it is: clients pay by what it says.
+ * The gate's response, 402 or another. Its headers are already on the response. An exception filter of the application
+ * that catches everything should send `getResponse()` unchanged: clients pay by it.
  */
 export class PaymentRefusedException extends HttpException {
   readonly answer: Answer
@@ -16,7 +14,7 @@ export class PaymentRefusedException extends HttpException {
     this.answer = answer
   }
 
-  /** The JSON the client has to get. */
+  /** The JSON body for the client. */
   override getResponse(): object | string {
     const body: unknown = this.answer.body === "" ? "" : JSON.parse(this.answer.body)
     return typeof body === "object" && body !== null ? body : ""

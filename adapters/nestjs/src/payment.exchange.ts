@@ -1,6 +1,6 @@
 /**
- * One paid request, from the guard that let it in to the end of its response. The guard opens it, the interceptor takes
- * it through the handler, and the end of the response alone says how the run ended: streams fail late.
+ * One paid request, from the guard that admitted it to the end of its response. The guard opens it, the interceptor
+ * runs the handler, and the end of the response alone decides the outcome: streams fail late.
  */
 import {
   type SettleAfter,
@@ -34,7 +34,7 @@ const rejectedByPipes = Symbol.for("nestjs:rejected-by-pipes")
 /** The state of a paid request. */
 export class PaymentExchange {
   readonly route: PricedRoute
-  /** The response's headers before the handler, and what decorates it, has set any. */
+  /** The response's headers before the handler and its decorators set any. */
   readonly headersBefore: HeaderSnapshot
   readonly #seller: Seller.Seller
   readonly #request: HostRequest
@@ -59,12 +59,12 @@ export class PaymentExchange {
     exchanges.set(request, this)
   }
 
-  /** The exchange a request belongs to, if it paid its way in. */
+  /** The exchange of a request that paid. */
   static of(request: HostRequest): PaymentExchange | undefined {
     return exchanges.get(request)
   }
 
-  /** What was decided: a deferred payment becomes a granted one when it is complete. */
+  /** The decision; a `SettleAfter` becomes `Granted` when it is complete. */
   get decision(): Free | Granted | SettleAfter {
     return this.#decision
   }
@@ -74,24 +74,24 @@ export class PaymentExchange {
     return this.#decision._tag === "Granted" ? this.#decision.settlement : undefined
   }
 
-  /** Whether the response has ended, or nobody waits for it any more. */
+  /** Whether the response has ended or its client has disconnected. */
   get isOver(): boolean {
     return this.#over
   }
 
-  /** Whether the connection is gone, before the response tells of it. */
+  /** Whether the connection is closed, before the response shows it. */
   get isGone(): boolean {
     return ResponseWatch.isGone(nodeRequest(this.#request), nodeResponse(this.#response))
   }
 
-  /** Every guard has said yes. True the first time only. */
+  /** Marks that every guard has accepted the request. True the first time only. */
   enter(): boolean {
     const first = !this.#passedGuards
     this.#passedGuards = true
     return first
   }
 
-  /** Completes a deferred payment with the status of the response that is held back. */
+  /** Completes a payment that settles after the handler, with the status of the held response. */
   async complete(settleAfter: SettleAfter, status: number): Promise<Granted | Uncharged | Refused> {
     this.#completing = true
     const completed = await this.#seller.run(settleAfter.complete(status))
@@ -114,8 +114,8 @@ export class PaymentExchange {
   }
 
   /**
-   * A guard's no costs no run, whatever its status. What pipes reject wants another request; it is never the product of a
-   * route that charges for its refusals.
+   * The outcome of a response. A guard's refusal costs no execution, with any status. A request that pipes reject may
+   * be corrected; it is never the product of a route that charges for refusals.
    */
   #outcome(delivered: boolean, status: number): ExecutionOutcome {
     if (!this.#passedGuards) return "notRun"
@@ -128,7 +128,10 @@ export class PaymentExchange {
     return this.#passedGuards && Reflect.get(this.#request, rejectedByPipes) !== true
   }
 
-  /** Nobody waits for it. It fails only when the shop has closed; the facilitator then notices the silence by itself. */
+  /**
+   * Runs a report without waiting. It fails only after the shop has closed; the facilitator then notices the missing
+   * report by itself.
+   */
   #report(end: Effect.Effect<void>): void {
     this.#seller.run(end).catch(() => undefined)
   }

@@ -1,6 +1,4 @@
-/**
- * Sends a refusal byte for byte, before a filter of the application can reshape it.
- */
+/** Sends a refusal unchanged, before a filter of the application can reshape it. */
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
 

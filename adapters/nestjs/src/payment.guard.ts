@@ -1,6 +1,6 @@
 /**
- * The guards that stand before paid handlers. They ask the gate and translate: a refusal becomes an exception, a granted
- * payment an exchange that the interceptor takes on.
+ * The guards before paid handlers. They call the gate and translate: a refusal becomes an exception, a granted payment
+ * an exchange that the interceptor continues.
  */
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
@@ -12,8 +12,8 @@ import { gateRequest, type HostRequest, type HostResponse, layOver, nodeResponse
 import { PaymentRoutes, type Sale } from "./payment.routes.ts"
 
 /**
- * The guard that `@Paid` puts on a handler or controller, in the place where the decorator is written. It opens for
- * nothing that was not priced at start.
+ * The guard that `@Paid` puts on a handler or controller, at the decorator's place. It admits no request to a handler
+ * without a price from the start.
  */
 @Injectable()
 export class PaymentGuard implements CanActivate {
@@ -29,11 +29,11 @@ export class PaymentGuard implements CanActivate {
     const sale = this.routes.find(context.getClass(), context.getHandler())
     if (sale !== undefined) return this.sell(context, sale)
     throw new Misconfigured({
-      message: `${context.getClass().name}.${context.getHandler().name}: @Paid on something without a price`
+      message: `${context.getClass().name}.${context.getHandler().name}: @Paid on a handler without a price`
     })
   }
 
-  /** Lets the request in when it may; a request that has paid its way into this route already passes. */
+  /** Admits the request if it may pass; a request that has already paid for this route passes. */
   protected sell(context: ExecutionContext, sale: Sale): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<HostRequest>()
     if (PaymentExchange.of(request)?.route === sale.route) return true
@@ -60,8 +60,8 @@ export class PaymentGuard implements CanActivate {
 }
 
 /**
- * The guard that stands before everything, after all other global guards: it sells what the module's map says, and lets
- * `@Paid` handlers pass to their own guard.
+ * The guard that runs after all other global guards: it sells the handlers of the module's map, and leaves `@Paid`
+ * handlers to their own guard.
  */
 @Injectable()
 export class RouteMapGuard extends PaymentGuard {

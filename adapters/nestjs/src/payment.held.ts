@@ -1,18 +1,18 @@
 /**
- * A handler's answer that is held back until its payment has settled. Nest sends nothing before the interceptors are
- * through, so all it takes is to read what streams into memory, up to a limit.
+ * Holds a handler's response back until its payment has settled. Nest sends nothing before the interceptors return, so
+ * only streams have to be read into memory, up to a limit.
  */
 import { StreamableFile } from "@nestjs/common"
 
-/** The largest streamed answer that is held back, in bytes. */
+/** Maximum length of a held streamed response, in bytes. */
 export const maximumHeldBytes = 8 * 1024 * 1024
 
-/** A handler's answer that cannot be held back. Nest answers 500; nothing was charged. */
+/** A handler's response that cannot be held back. Nest answers 500; nothing was charged. */
 export class AnswerNotHeld extends Error {
   override readonly name = "AnswerNotHeld"
 }
 
-/** The same answer, wholly in memory. */
+/** The same response, wholly in memory. */
 export const hold = async (answer: unknown): Promise<unknown> => {
   if (answer instanceof StreamableFile) {
     const chunks = await collect(answer.getStream())
@@ -46,7 +46,7 @@ const bytesOf = (chunk: unknown): Uint8Array => {
   return Buffer.from(typeof chunk === "string" ? chunk : (JSON.stringify(chunk) ?? ""))
 }
 
-/** Nest infers the content type from the first chunk, so the chunks stay what they were. */
+/** Keeps the chunks' types, because Nest infers the content type from the first chunk. */
 async function* replay(chunks: ReadonlyArray<unknown>): AsyncGenerator {
   yield* chunks
 }

@@ -1,5 +1,5 @@
 /**
- * Requests and responses of both hosts: Express hands out node's own, Fastify wraps them. Everything that depends on the
+ * Requests and responses of both hosts: Express passes Node's own, Fastify wraps them. All code that depends on the
  * difference is here.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -19,16 +19,16 @@ export interface WrappedRequest extends Pick<IncomingMessage, "headers"> {
   readonly raw: IncomingMessage
 }
 
-/** A request of either host, with what router and body parser have added. */
+/** A request of either host, with the fields that router and body parser have added. */
 export type HostRequest = (IncomingMessage | WrappedRequest) & {
   readonly params?: Readonly<Record<string, string | ReadonlyArray<string> | undefined>> | null
   readonly query?: unknown
   readonly body?: unknown
-  /** With the application's option `rawBody`. */
+  /** The raw body, with the application's option `rawBody`. */
   readonly rawBody?: Uint8Array
-  /** Express's note of the route that it has found. */
+  /** The matched route in Express. */
   readonly route?: { readonly path?: unknown } | undefined
-  /** Fastify's. */
+  /** The matched route in Fastify. */
   readonly routeOptions?: { readonly url?: unknown } | undefined
 }
 
@@ -47,7 +47,7 @@ export const nodeRequest = (request: HostRequest): IncomingMessage => ("raw" in 
 /** Node's response. */
 export const nodeResponse = (response: HostResponse): ServerResponse => ("raw" in response ? response.raw : response)
 
-/** A request as the gate needs to see it. */
+/** A request in the gate's form. */
 export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest): GateRequest => ({
   method: String(adapter.getRequestMethod(request)).toUpperCase(),
   target: adapter.getRequestUrl(request),
@@ -80,11 +80,14 @@ export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest):
   native: request
 })
 
-/** The query is a getter of Express and a field of Fastify; `query parser` may be switched off. */
+/** The query: a getter in Express, a field in Fastify; `query parser` may be switched off. */
 const recordOf = (query: unknown): Readonly<Record<string, unknown>> =>
   typeof query === "object" && query !== null ? Object.fromEntries(Object.entries(query)) : {}
 
-/** Express gives the segments of a wildcard as a list. Two lists never look alike. */
+/**
+ * Path parameters as texts. Express gives the segments of a wildcard as a list; two different lists never give the same
+ * text.
+ */
 const textParams = (params: NonNullable<HostRequest["params"]>): Record<string, string> => {
   const texts: Array<[string, string]> = []
   for (const [name, value] of Object.entries(params)) {
@@ -97,8 +100,8 @@ const joined = (segments: ReadonlyArray<string>): string =>
   segments.map((segment) => segment.replaceAll("/", "%2F")).join("/")
 
 /**
- * Lays the gate's headers over those that are set, and over those that are when they are written: handlers that send by
- * themselves, and filters of the application, come later. Does nothing once they are sent.
+ * Lays the gate's headers over the current ones, and again when they are written: handlers that send by themselves, and
+ * filters of the application, run later. Does nothing once they are sent.
  */
 export const layOver = (adapter: AbstractHttpAdapter, response: HostResponse, fields: HeaderFields): void => {
   if (adapter.isHeadersSent(response)) return
@@ -114,13 +117,13 @@ const headerText = (value: unknown): string | undefined => {
   return typeof value === "string" || typeof value === "number" ? `${value}` : undefined
 }
 
-/** The headers of a response at a moment, to return to. */
+/** The response's current headers, for a later reset. */
 export const headersNow = (response: HostResponse): HeaderSnapshot => ({ ...response.getHeaders() })
 
 /** Headers of a response. */
 export type HeaderSnapshot = Readonly<ReturnType<ServerResponse["getHeaders"]>>
 
-/** Takes the headers of a response back to what they were. */
+/** Resets the headers of a response. */
 export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): void => {
   const node = nodeResponse(response)
   for (const [name, value] of Object.entries(response.getHeaders())) {
@@ -132,7 +135,7 @@ export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): 
   }
 }
 
-/** Tells once how a response ended: delivered, or cut off before that. */
+/** Calls back once with how a response ended: delivered, or cut off before that. */
 export const whenOver = (request: HostRequest, response: HostResponse, tell: (delivered: boolean) => void): void => {
   ResponseWatch.watch(nodeRequest(request), nodeResponse(response), tell)
 }

@@ -1,6 +1,6 @@
 /**
- * Takes a paid request through its handler: where the payment is settled after the handler, the answer is held back until
- * the money has moved.
+ * Runs the handler of a paid request: if the payment is settled after the handler, the response is held back until the
+ * money has moved.
  */
 import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
@@ -13,8 +13,8 @@ import { hold } from "./payment.held.ts"
 import { type HostRequest, type HostResponse, layOver, nodeResponse, restoreHeaders } from "./payment.http.ts"
 
 /**
- * The interceptor. The module makes it the outermost one: what answers inside of it, a cache for example, is paid for
- * like the handler.
+ * The interceptor. The module makes it the outermost one: a response from inside of it, for example from a cache, is
+ * paid for like the handler's.
  */
 @Injectable()
 export class PaymentInterceptor implements NestInterceptor {
@@ -40,8 +40,8 @@ export class PaymentInterceptor implements NestInterceptor {
   }
 
   /**
-   * An answer that nobody waits for is not charged: the end of the response abandons it. One that the handler sends by
-   * itself is cut.
+   * A response whose client has disconnected is not charged: the end of the response abandons it. A response that the
+   * handler sends by itself is cut off.
    */
   async #held(
     response: HostResponse,

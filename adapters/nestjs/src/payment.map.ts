@@ -1,6 +1,6 @@
 /**
- * The map of routes (apps/docs/protocol.md#d28-routes) resolved to handlers, when the application starts: after that, gate and router
- * cannot disagree about a path.
+ * Resolves the map of routes (apps/docs/protocol.md#d28-routes) to handlers, when the application starts: after that,
+ * gate and router cannot disagree about a path.
  */
 import { Misconfigured, type RouteConfig, RouteKey } from "@pontage/core"
 import * as Result from "effect/Result"
@@ -12,19 +12,18 @@ interface Entry {
   readonly config: RouteConfig
 }
 
-/** What a map is resolved against. */
+/** The handlers that a map is resolved against. */
 export interface Handlers {
   readonly handlers: ReadonlyArray<RoutedHandler>
-  /** Whether a handler says itself what it costs. */
+  /** Whether a handler has its own price. */
   readonly isDecorated: (routed: RoutedHandler) => boolean
   /** Whether the host serves a path by the first handler that fits it (Express), and not by the most specific one. */
   readonly firstWins: boolean
 }
 
 /**
- * The configuration of each handler that a key covers, but for those that say themselves what they cost. Throws
- * `Misconfigured` for a key that no handler answers to, for a handler that is covered in part, and for one that a free
- * handler stands before.
+ * The configuration of each handler that a key covers, except those with their own price. Throws `Misconfigured` for a
+ * key without a handler, for a handler that is covered in part, and for one behind a free handler.
  */
 export const resolve = (
   routes: Readonly<Record<string, RouteConfig>>,
@@ -49,7 +48,7 @@ export const resolve = (
   return configs
 }
 
-/** The handler that a key has found is never reached when one before it takes all of its requests. */
+/** Refuses a handler that is never reached, because one before it takes all of its requests. */
 const refuseShadow = (
   key: RouteKey.RouteKey,
   handlers: ReadonlyArray<RoutedHandler>,
@@ -69,7 +68,9 @@ const refuseShadow = (
   })
 }
 
-/** An endpoint for every method is covered by any key, and then found to be covered in part. */
+/**
+ * Whether a key covers an endpoint; one for every method is covered by any key, and then found to be covered in part.
+ */
 const covers = (key: RouteKey.RouteKey, { method, path }: Endpoint): boolean =>
   (method === "ALL" || key.method === (method === "HEAD" ? "GET" : method)) &&
   RouteKey.covers(key.segments, RouteKey.segmentsOf(path))
@@ -88,7 +89,7 @@ const oneOf = (routed: RoutedHandler, found: ReadonlyArray<Entry | undefined>): 
   })
 }
 
-/** A price function reads the parameters that its key names, so the handler has to call them the same. */
+/** A price function reads the parameters that its key names, so the handler must use the same names. */
 const demandNames = ({ endpoints, name }: RoutedHandler, found: ReadonlyArray<Entry | undefined>): void => {
   for (const [index, { path }] of endpoints.entries()) {
     const entry = found[index]

@@ -24,7 +24,7 @@ export class PaymentModule implements NestModule {
   readonly #guard: RouteMapGuard
   readonly #filter: PaymentRefusedFilter
 
-  /** Global interceptors run in the order they are added, and nothing of the application has added one yet. */
+  /** Global interceptors run in the order in which they are added, and the application has added none yet. */
   constructor(
     @Inject(ApplicationConfig) application: ApplicationConfig,
     @Inject(PaymentRoutes) routes: PaymentRoutes,
@@ -51,8 +51,8 @@ export class PaymentModule implements NestModule {
   }
 
   /**
-   * Nest calls this when the application has named its prefix, its versions and its own global guards and filters, and
-   * before it registers routes. The guard joins as the last of the guards, the filter is asked as the first.
+   * Nest calls this after the application has set its prefix, its versions and its own global guards and filters, and
+   * before it registers routes. The guard is added as the last guard, the filter runs first.
    */
   configure(): void {
     this.#routes.open()

@@ -1,6 +1,4 @@
-/**
- * What `PaymentModule` is made from, as a value or from other providers.
- */
+/** Options of `PaymentModule`, as a value or from other providers. */
 import type { FactoryProvider, ModuleMetadata } from "@nestjs/common"
 import { OptionCheck, type RouteMap, Seller } from "@pontage/core"
 
@@ -16,9 +14,9 @@ export interface PaymentModuleOptions<Keys extends string = string> extends Sell
   readonly routes?: RouteMap<Keys>
 }
 
-/** Options of `PaymentModule.forRootAsync`: a factory and what is injected into it. */
+/** Options of `PaymentModule.forRootAsync`: a factory and its injected arguments. */
 export interface PaymentModuleAsyncOptions {
-  /** The modules that provide what is injected. */
+  /** The modules that provide the arguments. */
   readonly imports?: NonNullable<ModuleMetadata["imports"]>
   /** The factory's arguments, by their tokens. */
   readonly inject?: NonNullable<FactoryProvider["inject"]>
@@ -31,7 +29,7 @@ export const moduleCheck: OptionCheck.Check<PaymentModuleOptions> = OptionCheck.
   routes: OptionCheck.optional(OptionCheck.record(OptionCheck.any()))
 })
 
-/** The options of the factory's form, checked; what the factory makes is checked when it has made it. */
+/** The options of the factory's form, checked; its result is checked when it is made. */
 export const asyncCheck: OptionCheck.Check<PaymentModuleAsyncOptions> = OptionCheck.options<PaymentModuleAsyncOptions>({
   imports: OptionCheck.optional(OptionCheck.given("a list of modules", Array.isArray)),
   inject: OptionCheck.optional(OptionCheck.given("a list of tokens", Array.isArray)),

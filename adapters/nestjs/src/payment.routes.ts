@@ -1,6 +1,6 @@
 /**
- * Which handlers are sold, and for what: worked out once, when the application starts and before Nest registers its
- * routes. Every mistake that can be seen without asking anybody is found here.
+ * The sold handlers and their prices: computed once, when the application starts and before Nest registers its routes.
+ * Every mistake that is visible without a request is found here.
  */
 import { type HttpServer, Inject, Injectable, Logger, type OnApplicationShutdown } from "@nestjs/common"
 import { ApplicationConfig, DiscoveryService, HttpAdapterHost, MetadataScanner, ModulesContainer } from "@nestjs/core"
@@ -12,17 +12,17 @@ import * as RouteMap from "./payment.map.ts"
 import { moduleCheck, type PaymentModuleOptions } from "./payment.options.ts"
 import { PAID_METADATA, PAYMENT_OPTIONS } from "./payment.tokens.ts"
 
-/** A handler that is sold, and whether `@Paid` or the module's map says so. */
+/** A sold handler, and whether `@Paid` or the module's map sells it. */
 export interface Sale {
   readonly route: PricedRoute
   readonly seller: Seller.Seller
   readonly by: "decorator" | "map"
 }
 
-/** By controller class and handler; `undefined` for a handler that is free. */
+/** Sales by controller class and handler; `undefined` for a free handler. */
 type Sales = Map<object, Map<object, Sale | undefined>>
 
-/** The shop of an application. Inject it where the application reports whether it is ready. */
+/** The shop of an application. Inject it to report whether the application is ready. */
 @Injectable()
 export class PaymentRoutes implements OnApplicationShutdown {
   readonly #options: PaymentModuleOptions
@@ -72,8 +72,8 @@ export class PaymentRoutes implements OnApplicationShutdown {
   }
 
   /**
-   * What has to be paid for a handler; `undefined` when it is free. A handler that was not there at start, in a
-   * controller that sells, is an error: nobody knows what it stands for.
+   * The sale of a handler; `undefined` if it is free. A handler that did not exist at start, in a controller that
+   * sells, is an error: its price is unknown.
    */
   find(controller: object, handler: object): Sale | undefined {
     const handlers = this.#sales.get(controller)
@@ -87,7 +87,7 @@ export class PaymentRoutes implements OnApplicationShutdown {
     return !bySpecificity && (server.isRouteOrderSensitive?.() ?? true)
   }
 
-  /** Requests that were under way have ended by now, so their ends can still be reported. */
+  /** Closes the shop. Pending requests have ended by now, so their ends can still be reported. */
   async onApplicationShutdown(): Promise<void> {
     await this.#seller?.close()
   }
@@ -123,10 +123,12 @@ const sell = (seller: Seller.Seller, routed: RoutedHandler, config: RouteConfig)
   const route = seller.route(endpoints.map(({ method, path }) => `${method} ${path}`).join(", "), config)
   const mistake = (message: string) => new Misconfigured({ message: `${name}: ${message}` })
   if (Reflect.hasMetadata(PAID_METADATA, declared) && !Reflect.hasMetadata(PAID_METADATA, handler)) {
-    throw mistake("the method is replaced in its instance, where Nest does not see its decorators; take that out")
+    throw mistake(
+      "the method is replaced in its instance, where Nest does not see its decorators; remove the replacement"
+    )
   }
   if (endpoints.some(({ method }) => method === "OPTIONS")) {
-    throw mistake("OPTIONS is never sold; take the handler out of what is paid")
+    throw mistake("OPTIONS is never sold; remove the price of the handler")
   }
   if (route.settle === "after-handler" && sendsItself) {
     throw mistake(
@@ -136,7 +138,7 @@ const sell = (seller: Seller.Seller, routed: RoutedHandler, config: RouteConfig)
   return route
 }
 
-/** `@Paid` on something that Nest does not route would sell nothing. */
+/** Refuses `@Paid` on a method that Nest does not route: it would sell nothing. */
 const refuseStrays = ({ discovery, scanner }: Surroundings, handlers: ReadonlyArray<RoutedHandler>): void => {
   const routed = new Set(handlers.map(({ declared }) => declared))
   for (const { metatype, name } of [...discovery.getControllers(), ...discovery.getProviders()]) {
@@ -145,7 +147,7 @@ const refuseStrays = ({ discovery, scanner }: Surroundings, handlers: ReadonlyAr
     for (const method of scanner.getAllMethodNames(prototype)) {
       const declared: object = Reflect.get(prototype, method)
       if (Reflect.hasMetadata(PAID_METADATA, declared) && !routed.has(declared)) {
-        throw new Misconfigured({ message: `${name}.${method}: @Paid sells HTTP handlers, and this is none` })
+        throw new Misconfigured({ message: `${name}.${method}: @Paid sells HTTP handlers, and this method is not one` })
       }
     }
   }

@@ -1,9 +1,7 @@
-/**
- * The names under which the module's options and the decorator's configuration are kept.
- */
+/** The tokens of the module's options and of the decorator's configuration. */
 
 /** The options of `PaymentModule`, as a provider. */
 export const PAYMENT_OPTIONS = Symbol("@pontage/nestjs/PaymentOptions")
 
-/** The metadata key of what `@Paid` was given. */
+/** The metadata key of the configuration of `@Paid`. */
 export const PAID_METADATA = "@pontage/nestjs/paid"
