@@ -6,7 +6,7 @@ import * as TestPayer from "./TestPayer.ts"
 
 const garbage: PaidShop.Answer = (response) => void response.writeHead(402, { "x-payment": "{}" }).end('{"error":"pay"')
 
-/** Answers with a body of so many bytes, and counts what left before the client hung up. */
+/** Responds with a body of this many bytes, and counts those that left before the client disconnected. */
 const flood = (bytes: number) => {
   let written = 0
   const chunk = Buffer.alloc(65_536, " ")

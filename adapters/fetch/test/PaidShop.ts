@@ -64,7 +64,7 @@ export const serve: Answer = (response, { body, headers, method, url }) => {
   response.end(JSON.stringify({ method, url, headers, body: body.toString("latin1") }))
 }
 
-/** What a shop does: asks for a payment, and serves what is paid. */
+/** A shop's behaviour: it demands a payment, and serves paid requests. */
 export const sell: Answer = (response, arrival) =>
   arrival.payment === undefined ? refuse()(response, arrival) : serve(response, arrival)
 

@@ -172,7 +172,7 @@ describe("what a caller sees", () => {
     assert.deepStrictEqual(troubles, [full])
   })
 
-  it("comes with a warning of the process where nobody is told of trouble", async () => {
+  it("comes with a warning of the process without `onTrouble`", async () => {
     await using shop = await PaidShop.open()
     const full = new Error("my book is full")
     const { fetch } = TestPayer.make({ onPayment: () => Promise.reject(full) })

@@ -75,7 +75,7 @@ describe("a redirect within the origin", () => {
     )
   })
 
-  it.each(codes)("by %d of a request with a body is not paid, for nobody can see its method", async (code) => {
+  it.each(codes)("by %d of a request with a body is not paid, because its method is unknown", async (code) => {
     await using shop = await PaidShop.open(within(code))
     const { fetch, signed } = TestPayer.make()
     const error = await TestPayer.rejection(fetch(`${shop.origin}/start`, { method: "POST", body: "x" }))

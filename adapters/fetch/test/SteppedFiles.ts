@@ -11,7 +11,7 @@ interface Actor {
   readonly name: string
   /** Each lets it make a call that it stands before; it may stand before several. */
   readonly gates: Array<() => void>
-  /** How many calls it is in. */
+  /** Number of calls in progress. */
   calls: number
   /** Whether it has ended, or will never get on. */
   isOver: boolean

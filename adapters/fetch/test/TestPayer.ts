@@ -27,11 +27,11 @@ export interface TestPayer {
 
 export interface TestPayerOptions extends Partial<PayingFetchOptions> {
   readonly base?: FetchFunction
-  /** What happens at the wallet before it signs. */
+  /** An effect of the wallet before it signs. */
   readonly before?: () => Promise<void>
 }
 
-/** What signs, and what it was asked to sign. */
+/** A signing scheme, and the requests that it received. */
 export const wallet = (before?: () => Promise<void>) => {
   const signed: Array<SigningRequest> = []
   const half: SchemeClient = {
@@ -62,7 +62,7 @@ export const make = ({ base = globalThis.fetch, before, ...options }: TestPayerO
   return { fetch, signed }
 }
 
-/** What a promise rejects with. */
+/** The reason of a rejected promise. */
 export const rejection = async (promise: Promise<unknown>): Promise<Error & Readonly<Record<string, unknown>>> => {
   const outcome = await promise.then(
     () => undefined,

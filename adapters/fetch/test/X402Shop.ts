@@ -58,7 +58,7 @@ export const serve = (version: Version, response: ServerResponse, transaction: s
   response.writeHead(200, { "content-type": "text/plain", ...receipts[version] }).end("the report")
 }
 
-/** What a shop does with a payment that is right. `settle` gives the transaction, or nothing when it was used before. */
+/** Handles a valid payment. `settle` returns the transaction, or `undefined` if the payment was used before. */
 export type SettleHandler = (response: ServerResponse, settle: () => string | undefined) => void
 
 /** Settles and serves, as shops do; a payment that was used before is refused. */

@@ -27,7 +27,7 @@ const read = async (response: IncomingMessage): Promise<Reply> => {
   }
 }
 
-/** What is needed of an application. */
+/** The parts of an application that are used. */
 export interface Application {
   silent: boolean
   readonly callback: () => RequestListener

@@ -51,7 +51,7 @@ const mistake = (make: () => unknown): string => {
   return "no mistake"
 }
 
-/** What is needed of an application. */
+/** The parts of an application that are used. */
 interface App {
   readonly on: (event: "error", listener: (error: Error) => void) => unknown
   readonly callback: () => RequestListener
@@ -70,7 +70,7 @@ const open = async (app: App) => {
 
 const at = (path: string) => new Router().get(path, goods)
 
-/** What leaves for a request, and whether the log names the sale. */
+/** The response to a request, and whether the log names the sale. */
 const leaving = async (app: App, path: string, init?: RequestInit) => {
   const { ask, logged } = await open(app)
   const answer = await ask(path, init)

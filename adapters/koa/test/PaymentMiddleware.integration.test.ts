@@ -268,7 +268,7 @@ describe("a paid request", () => {
     assert.strictEqual(await shop.facilitator.nextEnd(), outcome)
   })
 
-  it("that nobody takes counts as refused: the application has answered 404", async () => {
+  it("that no handler takes counts as refused: the application has answered 404", async () => {
     const shop = await open((_ctx, next) => next())
     assert.strictEqual((await shop.get("/report", { headers: paid })).status, 404)
     assert.strictEqual(await shop.facilitator.nextEnd(), "refused")

@@ -58,7 +58,7 @@ export const pay = (
   return { signed, tools: Effect.runSync(Effect.provideService(paying, Clock.Clock, HurriedClock.make())) }
 }
 
-/** What a promise rejects with. */
+/** The reason of a rejected promise. */
 export const rejection = async (promise: Promise<unknown>): Promise<Error & Readonly<Record<string, unknown>>> => {
   const outcome = await promise.then(
     () => undefined,

@@ -23,7 +23,7 @@ interface Open {
   readonly over?: "inMemory" | "overHttp"
   readonly terms?: Partial<ToolTerms>
   readonly payer?: Partial<PayingToolsOptions>
-  /** What stands between the payer and the server. */
+  /** The transport between payer and server. */
   readonly between?: (client: Client) => Client
 }
 
@@ -149,7 +149,7 @@ describe("the payer's rules", () => {
     assert.include(await rejection(strict.tools.callTool(rome)), { rule: "host_not_allowed" })
   })
 
-  it("pay nobody over an unencrypted connection", async () => {
+  it("do not pay over an unencrypted connection", async () => {
     const { ran, tools } = await weather({
       between: (client) =>
         Object.create(client, { transport: { value: { ...client.transport, _url: new URL("http://shop.example") } } })

@@ -1,5 +1,5 @@
 /**
- * What the README shows: a server that sells the weather, and a client that buys it. Run by `Readme.integration.test.ts`.
+ * The README's example: a server that sells the weather, and a client that buys it. Run by `Readme.integration.test.ts`.
  */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
@@ -8,7 +8,7 @@ import { z } from "zod/v4"
 
 import { payTools, sellTools } from "../src/index.ts"
 
-/** What the snippets take for given. */
+/** The values that the snippets assume. */
 export interface Given {
   readonly facilitator: Parameters<typeof sellTools>[0]["facilitator"]
   readonly network: string

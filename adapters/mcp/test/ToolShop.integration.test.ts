@@ -204,7 +204,7 @@ describe("a payment", () => {
     ["that is null", null, "malformed"],
     ["that is too long", { x402Version: 2, payload: "A".repeat(9_000) }, "malformed"],
     ["that is too deep", { x402Version: 2, payload: JSON.parse("[".repeat(40) + "]".repeat(40)) }, "malformed"]
-  ])("%s is refused, and nobody is asked", async (_, payment, reason) => {
+  ])("%s is refused without a request to the facilitator", async (_, payment, reason) => {
     const { client, facilitator, seen } = await weather()
     const refusal = requestIn(await call(client, "weather", { city: "Rome" }, { "x402/payment": payment }))
     assert.include(refusal as object, { reason })

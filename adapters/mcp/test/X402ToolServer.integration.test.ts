@@ -99,7 +99,7 @@ describe("a server of the transport", () => {
     const { extensions, resource } = asked
     assert.deepStrictEqual(said, { x402Version: 2, accepted: offer, resource, extensions })
     assert.include(payload as object, { payer: LedgerTools.payer, amount: "10000" })
-    // What its receipts do not say, the payer knows.
+    // The payer adds the fields that its receipts lack.
     assert.include(receipts[0], { amount: "10000", transaction: "0x1234" })
     assert.match(receipts[0]?.paymentId ?? "", /^pay_/)
   })
@@ -161,7 +161,7 @@ describe("a server of the transport", () => {
     assert.strictEqual(entry?.state, "settled")
   })
 
-  it("that asks in words nobody can read is not paid", async () => {
+  it("that demands a payment in an unreadable form is not paid", async () => {
     const { call, payments } = await open(
       () => served,
       () => refusal({ error: { code: 402 } })

@@ -25,10 +25,10 @@ export const hosts: ReadonlyArray<Host> = [
   { name: "Fastify", adapter: () => new FastifyAdapter() }
 ]
 
-/** What an application is made of beside the payment module. */
+/** Parts of an application beside the payment module. */
 export interface AppParts extends Pick<ModuleMetadata, "controllers" | "imports" | "providers"> {
   readonly routes?: PaymentModuleOptions["routes"]
-  /** What `main.ts` would do before `listen`. */
+  /** The steps of `main.ts` before `listen`. */
   readonly prepare?: (app: INestApplication) => void
 }
 

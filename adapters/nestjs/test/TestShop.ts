@@ -23,7 +23,7 @@ export const network = Schema.decodeSync(Network.Network)("eip155:31337")
 
 export const origin = "https://shop.example"
 
-/** What the tests sell with. */
+/** Options of the tests' shop. */
 export const terms = { network, price: "$0.01", payTo: "seller" } as const
 
 const asset = {
@@ -60,7 +60,7 @@ interface Held {
   run: "running" | "free" | "entitled" | "spent"
 }
 
-/** What the facilitator was told: the end of a run. */
+/** The end of an execution that the facilitator received. */
 export interface Report {
   readonly paymentId: string
   readonly outcome: ExecutionEnd

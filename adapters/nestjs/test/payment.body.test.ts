@@ -9,7 +9,7 @@ import { payment, terms } from "./TestShop.ts"
 
 const bound = { ...terms, bind: "body" } as const
 
-/** How many more runs fail. */
+/** Number of further executions that fail. */
 let failuresLeft = 0
 
 const printed = (page: unknown) => {

@@ -117,7 +117,7 @@ class ShelfController {
   }
 }
 
-/** What many applications have: a filter that gives every error its own shape. */
+/** A common part of applications: a filter that gives every error its own shape. */
 @Catch()
 class ShapingFilter implements ExceptionFilter {
   catch(): void {
@@ -246,7 +246,7 @@ describe.each(hosts)("PaymentGuard on $name", (host) => {
     assert.strictEqual(runs, before)
   })
 
-  it("charges nobody whom an earlier guard turns away", async () => {
+  it("does not charge a request that an earlier guard refuses", async () => {
     await using app = await start(host, {
       controllers: [ReportController],
       providers: [{ provide: APP_GUARD, useClass: ClosedGuard }],

@@ -47,7 +47,7 @@ const readOffers = ({ accepts, resource }: Request) => {
 }
 
 /** The settlement's outcome in a response; `transaction` is empty if none was sent. */
-export interface Outcome {
+export interface SettlementOutcome {
   readonly success: boolean
   readonly transaction: string
   readonly network: string
@@ -59,7 +59,7 @@ export interface Outcome {
 
 const maybeText = /* @__PURE__ */ Shape.nullable(Shape.text)
 
-const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
+const outcomeShape = /* @__PURE__ */ Shape.struct<SettlementOutcome>({
   success: /* @__PURE__ */ Shape.oneOf([true, false]),
   transaction: Shape.text,
   network: Shape.text,
@@ -70,20 +70,24 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
 })
 
 /** Reads an outcome from its JSON; `undefined` if it is malformed. */
-export const outcomeFromJson = (json: unknown): Outcome | undefined =>
+export const outcomeFromJson = (json: unknown): SettlementOutcome | undefined =>
   Result.getOrUndefined(Shape.read(outcomeShape, json))
 
 /**
  * The fields of a refusal about the payment. A settlement that names its transaction may have moved the money, or may
  * still, whatever its word.
  */
-export const wordsOf = (outcome: Outcome | undefined, body: unknown, error: string | undefined): RefusalDetails => {
+export const wordsOf = (
+  outcome: SettlementOutcome | undefined,
+  body: unknown,
+  error: string | undefined
+): RefusalDetails => {
   const words = X402Refusal.words(body, outcome?.errorReason ?? error)
   const isOpen = outcome !== undefined && outcome.transaction !== "" && words.reason !== "already_used"
   return isOpen ? { ...words, retry: "same_payment" } : words
 }
 
-const readOutcome = (header: ResponseHead["header"]): Outcome | undefined => {
+const readOutcome = (header: ResponseHead["header"]): SettlementOutcome | undefined => {
   const text = header("payment-response")
   if (text === null) return undefined
   const json = Base64Json.decode("PAYMENT-RESPONSE", text, maximumOfferBytes)
@@ -131,7 +135,7 @@ const readRefusal = (head: ResponseHead, body: unknown): Result.Result<ReadRefus
   )
 }
 
-const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
+const receiptOf = (outcome: SettlementOutcome | undefined): Receipt | undefined => {
   if (outcome?.success !== true || outcome.transaction === "") return undefined
   const { amount, ifRefused, network, payer, transaction } = outcome
   return {
@@ -148,7 +152,7 @@ const receiptOf = (outcome: Outcome | undefined): Receipt | undefined => {
 export const receiptFromJson = (json: unknown): Receipt | undefined => receiptOf(outcomeFromJson(json))
 
 /** A settlement that did not succeed is refused without new offers. */
-const unsettled = (outcome: Outcome, body: unknown): ReadRefusal => ({
+const unsettled = (outcome: SettlementOutcome, body: unknown): ReadRefusal => ({
   required: { error: outcome.errorReason ?? "", accepts: [], ...wordsOf(outcome, body, undefined) },
   paymentHeaders: () => ({})
 })
