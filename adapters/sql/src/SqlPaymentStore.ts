@@ -139,7 +139,7 @@ const lanes = (database: Database, context: Context): Pick<Store, LaneMethods> =
       transact((transaction) => steps.fillGap(transaction, lease, number, prepared)),
     replace: (lease, number, prepared, allowance) =>
       transact((transaction) => steps.replace(transaction, lease, { number, prepared }, allowance)),
-    record: (lease, entry) => database[urgencyOf(entry)]((transaction) => steps.record(transaction, lease, entry))
+    record: (lease, write) => database[urgencyOf(write)]((transaction) => steps.record(transaction, lease, write))
   }
 }
 
@@ -197,7 +197,7 @@ const notices = (
     },
     closeNotice: (id, retryInMillis) => defer((transaction) => steps.close(transaction, id, retryInMillis)),
     giveUpNotices: (ageMillis, limit) => defer((transaction) => steps.giveUp(transaction, ageMillis, limit)),
-    noticeBacklog: query(steps.untold)
+    noticeBacklog: query(steps.backlog)
   }
 }
 

@@ -22,7 +22,7 @@ const between = 64n
 export const make = (dialect: Dialect, records: Records) => {
   const oldest = `WHERE p.serial > ? AND p.serial < (SELECT max(serial) FROM payment) ORDER BY p.serial
     LIMIT CAST(? AS BIGINT) ${dialect.skipLocked}`
-  const told = `SELECT payment FROM notice WHERE ${dialect.isIn("payment", "bigint")}
+  const noticed = `SELECT payment FROM notice WHERE ${dialect.isIn("payment", "bigint")}
     AND (NOT closed OR id = (SELECT max(id) FROM notice))`
   const ofOpenTransaction = `SELECT p.serial AS payment FROM payment p JOIN lane_transaction t ON t.lane = p.lane AND t.number = p.lane_number
     WHERE ${dialect.isIn("p.serial", "bigint")} AND NOT t.closed`
@@ -58,7 +58,7 @@ export const make = (dialect: Dialect, records: Records) => {
       const old = young === -1 ? found : found.slice(0, young)
       const over = old.filter((one) => RecordAge.isForgettable(one, now, ageMillis))
       const needed = new Set<bigint>()
-      for (const text of over.length === 0 ? [] : [told, ofOpenTransaction]) {
+      for (const text of over.length === 0 ? [] : [noticed, ofOpenTransaction]) {
         for (const { payment } of yield* askPayments(run, text, [listOf(over)])) needed.add(payment)
       }
       const gone = over.filter(({ serial }) => !needed.has(serial))

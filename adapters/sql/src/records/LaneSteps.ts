@@ -98,15 +98,15 @@ export const make = (context: Context) => {
       return undefined
     }),
 
-    record: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, entry: PaymentStore.LaneWrite) {
+    record: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, write: PaymentStore.LaneWrite) {
       yield* lane(transaction.run, lease)
-      const open = entry.transaction && (yield* openTransaction(context, transaction, lease, entry.transaction.number))
-      const callers = open && (yield* callersToBook(transaction, open, entry.transaction))
-      const changed = yield* applyChanges(context, transaction, lease, entry.changes)
-      if (open !== undefined) yield* context.transactions.change(transaction.run, open, entry.transaction)
+      const open = write.transaction && (yield* openTransaction(context, transaction, lease, write.transaction.number))
+      const callers = open && (yield* callersToBook(transaction, open, write.transaction))
+      const changed = yield* applyChanges(context, transaction, lease, write.changes)
+      if (open !== undefined) yield* context.transactions.change(transaction.run, open, write.transaction)
       // The books come last, since all lanes of a network write this row.
-      if (callers !== undefined && entry.transaction?.inclusion) {
-        yield* context.costs.book(transaction, lease.lane, entry.transaction.inclusion.cost, callers)
+      if (callers !== undefined && write.transaction?.inclusion) {
+        yield* context.costs.book(transaction, lease.lane, write.transaction.inclusion.cost, callers)
       }
       return changed
     })

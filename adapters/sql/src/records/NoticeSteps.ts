@@ -27,8 +27,8 @@ type Row = typeof NoticeRow.Type
 
 const askCallers = asks("notice", Schema.Struct({ caller: Schema.String }))
 const askOld = asks("notice", Schema.Struct({ id: Schema.BigInt, caller: Schema.NullOr(Schema.String) }))
-const askTold = asks("notice", Schema.Struct({ payment: Schema.BigInt }))
-const askUntold = asks("notice", Schema.Struct({ count: Schema.BigInt, oldest: Schema.NullOr(Schema.BigInt) }))
+const askClosed = asks("notice", Schema.Struct({ payment: Schema.BigInt }))
+const askBacklog = asks("notice", Schema.Struct({ count: Schema.BigInt, oldest: Schema.NullOr(Schema.BigInt) }))
 
 /**
  * Delay of a notice behind an open one of the same payment, in milliseconds, unless that one is closed before; and the
@@ -108,8 +108,8 @@ export const make = (dialect: Dialect, records: Records) => {
         const retryAt = BigInt(Math.ceil(now + retryInMillis))
         return void (yield* run("UPDATE notice SET due = ? WHERE id = ? AND NOT closed", [retryAt, BigInt(id)]))
       }
-      const [told] = yield* askTold(run, closed, [BigInt(id)])
-      if (told !== undefined) yield* run(release, [BigInt(now), told.payment, BigInt(id), BigInt(now)])
+      const [row] = yield* askClosed(run, closed, [BigInt(id)])
+      if (row !== undefined) yield* run(release, [BigInt(now), row.payment, BigInt(id), BigInt(now)])
     })
   }
 }
@@ -131,8 +131,8 @@ const care = (dialect: Dialect) => {
       return counts
     }),
 
-    untold: ({ run }: Transaction): Effect.Effect<PaymentStore.NoticeBacklog, RecordFault> =>
-      Effect.map(askUntold(run, untold, []), ([row]) => ({
+    backlog: ({ run }: Transaction): Effect.Effect<PaymentStore.NoticeBacklog, RecordFault> =>
+      Effect.map(askBacklog(run, backlog, []), ([row]) => ({
         count: Number(row?.count ?? 0n),
         oldest: row?.oldest === null || row === undefined ? undefined : Number(row.oldest)
       }))
@@ -146,7 +146,7 @@ const release = "UPDATE notice SET due = ? WHERE payment = ? AND id > ? AND NOT 
 
 const old = "SELECT id, caller FROM notice WHERE NOT closed AND at < ? ORDER BY id LIMIT CAST(? AS BIGINT)"
 
-const untold = "SELECT count(*) AS count, min(at) AS oldest FROM notice WHERE NOT closed"
+const backlog = "SELECT count(*) AS count, min(at) AS oldest FROM notice WHERE NOT closed"
 
 /** Releases before 0.2 write notices without the caller; this fills it in. */
 const named = `UPDATE notice SET caller = (SELECT p.caller FROM payment p WHERE p.serial = notice.payment)

@@ -70,7 +70,7 @@ export interface MemoryNotices {
   readonly close: (id: string, retryAt: number | undefined) => void
   /** Closes notices of states reached before this time; returns their number by caller. */
   readonly giveUp: (before: number, limit: number) => ReadonlyMap<string, number>
-  readonly untold: () => NoticeBacklog
+  readonly backlog: () => NoticeBacklog
   readonly isOpenFor: (payment: StoredPayment) => boolean
 }
 
@@ -125,7 +125,7 @@ export const makeNotices = (): MemoryNotices => {
       }
       return counts
     },
-    untold: () => {
+    backlog: () => {
       const first = [...queues.values()].flatMap((queue) => [...firstOf(queue.values(), 1)].map(({ at }) => at))
       return { count: callers.size, oldest: first.length === 0 ? undefined : Math.min(...first) }
     },

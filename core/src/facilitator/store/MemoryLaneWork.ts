@@ -41,18 +41,18 @@ interface LaneContext {
 }
 
 /** The result of a write whose worker's view differs from the records. */
-const lost = Symbol("lost")
+const outdated = Symbol("outdated")
 
 /** Makes the store's lane methods. */
 export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods> => {
   const { lanes } = state
-  const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (context: LaneContext) => A | typeof lost) =>
+  const fenced = <A>({ epoch, isValid, lane: name }: Lease, body: (context: LaneContext) => A | typeof outdated) =>
     Effect.flatMap(
       state.step((now) => {
         const lane = lanes.held({ epoch, isValid, lane: name })
-        return lane === undefined ? lost : body({ state, name, lane, now })
+        return lane === undefined ? outdated : body({ state, name, lane, now })
       }),
-      (result) => (result === lost ? Effect.fail(new LeaseLost({ lane: name })) : Effect.succeed(result))
+      (result) => (result === outdated ? Effect.fail(new LeaseLost({ lane: name })) : Effect.succeed(result))
     )
   return {
     loads: (names) => Effect.sync(() => new Map(names.map((name) => [name, lanes.of(name).load()]))),
@@ -69,13 +69,13 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
     books: (network, since) => Effect.sync(() => booksOf(state, network, since)),
     fillGap: (lease, number, prepared) =>
       fenced(lease, ({ lane }) => {
-        if (lane.next === undefined || number >= lane.next || lane.transactions.has(number)) return lost
+        if (lane.next === undefined || number >= lane.next || lane.transactions.has(number)) return outdated
         lane.transactions.set(number, MemoryLanes.begun({ number, prepared, paymentIds: [] }))
       }),
     replace: (lease, number, prepared, allowance) =>
       fenced(lease, ({ lane, name, now }) => {
         const transaction = lane.transactions.get(number)
-        if (transaction === undefined) return lost
+        if (transaction === undefined) return outdated
         const refused = refusedBy(state, name, allowance)
         if (refused !== undefined) return refused
         transaction.attempts = [...transaction.attempts, prepared]
@@ -83,7 +83,7 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
           state.put(PaymentChange.withNewAttempt(one, prepared), now)
         return undefined
       }),
-    record: (lease, entry) => fenced(lease, (context) => enter(context, entry))
+    record: (lease, write) => fenced(lease, (context) => record(context, write))
   }
 }
 
@@ -145,12 +145,12 @@ const plan = (
   { lane, name, now, state }: LaneContext,
   plans: ReadonlyArray<PlannedTransaction>,
   allowance: Allowance | undefined
-): NetworkSpend | undefined | typeof lost => {
+): NetworkSpend | undefined | typeof outdated => {
   const { next } = lane
   const ids = plans.flatMap(({ paymentIds }) => paymentIds)
-  if (next === undefined || plans.some(({ number }, index) => number !== next + BigInt(index))) return lost
+  if (next === undefined || plans.some(({ number }, index) => number !== next + BigInt(index))) return outdated
   const waiting = found(state, ids).filter((one) => PaymentChange.isWaiting(one) && one.lane === name)
-  if (waiting.length !== ids.length || new Set(ids).size !== ids.length) return lost
+  if (waiting.length !== ids.length || new Set(ids).size !== ids.length) return outdated
   const refused = refusedBy(state, name, allowance)
   if (refused !== undefined) return refused
   for (const one of plans) {
@@ -183,21 +183,21 @@ const booksOf = (state: MemoryState, network: string, since: number): NetworkSpe
   )
 })
 
-const enter = (
+const record = (
   context: LaneContext,
   { changes, transaction }: LaneWrite
-): ReadonlyArray<StoredPayment | undefined> | typeof lost => {
+): ReadonlyArray<StoredPayment | undefined> | typeof outdated => {
   const open = transaction && context.lane.transactions.get(transaction.number)
-  if (transaction !== undefined && open === undefined) return lost
+  if (transaction !== undefined && open === undefined) return outdated
   if (open !== undefined && transaction?.inclusion !== undefined)
-    land(context, open, transaction.inclusion ?? undefined)
-  const changed = changes.map((change) => advance(context, change))
+    setInclusion(context, open, transaction.inclusion ?? undefined)
+  const changed = changes.map((change) => applyChange(context, change))
   if (open !== undefined && transaction?.closed === true) context.lane.transactions.delete(open.number)
   return changed
 }
 
 /** Books the cost once: a transaction included again after its block was taken back costs its signer nothing more. */
-const land = (
+const setInclusion = (
   { name, now, state }: LaneContext,
   transaction: MemoryLanes.MemoryTransaction,
   inclusion: MemoryLanes.MemoryTransaction["inclusion"]
@@ -210,7 +210,7 @@ const land = (
 }
 
 /** A payment that is in another lane by now is not changed. */
-const advance = ({ name, now, state }: LaneContext, change: StateChange): StoredPayment | undefined => {
+const applyChange = ({ name, now, state }: LaneContext, change: StateChange): StoredPayment | undefined => {
   const known = state.records.find(change.paymentId)
   const isHere = known?.lane === undefined || known.lane === name
   return known !== undefined && isHere && change.from.includes(known.status)

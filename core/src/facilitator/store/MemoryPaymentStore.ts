@@ -200,5 +200,5 @@ const outbox = ({
   closeNotice: (id, retryInMillis) =>
     step((now) => notices.close(id, retryInMillis === undefined ? undefined : now + retryInMillis)),
   giveUpNotices: (ageMillis, limit) => step((now) => notices.giveUp(now - ageMillis, limit)),
-  noticeBacklog: Effect.sync(() => notices.untold())
+  noticeBacklog: Effect.sync(() => notices.backlog())
 })

@@ -328,7 +328,7 @@ export class PaymentStore extends Context.Service<
       allowance?: Allowance
     ) => Fenced<NetworkSpend | undefined>
     /** Records a write; returns the changed records in the order of its changes. */
-    readonly record: (lease: Lease, entry: LaneWrite) => Fenced<ReadonlyArray<StoredPayment | undefined>>
+    readonly record: (lease: Lease, write: LaneWrite) => Fenced<ReadonlyArray<StoredPayment | undefined>>
 
     /**
      * The `accepted` payments of a network that wait in no lane and whose validity ended before this time (Unix

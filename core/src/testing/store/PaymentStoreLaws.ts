@@ -7,13 +7,13 @@ import { type StoreLaw, type StoreSubject, Subject } from "./PaymentStoreTrial.t
 import * as StoreAllowanceLaws from "./StoreAllowanceLaws.ts"
 import * as StoreBookLaws from "./StoreBookLaws.ts"
 import * as StoreClaimLaws from "./StoreClaimLaws.ts"
-import * as StoreEntryLaws from "./StoreEntryLaws.ts"
 import * as StoreFenceLaws from "./StoreFenceLaws.ts"
 import * as StoreForgetLaws from "./StoreForgetLaws.ts"
 import * as StoreLaneLaws from "./StoreLaneLaws.ts"
 import * as StoreNoticeLaws from "./StoreNoticeLaws.ts"
 import * as StoreRefusedLaws from "./StoreRefusedLaws.ts"
 import * as StoreReservationLaws from "./StoreReservationLaws.ts"
+import * as StoreWriteLaws from "./StoreWriteLaws.ts"
 
 export { type StoreLaw, type StoreSubject, Subject }
 
@@ -23,7 +23,7 @@ export const all: ReadonlyArray<StoreLaw> = [
   ...StoreRefusedLaws.laws,
   ...StoreReservationLaws.laws,
   ...StoreLaneLaws.laws,
-  ...StoreEntryLaws.laws,
+  ...StoreWriteLaws.laws,
   ...StoreFenceLaws.laws,
   ...StoreBookLaws.laws,
   ...StoreNoticeLaws.laws,

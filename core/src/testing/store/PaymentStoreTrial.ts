@@ -201,7 +201,7 @@ export const flown = Effect.fnUntraced(function* (store: Store, subject: StoreSu
 })
 
 /** The inclusion of a transaction, with its cost. */
-export const landing = ({ transaction }: PreparedTransaction, cost = 2n ** 75n + 1n): Inclusion => ({
+export const inclusionOf = ({ transaction }: PreparedTransaction, cost = 2n ** 75n + 1n): Inclusion => ({
   transaction,
   block: { number: 2n ** 60n + 1n, hash: `hash of ${transaction}` },
   cost
@@ -223,7 +223,7 @@ export const moved = Effect.fnUntraced(function* (store: Store, subject: StoreSu
   const plan = yield* planOf(firstNumber, [paymentId])
   yield* store.plan(lease, [plan])
   yield* store.record(lease, { changes: [change(paymentId, "planned", "sent")] })
-  const inclusion = landing(plan.prepared)
+  const inclusion = inclusionOf(plan.prepared)
   const { block, transaction } = inclusion
   yield* store.record(lease, {
     changes: [change(paymentId, "sent", "included", { transaction, block, note: "block 8" })],

@@ -11,7 +11,7 @@ import { same } from "../Law.ts"
 import {
   change,
   firstNumber,
-  landing,
+  inclusionOf,
   law,
   newLane,
   newName,
@@ -62,11 +62,11 @@ const booksShowAll = law(
     yield* same("whose it is", callersIn(both), [[mine, mine], [theirs]])
     yield* same("what is spent", entries(both.spent), [])
     yield* same("on another network", (yield* store.books(`${network}x`, start)).open, [])
-    const inclusion = landing(plan.prepared, 9n)
+    const inclusion = inclusionOf(plan.prepared, 9n)
     yield* store.record(first.lease, { changes: [], transaction: { number: firstNumber, inclusion } })
     const after = yield* store.books(network, start)
-    yield* same("what is open after a landing", costs(after), [most + 5n])
-    yield* same("what is spent after a landing", entries(after.spent), [[mine, 9n]])
+    yield* same("what is open after a inclusionOf", costs(after), [most + 5n])
+    yield* same("what is spent after a inclusionOf", entries(after.spent), [[mine, 9n]])
     yield* store.record(first.lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
     yield* same("after its block was taken back", costs(yield* store.books(network, start)), [most, most + 5n])
     yield* store.record(first.lease, { changes: [], transaction: { number: firstNumber, inclusion, closed: true } })

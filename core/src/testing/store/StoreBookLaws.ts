@@ -11,7 +11,7 @@ import {
   claimed,
   firstNumber,
   flown,
-  landing,
+  inclusionOf,
   law,
   loses,
   newClaim,
@@ -113,8 +113,8 @@ const unwantedExpire = law(
     const { name: lane } = yield* newLane
     const [queued = ""] = yield* waiting(store, lane, 1)
     const { ids } = yield* flown(store, subject, 1)
-    const [travelling = ""] = ids
-    const named = [unwanted.paymentId, queued, travelling, `pay_${yield* newName}`].map(provenUnused)
+    const [pending = ""] = ids
+    const named = [unwanted.paymentId, queued, pending, `pay_${yield* newName}`].map(provenUnused)
     yield* same("how many expire", yield* store.expireUnwanted(named), 1)
     yield* statusIs(store, unwanted.paymentId, "expired")
     const { history, refusal } = (yield* store.find(unwanted.paymentId)) ?? {}
@@ -122,7 +122,7 @@ const unwantedExpire = law(
     yield* same("by what", history?.at(-1)?.note, `unused at block ${2n ** 70n}, which is final`)
     yield* statusIs(store, unproven.paymentId, "accepted")
     yield* statusIs(store, queued, "accepted")
-    yield* statusIs(store, travelling, "planned")
+    yield* statusIs(store, pending, "planned")
     yield* same("the queue", idsOf(yield* store.queued(lane, 9)), [queued])
     yield* same("how many expire again", yield* store.expireUnwanted(named), 0)
     yield* same("a second time", (yield* store.find(unwanted.paymentId))?.history.length, 2)
@@ -146,7 +146,7 @@ const costsAreBooked = law(
     const start = yield* Clock.currentTimeMillis
     const part = 2n ** 70n
     const prepared = yield* signed(firstNumber)
-    const inclusion = landing(prepared, 3n * part + 2n)
+    const inclusion = inclusionOf(prepared, 3n * part + 2n)
     yield* same("before", yield* store.spent(network, 0), 0n)
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion } })
     yield* same("one caller's", yield* store.spent(network, start, mine), 2n * part + 2n)
@@ -160,7 +160,7 @@ const costsAreBooked = law(
     yield* subject.elapse(2 * hour)
     yield* store.record(lease, {
       changes: [],
-      transaction: { number: firstNumber + 1n, inclusion: landing(prepared, 5n) }
+      transaction: { number: firstNumber + 1n, inclusion: inclusionOf(prepared, 5n) }
     })
     yield* same("nobody's transaction", yield* store.spent(network, start, ""), 5n)
     yield* same("everything", yield* store.spent(network, start), 3n * part + 7n)

@@ -10,7 +10,7 @@ import {
   change,
   firstNumber,
   flown,
-  landing,
+  inclusionOf,
   law,
   loses,
   opened,
@@ -37,9 +37,9 @@ const staleWritesNothing = law(
     const before = yield* everything(store, lane, [flying, queued])
     const plan = yield* planOf(firstNumber + 1n, [queued])
     const dearer = yield* signed(firstNumber)
-    const entry = {
+    const write = {
       changes: [change(flying, "planned", "included")],
-      transaction: { number: firstNumber, inclusion: landing(prepared), closed: true as const }
+      transaction: { number: firstNumber, inclusion: inclusionOf(prepared), closed: true as const }
     }
     const writes: Readonly<
       Record<string, (lease: Lease) => Effect.Effect<unknown, FacilitatorUnavailable | LeaseLost>>
@@ -48,7 +48,7 @@ const staleWritesNothing = law(
       plan: (holder) => store.plan(holder, [plan]),
       "plan of nothing": (holder) => store.plan(holder, []),
       replace: (holder) => store.replace(holder, firstNumber, dearer),
-      enter: (holder) => store.record(holder, entry),
+      enter: (holder) => store.record(holder, write),
       "enter nothing": (holder) => store.record(holder, { changes: [] }),
       skipTo: (holder) => store.skipTo(holder, 1_000n),
       fillGap: (holder) => store.fillGap(holder, 500n, dearer)

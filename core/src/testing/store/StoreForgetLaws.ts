@@ -7,7 +7,7 @@ import {
   change,
   claimed,
   firstNumber,
-  landing,
+  inclusionOf,
   law,
   newLane,
   newPayment,
@@ -62,7 +62,7 @@ const gone = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, c
   }
   const transaction = {
     number: firstNumber,
-    inclusion: landing(plan.prepared, 1n),
+    inclusion: inclusionOf(plan.prepared, 1n),
     ...(!isOpen && { closed: true as const })
   }
   yield* store.record(lease, { changes: [], transaction })

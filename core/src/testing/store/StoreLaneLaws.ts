@@ -10,7 +10,7 @@ import {
   claimed,
   firstNumber,
   flown,
-  landing,
+  inclusionOf,
   law,
   loses,
   newLane,
@@ -298,7 +298,7 @@ const transactionsStayOpen = law(
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, closed: true } })
     yield* same("the transactions", yield* store.openTransactions(lane), [])
     const late = store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
-    yield* loses("an entry about a closed transaction", late)
+    yield* loses("a write about a closed transaction", late)
     yield* same("the last transaction of its payment", (yield* store.find(first))?.laneNumber, firstNumber)
   })
 )
@@ -341,7 +341,7 @@ const gapsAreFilled = law(
     const changes = [change(ids[0] ?? "", "planned", "failed")]
     yield* store.record(newer, {
       changes,
-      transaction: { number: firstNumber, inclusion: landing(filler), closed: true }
+      transaction: { number: firstNumber, inclusion: inclusionOf(filler), closed: true }
     })
     yield* same("the transactions after one was closed", yield* numbers, [gap, firstNumber + 3n])
     yield* store.fillGap(newer, firstNumber, filler)

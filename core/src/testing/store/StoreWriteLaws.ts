@@ -8,7 +8,7 @@ import {
   change,
   firstNumber,
   flown,
-  landing,
+  inclusionOf,
   law,
   loses,
   planOf,
@@ -33,8 +33,8 @@ const changesCompareAndSet = law(
     yield* same("the record after it", yield* store.find(first), before)
     yield* same("the change beside it", applied, yield* store.find(second))
     yield* same("its state", applied?.status, "sent")
-    const entry = { changes: [change(first, "planned", "sent")] }
-    const race = yield* Effect.forEach(Array.from({ length: 20 }), () => store.record(lease, entry), {
+    const write = { changes: [change(first, "planned", "sent")] }
+    const race = yield* Effect.forEach(Array.from({ length: 20 }), () => store.record(lease, write), {
       concurrency: "unbounded"
     })
     yield* same("how many applied", race.flat().filter((one) => one !== undefined).length, 1)
@@ -96,7 +96,7 @@ const blockIsKept = law(
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease, prepared } = yield* flown(store, subject, 1)
     const [paymentId = ""] = ids
-    const { block, transaction } = landing(prepared)
+    const { block, transaction } = inclusionOf(prepared)
     yield* store.record(lease, { changes: [change(paymentId, "planned", "included", { block, transaction })] })
     yield* same("the block", (yield* store.find(paymentId))?.block, block)
     yield* store.record(lease, { changes: [change(paymentId, "included", "sent", { note: "taken back" })] })
@@ -114,17 +114,17 @@ const landingIsKept = law(
   "a transaction's inclusion is kept until the block is taken back",
   Effect.fnUntraced(function* (store, subject) {
     const { lane, lease, prepared } = yield* flown(store, subject, 1)
-    const inclusion = landing(prepared)
+    const inclusion = inclusionOf(prepared)
     const inclusionNow = Effect.map(store.openTransactions(lane), ([transaction]) => transaction?.inclusion)
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion } })
-    yield* same("landed", yield* inclusionNow, inclusion)
+    yield* same("included", yield* inclusionNow, inclusion)
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber } })
-    yield* same("after an entry that says nothing of it", yield* inclusionNow, inclusion)
+    yield* same("after a write that says nothing of it", yield* inclusionNow, inclusion)
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
     yield* same("taken back", yield* inclusionNow, undefined)
     const other = { ...inclusion, block: { number: 0n, hash: "" } }
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: other } })
-    yield* same("landed again", yield* inclusionNow, other)
+    yield* same("included again", yield* inclusionNow, other)
   })
 )
 
@@ -133,8 +133,8 @@ const entriesAreWhole = law(
   Effect.fnUntraced(function* (store, subject) {
     const { ids, lease, prepared } = yield* flown(store, subject, 1)
     const changes = [change(ids[0] ?? "", "planned", "sent")]
-    const transaction = { number: firstNumber + 1n, inclusion: landing(prepared) }
-    yield* loses("the entry", store.record(lease, { changes, transaction }))
+    const transaction = { number: firstNumber + 1n, inclusion: inclusionOf(prepared) }
+    yield* loses("the write", store.record(lease, { changes, transaction }))
     yield* statusIs(store, ids[0] ?? "", "planned")
   })
 )
