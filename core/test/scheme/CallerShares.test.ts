@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 
 import * as CallerShares from "../../src/scheme/CallerShares.ts"
 
-/** What callers have used of a total; spends as far as the rule allows. */
+/** The use of a total by callers; spends as far as the rule allows. */
 const sharing = (total: bigint, callers: ReadonlyArray<string>, ownLimit?: (caller: string) => bigint | undefined) => {
   const parts = CallerShares.partsOf(total, callers, ownLimit)
   const used = new Map<string, bigint>()
@@ -55,7 +55,7 @@ describe("a caller", () => {
   })
 })
 
-it("whatever anybody does, the total holds and nobody loses what is left of its part", () => {
+it("whatever the callers do, the total holds and none loses the rest of its part", () => {
   const callers = ["a", "b", "c", "d", "e"]
   const deeds = fc.array(fc.tuple(fc.constantFrom(...callers, "stranger"), fc.bigInt(0n, 400n)), { maxLength: 60 })
   fc.assert(

@@ -29,7 +29,7 @@ const settled = Effect.fnUntraced(function* (budget: LossBudget.LossBudget, id: 
   yield* budget.settle(id, of)
 })
 
-describe("what is in flight", () => {
+describe("a pending payment", () => {
   it.effect("counts before anything is lost, until it ends", () =>
     Effect.gen(function* () {
       const budget = yield* LossBudget.make({ total: 20n, perCaller: 20n, perPayer: 20n })
@@ -81,7 +81,7 @@ describe("what is lost", () => {
     })
   )
 
-  it.effect("bans its culprit at once when it is grave, and the code of its account; nobody else", () =>
+  it.effect("bans its culprit at once when it is grave, and the code of its account; no other account", () =>
     Effect.gen(function* () {
       const budget = yield* LossBudget.make({ total: 1_000n, banMillis: 60_000 })
       const hostile = { ...risk("a"), codeHash: "0xc0de" }
@@ -96,7 +96,7 @@ describe("what is lost", () => {
     })
   )
 
-  it.effect("bans at the third time in a day when it is slight, and without a culprit nobody", () =>
+  it.effect("bans at the third time in a day when it is slight, and without a culprit no account", () =>
     Effect.gen(function* () {
       const budget = yield* LossBudget.make({ total: 1_000n })
       for (const id of ["1", "2"]) yield* budget.lose(id, { ...risk("a"), culprit: "a", gravity: "slight" })
@@ -195,7 +195,7 @@ const steps = fc.array(
     caller: fc.nat({ max: 2 }),
     amount: fc.bigInt({ min: 1n, max: 40n }),
     end: fc.constantFrom("settled", "settled", "lost", "slight", "flying", "released"),
-    /** Of the payments in flight, which one ends now. */
+    /** The pending payment that ends now. */
     which: fc.nat({ max: 20 }),
     minutes: fc.constantFrom(0, 0, 0, 5, 5, 5, 61)
   }),

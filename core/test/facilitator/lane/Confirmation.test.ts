@@ -49,10 +49,10 @@ describe("sending", () => {
           ...half,
           submit: (prepared) =>
             Effect.gen(function* () {
-              const [flight] = yield* Effect.orDie(store!.openTransactions("ledger:test signer-1"))
-              assert.deepStrictEqual(flight?.attempts, [prepared])
+              const [onRecord] = yield* Effect.orDie(store!.openTransactions("ledger:test signer-1"))
+              assert.deepStrictEqual(onRecord?.attempts, [prepared])
               assert.deepStrictEqual(
-                flight?.payments.map(({ status }) => status),
+                onRecord?.payments.map(({ status }) => status),
                 ["planned"]
               )
               seen.push(prepared.bytes)
@@ -196,8 +196,8 @@ describe("sending", () => {
       })
       const fiber = yield* begin(facilitator.settle(yield* pay(), claim("a")), 5)
       assert.strictEqual(ledger.submissions.length, 0)
-      const [flight] = yield* store.openTransactions("ledger:test signer-1")
-      assert.strictEqual(flight?.attempts.length, 1)
+      const [onRecord] = yield* store.openTransactions("ledger:test signer-1")
+      assert.strictEqual(onRecord?.attempts.length, 1)
       yield* Fiber.interrupt(fiber)
     })
   )
@@ -264,11 +264,11 @@ describe("a node that rejects a transaction", () => {
         yield* TestClock.adjust("20 seconds")
         const settled = yield* Fiber.join(fiber)
         assert.strictEqual(settled.status, "included")
-        const [flight] = yield* store.openTransactions("ledger:test signer-1")
-        const [first, second] = flight?.attempts ?? []
+        const [onRecord] = yield* store.openTransactions("ledger:test signer-1")
+        const [first, second] = onRecord?.attempts ?? []
         assert.isTrue((second?.fees?.maximum ?? 0n) * 8n >= (first?.fees?.maximum ?? 0n) * 9n)
         assert.strictEqual(second?.slot?.number, first?.slot?.number)
-        assert.isTrue(flight?.attempts.some(({ transaction }) => transaction === settled.transaction))
+        assert.isTrue(onRecord?.attempts.some(({ transaction }) => transaction === settled.transaction))
         assert.strictEqual(ledger.transfers.length, 1)
       })
   )

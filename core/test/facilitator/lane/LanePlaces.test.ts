@@ -1,4 +1,4 @@
-/** The lane of payers who send their own transactions: one payer's trouble, or one caller's, keeps nobody else waiting. */
+/** The lane of payers who send their own transactions: one payer's trouble, or one caller's, delays no other. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -32,7 +32,7 @@ const crowd = (index: number) => `acct-loud-${index % 60}`
 
 type Shop = Effect.Success<ReturnType<typeof open>>
 
-/** So many payments of a payer, through a caller, at once. */
+/** Presents a number of payments of a payer, through a caller, at once. */
 const flood = Effect.fnUntraced(function* (
   { facilitator }: Shop,
   count: number,
@@ -48,7 +48,7 @@ const flood = Effect.fnUntraced(function* (
   yield* TestClock.adjust("1 second")
 })
 
-/** How many seconds a payment takes from its presentation to its settlement, by looks each scheme facilitator of a second. */
+/** Seconds from the presentation of a payment to its settlement, by looks every half second. */
 const wait = Effect.fnUntraced(function* ({ facilitator }: Shop, payer: string, caller = "") {
   const began = yield* Clock.currentTimeMillis
   const request = yield* pay({ payer })
@@ -137,7 +137,7 @@ describe("many payers' transactions", () => {
   }
 
   it.effect(
-    "however many, that come into no block keep nobody waiting, and each payer has one of them in a crowd",
+    "however many, that come into no block delay no other payer, and in a crowded lane each payer has one of them",
     () =>
       Effect.gen(function* () {
         const shop = yield* open({

@@ -25,7 +25,7 @@ const shunning = (half: SchemeFacilitator): SchemeFacilitator => ({
 })
 
 describe("a payer whose own transaction is refused", () => {
-  it.effect("keeps nobody else from paying", () =>
+  it.effect("keeps no other payer from paying", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ lanes: [], half: shunning })
       ledger.deposit("acct-mallory", 10n ** 9n)

@@ -154,8 +154,8 @@ describe("an asset that is not configured any more", () => {
         assert.strictEqual(ledger.transfers.length, 4)
         assert.deepStrictEqual(yield* statusesIn(shop), ["sent", "sent", "final", "final"])
         assert.strictEqual((yield* Fiber.join(next)).execution, "granted")
-        const [flight] = yield* store.openTransactions(lane)
-        assert.strictEqual(flight?.attempts.length, 1)
+        const [onRecord] = yield* store.openTransactions(lane)
+        assert.strictEqual(onRecord?.attempts.length, 1)
         yield* restartWith([honest])
         yield* TestClock.adjust("30 seconds")
         assert.deepStrictEqual(yield* statusesIn(shop), Array(4).fill("final"))
@@ -302,7 +302,7 @@ describe("a network that is not configured any more", () => {
   )
 })
 
-/** What the promises above are worth: each fault brought back breaks its own. */
+/** The promises above are tested: each fault, brought back, breaks its own. */
 describe("without what keeps an earlier configuration's payments alive", () => {
   it.effect("a batch that obeys today's maximum is not replaced, and its payments expire", () =>
     Effect.gen(function* () {
@@ -331,7 +331,7 @@ describe("without what keeps an earlier configuration's payments alive", () => {
     })
   )
 
-  it.effect("a lane that nobody looks for stays as it was, and its balances reserved", () =>
+  it.effect("a lane that is not looked for stays as it was, and its balances reserved", () =>
     Effect.gen(function* () {
       const shop = yield* interrupted(2, {
         batches,

@@ -11,7 +11,7 @@ import * as LedgerShop from "../LedgerShop.ts"
 const { claim, pay } = LedgerShop
 const lane = "ledger:test signer-1"
 
-/** A payment that has lost its slot to a stranger, with the chain in a state that `then` makes right after. */
+/** A payment that has lost its slot to a foreign transaction, with the chain in a state that `then` makes right after. */
 const lost = Effect.fnUntraced(function* (then: (shop: LedgerShop.Shop) => void, options: LedgerShop.Options = {}) {
   const shop = yield* LedgerShop.open({ settleTimeoutMillis: 600_000, ...options })
   const { facilitator, ledger, store } = shop

@@ -1,4 +1,4 @@
-/** Transfers of payments that somebody else has sent: whose they are, and what they open. */
+/** Transfers that a third party has sent: the payment that they count for, and the right that they give. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -25,11 +25,11 @@ const orderOf = Effect.fnUntraced(function* (request: PaymentRequest) {
   return { ...json, amount: BigInt(amount) }
 })
 
-/** Somebody else submits what a payment has signed. */
+/** A third party submits a payment's signed order. */
 const sentByAnother = (ledger: TestLedger, request: PaymentRequest) =>
   Effect.map(orderOf(request), (order) => ledger.settleByStranger(order))
 
-/** What a caller is told, in a word: how its run stands, or why it is refused. */
+/** The answer to a caller in a word: the state of its execution, or the reason of the refusal. */
 const told = (facilitator: Service, request: PaymentRequest, by: Claim | undefined) =>
   Effect.match(facilitator.settle(request, by), {
     onFailure: (failure) => (failure._tag === "ValidationError" ? `${failure.reason} ${failure.detail}` : failure._tag),
@@ -57,7 +57,7 @@ const beforeSurvey =
     return { ...half, chainHead: Effect.andThen(once, half.chainHead) }
   }
 
-/** The payment is submitted by somebody else after its verification, before the chain is surveyed for its transaction. */
+/** A third party submits the payment after its verification, before the chain head is queried for its transaction. */
 const overtaken = Effect.fnUntraced(function* (bound: boolean, options: LedgerShop.Options = {}) {
   let submit: Effect.Effect<void> = Effect.void
   const shop = yield* LedgerShop.open({ ...patient, ...options, half: beforeSurvey(() => submit) })
@@ -70,7 +70,7 @@ for (const [kind, options] of [
   ["where signers send", {}],
   ["where payers send their own", { lanes: [] }]
 ] as const) {
-  describe(`a transfer by somebody else, ${kind}`, () => {
+  describe(`a transfer by a third party, ${kind}`, () => {
     it.effect("between verification and signing is a bound payment's own", () =>
       Effect.gen(function* () {
         const { facilitator, ledger, request } = yield* overtaken(true, options)
@@ -220,7 +220,7 @@ for (const [kind, options] of [
           yield* store.queue(paymentId, `${half.network} ${half.lanes[0] ?? ""}`)
           yield* TestClock.adjust("2 seconds")
           assert.deepInclude(yield* store.find(paymentId), { status: "accepted", lane: undefined })
-          // The validity is not over yet: who has overheard it may still send it.
+          // The validity is not over yet: a third party may still send it.
           yield* sentByAnother(ledger, request)
           doubt.isOn = false
           const answer = yield* inTime(told(facilitator, request, claim("a")))
@@ -231,8 +231,8 @@ for (const [kind, options] of [
   })
 }
 
-describe("an unbound payment that somebody else has sent", () => {
-  /** It is on its way, and somebody else is quicker. */
+describe("an unbound payment that a third party has sent", () => {
+  /** It is pending, and a third party is quicker. */
   const outrun = Effect.fnUntraced(function* (by: Claim | undefined) {
     const shop = yield* LedgerShop.open(patient)
     const request = yield* pay({ bound: false })
@@ -313,7 +313,7 @@ describe("an unbound payment that somebody else has sent", () => {
 
   it.effect("is none where another transaction of its own lane has sent it", () =>
     Effect.gen(function* () {
-      // So many looks show nothing that the slot counts as lost, though our own transaction is in it.
+      // The slot counts as used by a foreign transaction after enough observations without a receipt, though our own transaction is in it.
       // A family may not know which of the facilitator's transactions it is.
       const { facilitator, ledger } = yield* LedgerShop.open({
         ...patient,

@@ -1,4 +1,4 @@
-/** What a signer can pay for: batches are as large as that, and what it cannot pay for yet waits for what is on its way. */
+/** The funds of a signer: they bound the size of a batch, and further payments wait for pending transactions. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -12,11 +12,11 @@ const signer = "signer-1"
 
 const all = (count: number) => Array.from({ length: count }, () => "Success")
 
-/** The most that a transaction of so many payments may cost. */
+/** The most that a transaction of this number of payments may cost. */
 const costOf = ({ market: { base, priority } }: TestLedger, payments: number) =>
   (21n + 50n * BigInt(payments)) * (2n * base + priority)
 
-/** So much that a transaction of so many payments can be replaced by a dearer one. */
+/** The amount with which a transaction of this number of payments can be replaced by one that offers more. */
 const enoughFor = (ledger: TestLedger, payments: number) => (costOf(ledger, payments) * 9n) / 8n + 1n
 
 const sizes = ({ submissions }: TestLedger) => submissions.map(({ orders }) => orders.length)
@@ -69,11 +69,11 @@ describe("a batch", () => {
       yield* settleMany(facilitator, 7)
       yield* LedgerShop.as("poor", settleMany(facilitator, 2, "poor"))
       yield* TestClock.adjust("2 seconds")
-      const [flight, ...others] = yield* store.openTransactions(`ledger:test ${signer}`)
+      const [onRecord, ...others] = yield* store.openTransactions(`ledger:test ${signer}`)
       assert.deepStrictEqual(others, [])
-      const travelling = flight?.payments.map(({ authorization }) => authorization.nonce) ?? []
-      assert.isAbove(travelling.length, 0)
-      assert.deepStrictEqual(counted, new Set(travelling))
+      const batched = onRecord?.payments.map(({ authorization }) => authorization.nonce) ?? []
+      assert.isAbove(batched.length, 0)
+      assert.deepStrictEqual(counted, new Set(batched))
     })
   )
 
@@ -269,7 +269,7 @@ describe("a signer", () => {
     })
   )
 
-  it.effect("settles as before when nobody can say what it owns", () =>
+  it.effect("settles as before when its balance is unknown", () =>
     Effect.gen(function* () {
       const { facilitator, half, ledger } = yield* LedgerShop.open({
         batches,

@@ -1,4 +1,4 @@
-/** What a scheme has to know of a payment to count what it may lose, and what becomes of one that it does not risk. */
+/** The caller that a scheme is told with a payment to count its risk, and the end of a payment that it does not risk. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -56,7 +56,7 @@ describe("a gap in a signer's numbers", () => {
     })
   )
 
-  it.effect("that a node's wrong count makes heals too, while nobody pays", () =>
+  it.effect("that a node's wrong count makes heals too, without any payment", () =>
     Effect.gen(function* () {
       let lie = 5n
       const shop = yield* LedgerShop.open({ ...patient, half: counting((honest) => honest + lie) })

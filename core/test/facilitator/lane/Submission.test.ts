@@ -1,4 +1,4 @@
-/** Payments that their lane refuses while their authorization can be used: somebody who has seen it may submit it later. */
+/** Payments that their lane refuses while their authorization can be used: a third party that has seen it may submit it later. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -26,7 +26,7 @@ const sentByAnother = Effect.fnUntraced(function* ({ ledger }: LedgerShop.Shop, 
 const seconds = (count: number) =>
   Effect.forEach(Array.from({ length: count }), () => TestClock.adjust("1 second"), { discard: true })
 
-/** The effect's outcome, for which so many seconds pass. */
+/** The effect's outcome, after this number of seconds. */
 const within = <A, E>(count: number, effect: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkDetach(Effect.result(effect))
@@ -121,7 +121,7 @@ for (const [kind, options] of families) {
       })
     )
 
-    it.effect("and that somebody else sends then, is served once when its buyer repeats", () =>
+    it.effect("and that a third party sends then, is served once when its buyer repeats", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* refused(shop)
@@ -138,7 +138,7 @@ for (const [kind, options] of families) {
       })
     )
 
-    it.effect("and that somebody else sends, ends final while nobody repeats it, and is served later", () =>
+    it.effect("and that a third party sends, ends final while its buyer does not repeat it, and is served later", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* refused(shop)
@@ -151,7 +151,7 @@ for (const [kind, options] of families) {
       })
     )
 
-    it.effect("and that somebody else sends, opens nothing where it is not bound, and says so", () =>
+    it.effect("and that a third party sends, opens nothing where it is not bound, and says so", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* refused(shop, { bound: false })
@@ -165,7 +165,7 @@ for (const [kind, options] of families) {
       })
     )
 
-    it.effect("and that nobody sends, expires by proof, which says that it was not settled in time", () =>
+    it.effect("and that is never sent, expires by proof, which says that it was not settled in time", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* refused(shop)
@@ -199,7 +199,7 @@ for (const [kind, options] of families) {
           ...options,
           half: (half) => ({
             ...half,
-            conclude: (passenger) => (doubt.isOn ? Effect.fail(silent(half)) : half.conclude(passenger))
+            conclude: (observed) => (doubt.isOn ? Effect.fail(silent(half)) : half.conclude(observed))
           })
         })
         const { paymentId, request } = yield* refused(shop)
@@ -226,7 +226,7 @@ for (const [kind, options] of families) {
       return { shop, request, paymentId }
     })
 
-    it.effect("is served once all the same when somebody else has sent it", () =>
+    it.effect("is served once all the same when a third party has sent it", () =>
       Effect.gen(function* () {
         const { paymentId, request, shop } = yield* bannedThen()
         assert.strictEqual((yield* shop.store.find(paymentId))?.status, "accepted")
@@ -249,7 +249,7 @@ for (const [kind, options] of families) {
     )
   })
 
-  describe(`a payment taken without a claim that somebody else sends, ${kind}`, () => {
+  describe(`a payment taken without a claim that a third party sends, ${kind}`, () => {
     it.effect("is good by a verification for the answer that its caller is owed, once", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open({ ...options, settleTimeoutMillis: 600_000, leases: LedgerShop.idle })
@@ -295,7 +295,7 @@ describe("a payment whose own transaction has failed", () => {
     return { shop, request, paymentId: stored?.paymentId ?? "" }
   })
 
-  it.effect("is not told as dead once somebody else has sent it, and is served after its validity", () =>
+  it.effect("is not told as dead once a third party has sent it, and is served after its validity", () =>
     Effect.gen(function* () {
       const { paymentId, request, shop } = yield* failed()
       assert.strictEqual(yield* settled(shop, request, "b", 1), "unsupported_authorization")

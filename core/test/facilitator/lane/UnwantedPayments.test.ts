@@ -1,4 +1,4 @@
-/** Payments on record that nobody asks to settle: they end by what the chain proves, never by a clock. */
+/** Payments on record that no caller asks to settle: they end by proof on the chain, never by a clock. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -19,7 +19,7 @@ const sentByAnother = Effect.fnUntraced(function* ({ ledger }: LedgerShop.Shop, 
   ledger.settleByStranger({ ...order, amount: BigInt(amount) })
 })
 
-/** Claims payments and gives them back: nobody asks to settle them any more. */
+/** Claims payments and gives them back: no caller asks to settle them any more. */
 const given = Effect.fnUntraced(function* ({ facilitator }: LedgerShop.Shop, options: LedgerShop.PayOptions = {}) {
   const request = yield* pay(options)
   const { paymentId } = yield* facilitator.claim(request, claim("a"))
@@ -37,8 +37,8 @@ for (const [kind, options] of [
   ["where signers send", {}],
   ["where payers send their own", { lanes: [] }]
 ] as const) {
-  describe(`a payment that nobody settles, ${kind}`, () => {
-    it.effect("and nobody sends, expires when a final block proves it unused", () =>
+  describe(`an unwanted payment, ${kind}`, () => {
+    it.effect("that is never sent, expires when a final block proves it unused", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId } = yield* given(shop)
@@ -49,7 +49,7 @@ for (const [kind, options] of [
       })
     )
 
-    it.effect("and somebody else sends, is settled and buys what it was for, once", () =>
+    it.effect("that a third party sends, is settled and buys what it was for, once", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* given(shop)
@@ -63,7 +63,7 @@ for (const [kind, options] of [
       })
     )
 
-    it.effect("and somebody else sends, is settled and opens nothing where it is not bound", () =>
+    it.effect("that a third party sends, is settled and opens nothing where it is not bound", () =>
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* given(shop, { bound: false })
@@ -103,11 +103,11 @@ for (const [kind, options] of [
 
 /** Counts what the chain is asked. */
 const counting = () => {
-  const asked = { conclusions: 0, surveys: 0 }
+  const asked = { conclusions: 0, heads: 0 }
   const half = (honest: SchemeFacilitator): SchemeFacilitator => ({
     ...honest,
     chainHead: Effect.andThen(
-      Effect.sync(() => asked.surveys++),
+      Effect.sync(() => asked.heads++),
       honest.chainHead
     ),
     conclude: (observedPayment) =>
@@ -119,7 +119,7 @@ const counting = () => {
   return { asked, half }
 }
 
-describe("payments that nobody settles", () => {
+describe("unwanted payments", () => {
   it.effect("are asked for once each, and all of them end", () =>
     Effect.gen(function* () {
       const { asked, half } = counting()
@@ -138,10 +138,10 @@ describe("payments that nobody settles", () => {
       const all = yield* Effect.forEach(Array.from({ length: 150 }), () => given(shop))
       yield* minutes(5)
       shop.ledger.faults.down = true
-      const { surveys } = asked
+      const { heads } = asked
       yield* minutes(10)
       assert.strictEqual(asked.conclusions, 0)
-      assert.isAtMost(asked.surveys - surveys, 20)
+      assert.isAtMost(asked.heads - heads, 20)
       for (const { paymentId } of all) assert.strictEqual(yield* statusOf(shop, paymentId), "accepted")
       shop.ledger.faults.down = false
       yield* minutes(3)

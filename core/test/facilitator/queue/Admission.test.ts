@@ -18,7 +18,7 @@ interface Purchase {
   readonly fiber: Fiber.Fiber<{ readonly end: Exit.Exit<Settled, PaymentFailure>; readonly at: number }>
 }
 
-/** A shop whose signer has so many transactions on their way at most, so that it lands as many a second. */
+/** A shop whose signer has at most this number of pending transactions, so that as many are included a second. */
 const open = Effect.fnUntraced(function* (capacity: number, options: LedgerShop.Options = {}) {
   const shop = yield* LedgerShop.open({ capacity, settleTimeoutMillis: 600_000, balance: 10n ** 12n, ...options })
   shop.ledger.faults.holdBlocks = true
@@ -31,7 +31,7 @@ const open = Effect.fnUntraced(function* (capacity: number, options: LedgerShop.
     )
     purchases.push({ caller, at, fiber: yield* Effect.forkDetach(timed) })
   })
-  /** Buys so much a second, by these callers, for so many seconds; a block ends each of them. */
+  /** Buys at this rate a second, for these callers and seconds; a block ends each second. */
   const load = Effect.fnUntraced(function* (
     seconds: number,
     perSecond: Readonly<Record<string, number>>,
@@ -50,7 +50,7 @@ const open = Effect.fnUntraced(function* (capacity: number, options: LedgerShop.
 
 type Loaded = Effect.Success<ReturnType<typeof open>>
 
-/** What became of the purchases: those that were turned away at once, and the ends of the others. */
+/** The outcome of the purchases: those refused at once, and the ends of the others. */
 const outcome = ({ purchases }: Loaded, caller?: string) => {
   const counts = { turnedAway: 0, settled: 0, expired: 0, other: 0, open: 0 }
   for (const one of purchases) {
@@ -74,7 +74,7 @@ const outcome = ({ purchases }: Loaded, caller?: string) => {
   return counts
 }
 
-/** It has waited for too long, whether the chain proves already that nobody has sent it or not. */
+/** It has waited for too long, whether or not the chain proves already that it is unused. */
 const hasExpired = (failure: PaymentFailure): boolean =>
   failure._tag === "PaymentError"
     ? failure.code === "EXPIRED_PAYMENT"
@@ -114,7 +114,7 @@ describe("a lane at four times what it can land", () => {
     })
   )
 
-  it.effect("would serve less than scheme facilitator of it with nobody counted that waits", () =>
+  it.effect("would serve less than half of it if waiting payments were not counted", () =>
     Effect.gen(function* () {
       const shop = yield* open(4, { store: (store) => ({ ...store, waitingBy: () => Effect.succeed([]) }) })
       yield* shop.load(90, { shop: 16 })
@@ -125,7 +125,7 @@ describe("a lane at four times what it can land", () => {
     })
   )
 
-  it.effect("turns nobody away whose turn comes: a caller with few payments notices nothing of one with many", () =>
+  it.effect("refuses no payment whose turn comes: a caller with many payments does not delay one with few", () =>
     Effect.gen(function* () {
       const shop = yield* open(4)
       yield* shop.load(60, { greedy: 20, modest: 1 })
@@ -137,7 +137,7 @@ describe("a lane at four times what it can land", () => {
 })
 
 describe("a flood of payments that are none", () => {
-  it.effect("turns nobody away: what was not found good does not count", () =>
+  it.effect("refuses no payment: an unverified one does not count", () =>
     Effect.gen(function* () {
       const shop = yield* open(4)
       yield* shop.load(3, { shop: 8 })

@@ -19,7 +19,7 @@ const namesOf = (all: ReadonlyArray<FairShare.Sharer>) =>
   all.map(({ authorization, caller }) => `${caller}/${authorization.payer}`)
 
 describe("choose", () => {
-  it("leaves the order alone where all find room and nobody has a limit", () => {
+  it("leaves the order alone where all find room and there are no limits", () => {
     const waiting = [...many(5, "a", "loud"), one("b", "quiet")]
     assert.strictEqual(FairShare.choose(waiting, 6, nobody, undefined), waiting)
   })
@@ -38,14 +38,14 @@ describe("choose", () => {
 
   it("counts what is in transaction already", () => {
     const waiting = [...many(2, "a", "loud"), one("a", "calm"), one("b", "quiet")]
-    const inFlight = { ofPayers: many(1, "a", "loud"), ofCallers: many(1, "a", "loud") }
-    assert.deepStrictEqual(namesOf(FairShare.choose(waiting, 2, inFlight, undefined)), ["b/quiet", "a/calm"])
+    const pending = { ofPayers: many(1, "a", "loud"), ofCallers: many(1, "a", "loud") }
+    assert.deepStrictEqual(namesOf(FairShare.choose(waiting, 2, pending, undefined)), ["b/quiet", "a/calm"])
   })
 
   it("lets no payer have more than its limit, through whatever callers", () => {
     const waiting = [...many(5, "a", "loud"), ...many(5, "b", "loud"), one("a", "calm")]
-    const inFlight = { ofPayers: many(5, "c", "loud"), ofCallers: many(5, "c", "loud") }
-    const chosen = namesOf(FairShare.choose(waiting, 100, inFlight, limits))
+    const pending = { ofPayers: many(5, "c", "loud"), ofCallers: many(5, "c", "loud") }
+    const chosen = namesOf(FairShare.choose(waiting, 100, pending, limits))
     assert.strictEqual(chosen.filter((name) => name.endsWith("loud")).length, 3)
     assert.include(chosen, "a/calm")
   })

@@ -15,13 +15,13 @@ describe("a payment's turn", () => {
     assert.strictEqual(QueuePosition.before(shares, { caller: "loud", payer: "new" }), 2 + 1)
   })
 
-  it("is at once where nobody waits", () => {
+  it("is the first where none waits", () => {
     assert.strictEqual(QueuePosition.before([], { caller: "a", payer: "b" }), 0)
   })
 })
 
-/** Who leaves a queue one after another when callers take turns, and the payers of each. */
-const departures = (shares: ReadonlyArray<{ caller: string; payer: string; waiting: number }>) => {
+/** The order in which payments leave a queue when callers take turns, and the payers of each. */
+const orderOfLeaving = (shares: ReadonlyArray<{ caller: string; payer: string; waiting: number }>) => {
   const payments = shares.flatMap(({ caller, payer, waiting }) =>
     Array.from({ length: waiting }, (_, place) => ({ caller, payer, place }))
   )
@@ -49,7 +49,7 @@ it("is never earlier than what the turns of the queue make of it, and at most a 
       const estimate = QueuePosition.before(all, { caller, payer })
       const known = all.find((one) => one.caller === caller && one.payer === payer)
       const others = all.filter((one) => one !== known)
-      const order = departures([...others, share(caller, payer, (known?.waiting ?? 0) + 1)])
+      const order = orderOfLeaving([...others, share(caller, payer, (known?.waiting ?? 0) + 1)])
       const mine = order.findLastIndex((one) => one.caller === caller && one.payer === payer)
       assert.isAtLeast(estimate, mine - all.length)
       assert.isAtMost(estimate, mine + all.length + 1)

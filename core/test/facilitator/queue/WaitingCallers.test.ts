@@ -11,7 +11,7 @@ import * as LedgerShop from "../LedgerShop.ts"
 
 const looking = "looks into the records"
 
-/** Somebody who waits for news, and what came; `undefined` while nothing has. */
+/** A caller that waits for an update, and the update; `undefined` before it. */
 const waiting = Effect.fnUntraced(function* () {
   const { signals } = yield* MemoryPaymentStore.make
   const { stored } = yield* PaymentStoreTrial.taken(yield* MemoryPaymentStore.make)
