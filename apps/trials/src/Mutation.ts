@@ -30,7 +30,7 @@ export interface MutableParts {
   readonly scheme: SchemeFacilitator
 }
 
-/** Wraps what it breaks. */
+/** A mutation: wrappers of the services that it breaks. */
 export interface Mutation {
   readonly store?: (store: MutableParts["store"]) => MutableParts["store"]
   readonly leases?: (leases: MutableParts["leases"]) => MutableParts["leases"]
@@ -39,7 +39,7 @@ export interface Mutation {
   readonly ignoresCeilings?: true
   /** The database answers a commit before it is on the disk. */
   readonly commitsLater?: true
-  /** Pieces of the product's sources, for what no service is around. */
+  /** Pieces of the product's sources, for faults outside every service. */
   readonly sources?: SourceMutation
 }
 

@@ -99,7 +99,7 @@ const simulate = Effect.gen(function* () {
   const { from: first, seed: only, seeds: count, ...rest } = asked.value
   const isOne = only !== undefined && count === undefined && rest.minutes === undefined
   const usual = rest.minutes === undefined ? 1000 : seedsAtMost
-  // Who simulates by time wants seeds that nobody has looked at.
+  // A run by time uses fresh seeds.
   const usualFirst = rest.minutes === undefined ? 1 : randomInt(1, 2 ** 30)
   return yield* Effect.promise(() =>
     SimulateCommand.run({ ...rest, seed: first ?? only ?? usualFirst, seeds: isOne ? 1 : (count ?? usual), print })

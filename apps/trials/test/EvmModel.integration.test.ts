@@ -20,7 +20,7 @@ import * as EvmModelProgram from "./EvmModelProgram.ts"
 const programs = 12
 const steps = 60
 
-/** What was asked, for the message of a difference. */
+/** A request to a node; its name is in the message of a difference. */
 type Ask = (rpc: EvmRpc.Shape, hash: (hash: EvmHex.Hex) => EvmHex.Hex) => Effect.Effect<unknown, unknown>
 
 /** An answer without what may differ: hashes of blocks are those of the real node, words of refusals are their meaning. */
@@ -82,7 +82,7 @@ const compareAll = Effect.fnUntraced(function* (pair: EvmModelPair.EvmModelPair,
   }
 })
 
-/** Runs on a chain of its own: what a node keeps of an earlier program is no business of this one. */
+/** Runs on a chain of its own, so that the state of an earlier program does not interfere. */
 const run = Effect.fnUntraced(function* (seed: string, planted: EvmModelPair.Planted = {}) {
   const begun = yield* EvmModelPair.begin
   const pair = yield* EvmModelPair.make(begun, planted)

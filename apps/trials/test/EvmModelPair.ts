@@ -25,7 +25,7 @@ const firstTime = 1_900_000_000n
 /** Blocks before that which the model knows, so that `safe` and `finalized` name one that it has. */
 const blocksBefore = 70n
 
-/** The settler is put there: how it is deployed is no question of the model's. */
+/** The address where the settler's code is put; the model does not cover its deployment. */
 const settler = EvmAddress.fromTail("0x00000000000000000000000000000000005e771e")
 
 /** Everything that a program starts from. */
@@ -112,7 +112,7 @@ const originOf = (view: () => EvmModelView) => (): HttpOrigin.HttpOrigin => ({
     })
 })
 
-/** What is wrong with a model, so that a difference is there to be found. */
+/** Faults planted in a model, so that a difference has to be found. */
 export interface Planted {
   readonly dialect?: NodeDialect.NodeDialect
   readonly domainName?: string
@@ -251,7 +251,7 @@ const handOf = (beginning: PairBeginning, real: EvmRpc.Shape, model: EvmModelCha
   }
 }
 
-/** What a transaction costs may differ by its gas, in the model's bounds: from here on both know the real figure. */
+/** The cost of a transaction may differ by its gas, within the model's bounds: from here on both use the real figure. */
 const alignCoin = Effect.fnUntraced(function* (
   { people }: PairBeginning,
   real: EvmRpc.Shape,

@@ -14,7 +14,7 @@ import { addressOf, type PairBeginning } from "./EvmModelPair.ts"
 
 const gwei = 1_000_000_000n
 
-/** What a program remembers of its own doing. */
+/** The program's memory of its own steps. */
 export interface ProgramMemory {
   /** Authorizations that were shown to the chain, so that they can be shown again. */
   readonly authorizations: Array<{ readonly terms: Eip3009.TransferWithAuthorization; readonly signature: EvmHex.Hex }>
@@ -128,7 +128,7 @@ export const make = (beginning: PairBeginning, luck: TrialRandom, memory: Progra
     return { to: accounts.signers[0].address, data: "0x" }
   }
 
-  /** Signed bytes of somebody's, whose next nonce and newest block's time and base fee are given. */
+  /** Signed bytes of one person, with the given next nonce, time of the newest block and base fee. */
   const transaction = async (
     next: (account: EvmAddress.Address) => bigint,
     now: bigint,

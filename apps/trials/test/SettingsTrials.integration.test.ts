@@ -4,5 +4,5 @@ import * as SettingsTrial from "../src/trials/SettingsTrial.ts"
 import { keeps } from "./TrialCase.ts"
 
 describe("a configuration that changes between restarts", () => {
-  keeps("ends what was on its way, and serves who has paid", { run: (options) => SettingsTrial.run(options) })
+  keeps("ends the pending payments, and serves the paid purchases", { run: (options) => SettingsTrial.run(options) })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 
 import { sweep } from "../src/simulation/SimulationSweep.ts"
 
-/** So many at a time: a test that stands still ends some time, and how long one takes says nothing. */
+/** Seeds in one test: a test that stands still ends some time, and its duration says nothing. */
 const share = 250
 const patience = 1_800_000
 

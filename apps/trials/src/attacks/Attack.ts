@@ -1,6 +1,6 @@
 /**
- * An attack: what a hostile payer, tenant, shop or stranger does from outside, with HTTP, a wallet and a chain alone, and
- * what they must not get by it.
+ * An attack by a hostile payer, tenant, shop or stranger from outside, with HTTP, a wallet and a chain alone, and the gain that the
+ * target must prevent.
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -8,13 +8,13 @@ import type * as Scope from "effect/Scope"
 import type { SourceMutation } from "./SourceMutation.ts"
 import type { AttackStage, TargetName } from "./stage/AttackStage.ts"
 
-/** What came of an attack. */
+/** The result of an attack. */
 export interface Seen {
   /** Whether the target gave nothing away. */
   readonly held: boolean
-  /** What was seen, in a few words, with the figures. */
+  /** The observed behaviour in a few words, with figures. */
   readonly seen: string
-  /** What the attacker and the target paid for it, in coins, tokens or answers. */
+  /** Costs of the attacker and of the target, in coins, tokens or responses. */
   readonly attackerCost?: string
   readonly targetCost?: string
 }
@@ -23,9 +23,9 @@ export interface Seen {
 export interface Attack {
   /** In kebab case, for the command line. */
   readonly name: string
-  /** What is done. */
+  /** The attacker's steps. */
   readonly what: string
-  /** What must be seen. */
+  /** The behaviour that a safe target shows. */
   readonly expected: string
   /** The targets it makes sense against. */
   readonly targets: ReadonlyArray<TargetName>

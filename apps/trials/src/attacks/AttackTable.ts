@@ -1,5 +1,5 @@
 /**
- * The battery's table for people: attack, target, expected, seen, and who paid what.
+ * The battery's table for people: attack, target, expected, seen, and the costs of both sides.
  */
 import { isAsItShould, type Row } from "./AttackTrial.ts"
 

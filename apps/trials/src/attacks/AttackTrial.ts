@@ -18,11 +18,11 @@ export interface Options {
   readonly targets: ReadonlyArray<AttackStage.TargetName>
   /** Whether each attack is tried on its fault too. */
   readonly mutations: boolean
-  /** Told of each end as it comes. */
+  /** Receives each result as it arrives. */
   readonly tell?: (row: Row) => Effect.Effect<void>
 }
 
-/** What an attack has come to. */
+/** The result of an attack on one target. */
 export interface Row {
   readonly attack: Attack
   readonly target: AttackStage.TargetName | "mutated"
@@ -30,7 +30,7 @@ export interface Row {
 }
 
 /**
- * Whether a row is as it should be: ours holds, and the fault is found where it was brought back. Of others it is only told.
+ * Whether a row is as it should be: our target holds, and a restored fault is found. Rows of other targets are only reported.
  */
 export const isAsItShould = ({ seen, target }: Row): boolean => {
   if (target === "x402") return true
@@ -47,7 +47,7 @@ const tried = Effect.fnUntraced(function* (attack: Attack, target: Row["target"]
   const end = yield* Effect.exit(Effect.scoped(Effect.flatMap(stage, (made) => attack.run(made))))
   if (Exit.isSuccess(end)) return { attack, target, seen: end.value } satisfies Row
   const seen = broken(end.cause)
-  // What breaks on a mutated target has not shown that the attack gets through.
+  // A broken attack on a mutated target does not show that the attack gets through.
   return { attack, target, seen: { ...seen, held: target === "mutated" } } satisfies Row
 })
 

@@ -21,7 +21,7 @@ import * as StagedProcess from "./stage/StagedProcess.ts"
 interface Buyer {
   readonly options?: Readonly<Record<string, unknown>>
   readonly journal?: string
-  /** How long it waits for an answer, in milliseconds. */
+  /** Timeout of a call, in milliseconds. */
   readonly patience?: number
 }
 
@@ -38,7 +38,7 @@ const startBuyer = ({ mutation }: AttackStage, { options = {}, patience = 30_000
 const BuyerReport = Schema.fromJsonString(Schema.Struct({ status: Schema.Number, said: Schema.String }))
 const decodeBuyerReport = Schema.decodeUnknownSync(BuyerReport)
 
-/** Lets the buyer ask for something, and returns what it tells of it. */
+/** Lets the buyer request a URL and returns its report. */
 const ask = (buyer: StagedProcess.StagedProcess, url: string) =>
   Effect.map(HostileCall.send(`${buyer.url}/?url=${encodeURIComponent(url)}`), ({ text }) => decodeBuyerReport(text))
 

@@ -1,5 +1,5 @@
 /**
- * Attacks by way of the chain: a node that is behind its fellows, and payments that somebody else brings to the chain.
+ * Attacks through the chain: a node behind the other nodes, and payments that a third party submits.
  */
 import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import * as Effect from "effect/Effect"

@@ -25,7 +25,7 @@ const highestPrice = 2n * EvmSigner.baseFee + parseGwei("2")
 /** Gas that payments are sent with: of an account with code, and of a plain one. */
 const gas = { contract: 400_000n, plain: 150_000n }
 
-/** What all payers may lose, so that one caller's quarter has room for this gas at the highest price. */
+/** The loss limit of all payers, in wei: one caller's quarter of it covers this gas at the highest price. */
 const budgetFor = (gasOfCaller: bigint): bigint => 4n * gasOfCaller * highestPrice
 
 /** Settings that leave one caller a quarter of it, however many share it. */
@@ -81,7 +81,7 @@ const round = Effect.fnUntraced(function* (stage: AttackStage, { url }: StagedPr
   })
   const { fibers, inPool } = yield* EvmSigner.byHand(stage, bringing)
   if (inPool === 0) return { inPool, replies: yield* Effect.forEach(fibers, (fiber) => Fiber.join(fiber)) }
-  // Those that were sent are told nothing before their failure is beyond doubt; what it has cost is counted at the first look.
+  // Senders of submitted payments get no verdict before the failure is final; the cost is counted at the first observation.
   yield* Effect.sleep(firstLook)
   yield* Effect.forEach(fibers, (fiber) => Fiber.interrupt(fiber), { concurrency: "unbounded", discard: true })
   return { inPool, replies: [] }

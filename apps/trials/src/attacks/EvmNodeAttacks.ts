@@ -20,7 +20,7 @@ import * as LaggingPair from "./hostile/LaggingPair.ts"
 import * as TokenCall from "./hostile/TokenCall.ts"
 import type { AttackStage } from "./stage/AttackStage.ts"
 
-/** So often a buyer asks again, after two seconds each. */
+/** Retries of a buyer, two seconds apart. */
 const patience = 24
 
 /** A buyer's bound payment at a shop whose facilitator asks this node. */
@@ -119,7 +119,7 @@ const backendsApart: Attack = {
         pair.lag()
         yield* bring
         yield* node.mine()
-        // So long it is looked at, and nothing is said of it.
+        // During these observations no verdict may be given.
         const before = pair.answered()
         yield* Effect.repeat(
           Effect.andThen(
@@ -145,7 +145,7 @@ const backendsApart: Attack = {
   })
 }
 
-/** So many answers of the backend that is behind. */
+/** Responses of the lagging backend to wait for. */
 const looks = 2
 
 const isSource = import.meta.url.endsWith(".ts")

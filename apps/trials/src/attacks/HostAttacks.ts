@@ -60,7 +60,7 @@ const otherQuery: Attack = {
   })
 }
 
-/** What a shared cache goes by. */
+/** Headers that a shared cache obeys. */
 const cacheHeaders = ["cache-control", "cdn-cache-control", "surrogate-control", "expires"]
 
 const sharedCache: Attack = {

@@ -23,7 +23,7 @@ const decodeOpened = Schema.decodeUnknownSync(Schema.fromJsonString(Opened))
 
 type Shapes = typeof Opened.Type
 
-/** Opens the shapes: the URL of each, or what it was refused for. */
+/** Opens the shapes: the URL of each, or the reason of its refusal. */
 const open = Effect.fnUntraced(function* (stage: AttackStage, names: ReadonlyArray<string>) {
   const facilitator = yield* stage.usualFacilitator
   const { url } = yield* stage.shapes(facilitator.url, names)
@@ -36,7 +36,7 @@ const urlOf = (shapes: Shapes, name: string): string => {
   throw new Error(`the shape ${JSON.stringify(name)} is not open: ${JSON.stringify(shape)}`)
 }
 
-/** A way to the goods: what is asked of the shape, and its answer; or the message with which it has to be refused. */
+/** A way to the goods: the request to the shape and the expected response; or the message with which the shape has to be refused. */
 interface Way {
   readonly shape: string
   readonly path?: string
@@ -76,14 +76,14 @@ const unpaid =
       }
     })
 
-/** Without it what has passed the gate by leaves. */
+/** Without it a response that bypassed the gate is sent. */
 const lastLook = {
   module: "adapters/koa/src/UngatedAnswer",
   piece: "key === undefined",
   instead: "key !== null"
 }
 
-/** Without it no router of the application is looked at. */
+/** Without it no router of the application is examined. */
 const anyOrder = { module: "adapters/koa/src/RouterOrder", piece: "layer === undefined", instead: "layer !== null" }
 
 const aroundTheGate: Attack = {
@@ -166,7 +166,7 @@ const resourceIn = (response: string): unknown => {
   return resource
 }
 
-/** Pays what the target asks, and returns what is answered to that, or to the request without payment where nothing is asked. */
+/** Pays the target's price and returns the response to the payment, or to the unpaid request where the target has no price. */
 const payRawly = Effect.fnUntraced(function* (stage: AttackStage, url: string, target: string) {
   const { host } = new URL(url)
   const refused = yield* rawly(url, { target, headers: { host } })
@@ -249,7 +249,7 @@ interface SecondReply {
   readonly read: number
 }
 
-/** Asks over HTTP/2, and resets the stream once so many bytes have come. */
+/** Requests over HTTP/2 and resets the stream after `bytes` bytes. */
 const secondly = (
   session: ClientHttp2Session,
   path: string,

@@ -34,7 +34,7 @@ const callTool = Effect.fnUntraced(function* (url: string, call: Call, payment?:
   return { isError: result.isError === true, text: result.content.map((part) => part.text).join() }
 })
 
-/** Calls a tool without a payment, and signs for what it asks as an honest client does. */
+/** Calls a tool without a payment, and signs its offer as an honest client does. */
 const signedFor = Effect.fnUntraced(function* (stage: AttackStage, url: string, call: Call) {
   const unpaid = yield* callTool(url, call)
   if (!unpaid.isError) return { unpaid, wallet: undefined, payment: {} }

@@ -12,7 +12,7 @@ const top = new URL("../../../../", import.meta.url)
 const runScript = (path: string, ...args: ReadonlyArray<string>) =>
   Effect.sync(() => execFileSync(process.execPath, [fileURLToPath(new URL(path, top)), ...args], { stdio: "inherit" }))
 
-/** Dies where a script fails; the script has told why. */
+/** Dies if a script fails; the script has printed the reason. */
 export const ready: Effect.Effect<void> = Effect.gen(function* () {
   yield* runScript("apps/conformance/scripts/InstallPeers.ts")
   if (import.meta.url.endsWith(".js")) yield* runScript("core/scripts/compile.ts", "apps/conformance")

@@ -19,7 +19,7 @@ const newClaimId = () => randomBytes(16).toString("base64url")
 const Settled = Schema.Struct({ paymentId: Schema.String, success: Schema.Boolean })
 const decodeSettled = Schema.decodeUnknownSync(Schema.fromJsonString(Settled))
 
-/** The terms of an offer in our own words. */
+/** The terms of an offer in Pontage's own form. */
 const requirementsOf = (offer: HostileWallet.Offer) => ({
   scheme: offer.scheme,
   network: offer.network,

@@ -1,6 +1,6 @@
 /**
- * What a shop may do to its buyers without meaning to: take the money for a request that the application refuses, and take
- * it again for the corrected one. And what a buyer may make of the rule that prevents it.
+ * Unintended charges by a shop: money taken for a request that the application refuses, and taken again for the corrected
+ * request. Also abuse by buyers of the rule that prevents such charges.
  */
 import * as Effect from "effect/Effect"
 

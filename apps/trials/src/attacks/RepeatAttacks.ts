@@ -128,7 +128,7 @@ const stranger: Attack = {
   })
 }
 
-/** Reads a paid answer until so many bytes have come, and hangs up. */
+/** Reads `bytes` bytes of a paid response and hangs up. */
 const partly = (url: string, headers: HostileWallet.PayingHeaders, bytes: number): Effect.Effect<number> =>
   Effect.callback<number>((resume) => {
     let read = 0

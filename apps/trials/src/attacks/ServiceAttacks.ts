@@ -163,7 +163,7 @@ const badPayments: Attack = {
       }
     })
     yield* Effect.forkScoped(flood)
-    // Only what is in the way of a flood tells anything about it.
+    // Only a protection that stands in the way of a flood is tested by it.
     while (bad.length < 80) yield* Effect.sleep("50 millis")
     const buyers: Array<HostileCall.Reply> = []
     for (let index = 0; index < 20; index++) {

@@ -20,7 +20,7 @@ export const Replacement = Schema.Struct({
 
 export type Replacement = typeof Replacement.Type
 
-/** All replacements that it takes: what is held twice has to be broken twice. */
+/** All replacements that the fault takes: a property that is protected twice has to be broken twice. */
 export const SourceMutation = Schema.NonEmptyArray(Replacement)
 
 export type SourceMutation = typeof SourceMutation.Type
@@ -31,13 +31,13 @@ export const variable = "SOURCE_MUTATION"
 const isSource = import.meta.url.endsWith(".ts")
 const hookAt = (name: string): string => new URL(`./stage/${name}.${isSource ? "ts" : "js"}`, import.meta.url).href
 
-/** What a process needs to run from where this runs, and with the fault. */
+/** Arguments and environment of a process that runs the same form of the sources as this one, with the fault. */
 export const processOptions = (mutation: SourceMutation | undefined, decorators: boolean) => {
   const conditions = isSource ? ["--conditions=@pontage/source"] : []
   // The hook that is loaded last sees a source last.
   const last = isSource && decorators ? ["--import", hookAt("DecoratorHook")] : []
   if (mutation === undefined) return { execArgv: [...conditions, ...last], environment: {} }
-  // A process loads some of the modules only, so all are looked at here.
+  // A process loads only some of the modules, so all pieces are checked here.
   for (const one of mutation) applied(readFileSync(fileOf(one.module), "utf8"), one)
   const execArgv = [...conditions, "--import", hookAt("MutationHook"), ...last]
   return { execArgv, environment: { [variable]: JSON.stringify(mutation) } }

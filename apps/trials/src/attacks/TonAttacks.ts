@@ -1,6 +1,6 @@
 /**
  * Attacks on the coin of a relayer on TON: requests in encodings that a lenient reader takes and the chain does not, and
- * wallets whose Jettons are on their way to somebody else when they are looked at.
+ * wallets whose Jettons are already on their way to another wallet when they are checked.
  */
 import type { TonTestAccounts, TonTestChain } from "@pontage/ton/testing"
 import { internal } from "@ton/core"
@@ -120,7 +120,7 @@ const withBlocks = Effect.fnUntraced(function* <A, E>(
 
 const jettonsSentAway: Attack = {
   name: "jettons-sent-away",
-  what: `${gangSize} TON payers have sent their Jettons away, which their Jetton wallets do not know yet as they are looked at`,
+  what: `${gangSize} TON payers have sent their Jettons away, which their Jetton wallets do not know yet when they are checked`,
   expected: "the relayer loses no more than one caller may, and an honest payer of another is served afterwards",
   targets: ["pontage"],
   mutation: [

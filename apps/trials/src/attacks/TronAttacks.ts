@@ -1,5 +1,5 @@
 /**
- * Attacks on what the payers of a facilitator on TRON share: the lane that their payments are sent in, and the energy that
+ * Attacks on the shared resources of a facilitator's payers on TRON: the lane that their payments are sent in, and the energy that
  * is lent to them.
  */
 import type { TronTestChain } from "@pontage/tron/testing"

@@ -4,13 +4,13 @@
  */
 import * as PaymentStory from "./PaymentStory.ts"
 
-/** What a trial allows, where trials differ. */
+/** The rules in which trials differ. */
 export interface Rules {
-  /** How many reverted transactions one authorization may cost; default none. */
+  /** Number of reverted transactions that one authorization may cost; default none. */
   readonly reverted?: number
   /** Codes and reasons that payments of this trial may be refused with; default none: all of them are good. */
   readonly refusals?: ReadonlyArray<string>
-  /** Payers who try to cheat, in lower case: they may be refused, and need not be told. */
+  /** Payers who try to cheat, in lower case: they may be refused and may stay without a verdict. */
   readonly hostile?: ReadonlySet<string>
   /** Whether a payment may be left without a record whose caller was told when to come again; default no. */
   readonly turnsAway?: boolean
@@ -29,7 +29,7 @@ type Look = (story: Story, rules: Rules, testimony: PaymentStory.Testimony) => s
 
 const { isOver, isSettled, verdicts } = PaymentStory
 
-/** Told that it settles, or that it is on its way. */
+/** Verdicts that the payment is settled or on its way. */
 const isTakenIn = ({ execution, refusal }: PaymentStory.Verdict): boolean =>
   refusal === undefined && execution !== "held" && execution !== "conflict" && execution !== "spent"
 
@@ -38,17 +38,17 @@ const isBy = ({ payment }: Story, payers: Rules["hostile"]): boolean =>
 
 const takenIn = (story: Story) => verdicts(story, "settle").filter(isTakenIn)
 
-/** Each look tells what is wrong with a story, if anything is. */
+/** Each check returns the fault of a story, if there is one. */
 const looks = {
-  /** A caller was told that its payment is taken in, and there is no record of it. */
-  forgotten: (story) => story.records.length === 0 && takenIn(story).length > 0 && "taken in, and no record of it",
-  /** A record is not at its end, though somebody wanted it settled. */
+  /** A caller was notified that its payment is taken in, but the books have no record of it. */
+  forgotten: (story) => story.records.length === 0 && takenIn(story).length > 0 && "taken in, without a record",
+  /** A record is not at its end, though a caller requested its settlement. */
   unfinished: (story) => {
     const open = story.records.find((record) => !isOver(record))
     const wanted = takenIn(story).length > 0 || (open !== undefined && open.status !== "accepted")
     return open !== undefined && wanted && `is still ${open.status}`
   },
-  /** A caller that asked for a settlement was never told its outcome. */
+  /** A caller that requested a settlement never received its outcome. */
   untold: (story, { hostile, turnsAway = false }) => {
     if (turnsAway && PaymentStory.isTurnedAway(story)) return undefined
     const asked = !isBy(story, hostile) && story.exchanges.some(({ asked: { operation } }) => operation === "settle")
@@ -57,9 +57,9 @@ const looks = {
   },
   /** One authorization has two records. */
   "double-record": ({ records }) => records.length > 1 && `has ${records.length} records`,
-  /** A record of something nobody brought. */
+  /** A record of a payment that no caller brought. */
   invented: ({ payment, records }) =>
-    payment === undefined && records.length > 0 && "has a record and nobody asked for it",
+    payment === undefined && records.length > 0 && "has a record that no caller requested",
   /** One authorization moved money more than once. */
   "double-transfer": ({ transfers }) => transfers.length > 1 && `was transferred ${transfers.length} times`,
   /** A record says settled, and the chain does not show that transfer. */
@@ -74,7 +74,7 @@ const looks = {
           )
       )
       .map(({ status, transaction }) => `is ${status} by ${transaction || "no transaction"}, which did not pay it`)[0],
-  /** A signer of ours moved money to a payee, and there is no record, or one that says that it never will. */
+  /** A signer of ours moved money to a payee without a record, or against a record that rules the transfer out. */
   "unbooked-transfer": ({ records, transfers }, _, { chain }) =>
     transfers
       .filter(({ sender }) => chain.standings.some(({ signer }) => signer === sender))
@@ -88,12 +88,12 @@ const looks = {
     const count = transactions.filter((one) => one.reverted).length
     return count > reverted && `cost ${count} reverted transactions, allowed are ${reverted}`
   },
-  /** A caller was told that the money has moved, and it has not. */
+  /** A caller was notified that the money has moved, and it has not. */
   "told-settled": (story) =>
     story.transfers.length === 0 &&
     verdicts(story, "settle").some(({ success }) => success) &&
     "its caller was told that it is paid, and it is not",
-  /** A caller was told that it is refused, asked no more, and the money moved. */
+  /** A caller was notified of a refusal, asked no more, and the money moved. */
   "told-refused": (story) => {
     const refusal = verdicts(story, "settle").find((one) => one.refusal !== undefined && one.refusal !== "already_used")
     const again = story.exchanges.some(
@@ -104,7 +104,7 @@ const looks = {
       refusal !== undefined && !again && moved !== undefined && `was refused (${refusal.refusal}) and paid by ${moved}`
     )
   },
-  /** A good payment was refused. A used authorization is told to be used, if it paid. */
+  /** A good payment was refused. A used authorization that paid is reported as used. */
   "false-refusal": (story, { hostile, refusals = [] }) => {
     if (isBy(story, hostile)) return undefined
     const wrong = [...verdicts(story, "settle"), ...verdicts(story, "claim")].find(
@@ -125,7 +125,7 @@ const looks = {
   }
 } satisfies Record<string, Look>
 
-/** What is wrong with the signers, whatever they have sent. */
+/** Checks of the signers, independent of their transactions. */
 const signerLooks = {
   /** Something waits in the pool: for a number that is missing, or for a fee that it does not offer. */
   "slot-gap": ({ chain }: PaymentStory.Testimony) =>

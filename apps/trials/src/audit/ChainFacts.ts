@@ -1,6 +1,6 @@
 /**
- * What the chain says, read by plain questions to the node: every transfer to our payees with the authorization that moved
- * it, every transaction of our signers, and what waits in the pool. Nothing here knows how a facilitator works.
+ * The chain's facts, read by plain requests to the node: every transfer to our payees with the authorization that moved
+ * it, every transaction of our signers, and the transactions in the pool. This module does not know how a facilitator works.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -17,7 +17,7 @@ export interface ChainTransfer {
   readonly value: bigint
   /** The nonce of the authorization (EIP-3009) that moved it; `undefined` for a transfer by its owner. */
   readonly nonce: string | undefined
-  /** Who sent the transaction. */
+  /** Sender of the transaction. */
   readonly sender: string
 }
 
@@ -51,12 +51,12 @@ export interface ChainFacts {
   readonly standings: ReadonlyArray<SignerStanding>
 }
 
-/** Whom the trial is about. */
+/** The payees, signers and payers of the trial. */
 export interface Parties {
   readonly token: string
   readonly payees: ReadonlyArray<string>
   readonly signers: ReadonlyArray<string>
-  /** The first block that is looked at; default the chain's first. */
+  /** The first block that is read; default the chain's first. */
   readonly fromBlock?: bigint
 }
 
@@ -109,7 +109,7 @@ interface FullBlock extends Schema.Schema.Type<typeof Block> {
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 const usedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 
-/** A node answers so many blocks at once. */
+/** Blocks in one request. */
 const stride = 256n
 
 const readLogs = Effect.fnUntraced(function* (rpc: ChainRpc, { token }: Parties, first: bigint, head: bigint) {

@@ -1,6 +1,6 @@
 /**
- * Who works which lane, as the shared records say it: looked at from the outside, all the time, so that a trial can tell
- * afterwards who had which lane when.
+ * The worker of each lane according to the shared records, sampled from the outside all the time, so that a trial can tell
+ * afterwards which worker had which lane when.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -21,12 +21,12 @@ const decodeRows = Schema.decodeUnknownSync(Schema.Array(Row))
 
 const pauseMillis = 100
 /**
- * Between two looks no more time counts than this. Where it takes longer, the watcher or the machine has stood still: who has
+ * Longest time that counts between two samples. After a longer one the watcher or the machine has stood still: who has
  * a lane by now cannot be said to have taken it that late.
  */
 const mostBetweenLooks = 2 * pauseMillis
 
-/** Looks now. */
+/** Takes a sample now. */
 export const sample = (database: TrialDatabase): Effect.Effect<LaneSample> =>
   Effect.map(database.run(question), (answer) => {
     const held = decodeRows(answer).flatMap(({ name, owner, until }) =>
@@ -56,20 +56,20 @@ export const watch = Effect.fnUntraced(function* (database: TrialDatabase) {
 
 /** A lane whose worker was struck, or was late. */
 export interface LaneChange {
-  /** Who worked it before. */
+  /** The worker before. */
   readonly from: string
-  /** Who else works it now; `undefined` when nobody does, or the same again. */
+  /** The other worker now; `undefined` if the lane has none, or the same again. */
   readonly to: string | undefined
-  /** How long it was without a worker: milliseconds, for ever if it still is. */
+  /** Time without a worker, in milliseconds; infinite if it still has none. */
   readonly idleMillis: number
   /** Whether its worker says nothing any more. */
   readonly isStruck: boolean
 }
 
 /**
- * The lanes that lost their workers after a strike. Whose leases are never prolonged any more was struck: that lane was idle
- * since the strike, however long the records still named its worker. Who prolongs them was too busy for one of its lanes, or
- * gave it away: that lane was idle only from the last look at which it was still held.
+ * The lanes that lost their workers after a strike. A worker that never prolongs its leases again was struck: its lane was idle
+ * since the strike, however long the records still named the worker. A worker that prolongs other leases was too busy for one
+ * lane, or gave it away: that lane was idle only from the last sample in which it was still held.
  */
 export const changes = (
   before: LaneSample,
@@ -92,11 +92,11 @@ export const changes = (
 const isProlonged = (owner: string, before: LaneSample, later: ReadonlyArray<LaneSample>): boolean =>
   later.some(({ leased }) => (leased.get(owner) ?? 0) > (before.leased.get(owner) ?? 0))
 
-/** The time that passed while somebody looked. */
+/** The time that passed while samples were taken. */
 const timeSeen = (times: ReadonlyArray<number>): number =>
   times.slice(1).reduce((sum, at, index) => sum + Math.min(at - (times[index] ?? at), mostBetweenLooks), 0)
 
-/** Whether a lane was another's for certain at a time: before it and after it somebody else had it. */
+/** Whether a lane certainly belonged to another worker at a time: the samples before and after both name another. */
 export const isAnothers = (samples: ReadonlyArray<LaneSample>, signer: string, owner: string, at: number): boolean => {
   const before = samples.findLast((one) => one.at <= at)
   const after = samples.find((one) => one.at > at)

@@ -21,7 +21,7 @@ const BookEntry = Schema.Struct({
   )
 })
 
-/** A record as the export shows it; what the auditor does not need is left out. */
+/** A record as the export shows it, without the fields that the auditor does not need. */
 export type BookEntry = typeof BookEntry.Type
 
 const Page = Schema.Struct({ payments: Schema.Array(BookEntry), next: Schema.optionalKey(Schema.String) })
@@ -29,7 +29,7 @@ const decodePage = Schema.decodeUnknownSync(Page)
 
 const pageSize = 500
 
-/** Reads all records, oldest first. A facilitator that does not answer is asked again for a while. */
+/** Reads all records, oldest first. Retries for a while if the facilitator does not respond. */
 export const read = Effect.fnUntraced(function* (facilitator: string, apiKey?: string) {
   const entries: Array<BookEntry> = []
   for (let after: string | undefined; ;) {

@@ -5,14 +5,14 @@ import type { ChainFacts, ChainTransfer, SignerTransaction } from "./ChainFacts.
 import type { BookEntry } from "./PaymentBooks.ts"
 import type { Answered, Asked, JournalLine, JournalPayment, CallerOutcome } from "./TrialJournal.ts"
 
-/** What the witnesses say, all of it. */
+/** The full testimony of all witnesses. */
 export interface Testimony {
   readonly chain: ChainFacts
   readonly books: ReadonlyArray<BookEntry>
   readonly journal: ReadonlyArray<JournalLine>
 }
 
-/** A request and its answer. */
+/** A request and its response. */
 export interface Exchange {
   readonly asked: Asked
   readonly answered: Answered | undefined
@@ -37,7 +37,7 @@ export interface PaymentStory {
   readonly transactions: ReadonlyArray<SignerTransaction>
 }
 
-/** The stories of all authorizations that any witness speaks of. */
+/** The stories of all authorizations that any witness mentions. */
 export const all = ({ books, chain, journal }: Testimony): ReadonlyArray<PaymentStory> => {
   const drafts = new Map<string, Draft>()
   const at = (payer: string, nonce: string): Draft => {
@@ -108,7 +108,7 @@ export const isSettled = ({ status }: { readonly status: string }): boolean =>
 export const isOver = ({ status }: { readonly status: string }): boolean =>
   ["final", "rejected", "failed", "expired"].includes(status)
 
-/** Whether it was not taken, and its caller was told when to come again. */
+/** Whether the payment was not taken and its caller received a time to retry. */
 export const isTurnedAway = ({ exchanges, records }: PaymentStory): boolean =>
   records.length === 0 &&
   exchanges.some(

@@ -2,27 +2,27 @@ import type { Life } from "../world/FacilitatorLife.ts"
 import * as PaidHeaders from "../world/PaidHeaders.ts"
 import { type BuyerKind, buyerKinds, type ShopPurchase } from "../world/ShopBuyers.ts"
 /**
- * Who paid a shop and who was served, by kind of buyer, and how long those waited who were hit by a death of the facilitator.
+ * The charged and the served purchases of a shop, by kind of buyer, and the waits of those hit by a death of the facilitator.
  */
 import type { Broken } from "../world/TrialReport.ts"
 import type { Testimony } from "./PaymentStory.ts"
 
-/** What is compared. */
+/** The evidence that is compared. */
 export interface Evidence {
   readonly purchases: ReadonlyArray<ShopPurchase>
-  /** How often the shop has handed goods out, by authorization. */
+  /** Number of times that the shop has handed goods out, by authorization. */
   readonly served: ReadonlyMap<string, number>
   readonly lives: ReadonlyArray<Life>
   readonly chain: Testimony["chain"]
 }
 
-/** A dead call's claim lapses after 60 seconds: who waited nearly so long after a return has waited for that. */
+/** In milliseconds. A dead call's claim lapses after 60 000; a longer wait after a return was a wait for that lapse. */
 const longestWait = 45_000
 
 /**
- * How long a purchase waited, in milliseconds, from the facilitator's first return after the death that hit it: by the clock,
- * and in so far as the facilitator listened, since another death may fall into the wait. `undefined` where none hit it, or it
- * was not served.
+ * Wait of a purchase, in milliseconds, from the facilitator's first return after the death that hit it: by the clock, and
+ * only while the facilitator listened, since another death may fall into the wait. `undefined` if no death hit the purchase,
+ * or it was not served.
  */
 export const waitOf = (
   { paidAt, servedAt }: ShopPurchase,
@@ -59,13 +59,13 @@ const figuresOf = ({ chain, lives, purchases }: Evidence, kind: BuyerKind) => {
   }
 }
 
-/** What is wrong. */
+/** The differences. */
 export const findings = ({ chain, lives, purchases, served }: Evidence): ReadonlyArray<Broken> => {
   const paid = paidKeys(chain)
   const untried = buyerKinds.filter((kind) => !purchases.some((one) => one.kind === kind && one.servedAt !== undefined))
   return [
     ...untried.map((kind) => ({
-      check: "nobody-served",
+      check: "none-served",
       detail: `no purchase of ${kind} was served at all: ${purchases.find((one) => one.kind === kind)?.last}`
     })),
     ...purchases.flatMap((one): ReadonlyArray<Broken> => {

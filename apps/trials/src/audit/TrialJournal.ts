@@ -1,5 +1,5 @@
 /**
- * The harness's own memory: every request before it is sent and every answer as it came, numbered in the order in which
+ * The harness's own memory: every request before it is sent and every response as it arrived, numbered in the order in which
  * they happened. It is the callers' side of the books.
  */
 import { appendFileSync } from "node:fs"
@@ -13,7 +13,7 @@ export interface JournalPayment {
   readonly amount: bigint
 }
 
-/** What was asked for. */
+/** The requested operation. */
 export type Operation = "settle" | "claim" | "finish"
 
 /** A request that was sent. */
@@ -28,7 +28,7 @@ export interface Asked {
   readonly claimId: string | undefined
 }
 
-/** What a caller was told: a verdict; or that nothing can be told, by its HTTP status; or nothing at all. */
+/** The caller's outcome: a verdict; a response without one, with its HTTP status; or no response. */
 export type CallerOutcome =
   | {
       readonly _tag: "Verdict"
@@ -50,7 +50,7 @@ export type CallerOutcome =
     }
   | { readonly _tag: "Lost" }
 
-/** The answer to a request, by the order of the request. */
+/** The response to a request, by the order of the request. */
 export interface Answered {
   readonly _tag: "Answered"
   readonly order: number

@@ -5,7 +5,7 @@
 import { Checkpoint } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-/** What a strike does: the process is gone at once; the step dies; or the step stands still for a while. */
+/** The effect of a strike: the process is gone at once; the step dies; or the step stands still for a while. */
 export const failpointActions = ["kill", "throw", "hang"] as const
 
 export type FailpointAction = (typeof failpointActions)[number]
@@ -18,8 +18,8 @@ export interface Failpoint {
 }
 
 /**
- * Every checkpoint with every action: the list of the trials is made of the list in the code, so that nobody adds a
- * checkpoint without its trials.
+ * Every checkpoint with every action: the trials follow from the list in the code, so that no checkpoint is added without
+ * its trials.
  */
 export const everyFailpoint: ReadonlyArray<Failpoint> = Checkpoint.checkpoints.flatMap((checkpoint) =>
   failpointActions.map((action) => ({ checkpoint, action, passing: 1 }))
@@ -39,11 +39,11 @@ export const fromText = (text: string): Failpoint | undefined => {
 
 /** How it strikes. */
 export interface Options {
-  /** How long a step that hangs stands still, in milliseconds. */
+  /** Duration of a hang, in milliseconds. */
   readonly hangMillis: number
   /** Ends this process as a power cut would. */
   readonly kill: () => void
-  /** Told when it strikes. */
+  /** Called when it strikes. */
   readonly onStrike?: () => void
 }
 

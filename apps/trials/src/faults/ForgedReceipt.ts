@@ -23,7 +23,7 @@ const Simulated = Schema.Struct({
 const decodeSimulation = Schema.decodeUnknownSync(Schema.NonEmptyArray(Simulated))
 const decodeNumber = Schema.decodeUnknownSync(Schema.String)
 
-/** Forges the receipt of signed bytes. The node that is there is asked what they would do now. */
+/** Forges the receipt of signed bytes. The real node simulates their effect now. */
 export const make = async (ask: AskNode, bytes: TransactionSerialized): Promise<unknown> => {
   const { data = "0x", maxFeePerGas = 0n, to } = parseTransaction(bytes)
   const from = await recoverTransactionAddress({ serializedTransaction: bytes })

@@ -1,6 +1,6 @@
 /**
- * A node that is some blocks behind, made of one that is not: questions about the newest block are asked about an older
- * one, and what lies in between is not known.
+ * A lagging node, made of one that is not: requests for the newest block are sent for an older one, and the blocks in between
+ * are unknown.
  */
 import type { JsonRpcRelay } from "@pontage/evm/testing"
 import * as Option from "effect/Option"
@@ -18,7 +18,7 @@ export const questionAt = (question: RelayedRequest, head: bigint): RelayedReque
   return at === undefined ? question : { ...question, params: params.with(at, clampTag(params[at], head)) }
 }
 
-/** The answer as the node that is behind gives it. */
+/** The response as the lagging node gives it. */
 export const answerAt = ({ method, params }: RelayedRequest, result: unknown, head: bigint): unknown => {
   if (method === "eth_blockNumber") return toQuantity(head)
   if (method === "eth_getBlockByNumber") return isAbove(decodeNumber(params[0]), head) ? null : result

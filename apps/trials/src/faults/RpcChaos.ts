@@ -15,18 +15,18 @@ import { fateOf, type RpcFault, type RpcSchedule, strikes } from "./RpcFault.ts"
 
 /** How the proxy is made. */
 export interface Options {
-  /** The node that is asked. */
+  /** The node behind the proxy. */
   readonly upstream: string
   readonly random: TrialRandom
   /** None until {@link RpcChaos.storm}, if left out. */
   readonly schedule?: RpcSchedule
-  /** The longest delay of a late answer, in milliseconds; default 400. */
+  /** The longest delay of a late response, in milliseconds; default 400. */
   readonly latencyMillis?: number
-  /** How many blocks a node that is behind is behind; default 20. */
+  /** Lag of a lagging node, in blocks; default 20. */
   readonly lagBlocks?: bigint
 }
 
-/** A transaction that somebody sent through the proxy; `at` is the monotonic clock's milliseconds. */
+/** A transaction sent through the proxy; `at` is the monotonic clock's milliseconds. */
 export interface Broadcast {
   readonly hash: string
   readonly bytes: TransactionSerialized
@@ -36,9 +36,9 @@ export interface Broadcast {
 /** A running proxy. */
 export interface RpcChaos {
   readonly url: string
-  /** What befell each request so far, in their order. */
+  /** The fault of each request so far, in their order; `undefined` for none. */
   readonly fates: ReadonlyArray<RpcFault | undefined>
-  /** Every transaction that somebody tried to send, in order, whether the node got it or not. */
+  /** Every transaction that a client tried to send, in order, whether the node received it or not. */
   readonly broadcasts: ReadonlyArray<Broadcast>
   /** Faults by this schedule from now on. */
   readonly storm: (schedule: RpcSchedule) => void
@@ -119,7 +119,7 @@ const replyTo = (state: State, question: RpcQuestion, fault: RpcFault | undefine
 
 type Spoil = (state: State, question: RpcQuestion) => Promise<NodeAnswer>
 
-/** The faults that are in the answer's words; the others are in how it travels. */
+/** The faults in the response's content; the others lie in its transport. */
 const spoils: { readonly [fault in RpcFault]?: Spoil } = {
   "no-receipt": () => Promise.resolve({ result: null }),
   "wrong-chain": () => Promise.resolve({ result: toQuantity(wrongChain) }),

@@ -1,12 +1,12 @@
 /**
- * What a node does wrong, and when: each request's fate is drawn from the seed and its place in the sequence of requests,
- * so that the same sequence meets the same faults.
+ * The faults of a node and their schedule: each request's fault is drawn from the seed and its place in the sequence of
+ * requests, so that the same sequence meets the same faults.
  */
 import type { TrialRandom } from "../world/TrialRandom.ts"
 
 /**
- * Everything that a node, a load balancer or the network between may do: answer late; break the connection before the node
- * was asked, or after it, so that only the answer is lost; refuse with 429 or 500; not know a receipt; be some blocks
+ * Faults of a node, a load balancer or the network between: respond late; break the connection before the node
+ * has the request, or after it, so that only the response is lost; refuse with 429 or 500; not know a receipt; be some blocks
  * behind; serve another chain; invent a receipt; accept a transaction and forget it.
  */
 export const rpcFaults = [
@@ -27,9 +27,9 @@ export type RpcFault = (typeof rpcFaults)[number]
 /** Which faults, and how often. */
 export interface RpcSchedule {
   readonly faults: ReadonlyArray<RpcFault>
-  /** Of a thousand requests that a fault could befall, so many are befallen. */
+  /** Faulty requests per thousand of those that a fault could hit. */
   readonly perMille: number
-  /** Requests are spread over so many nodes, and only the first of them is spoilt; default one node. */
+  /** Number of nodes that requests are spread over; only the first is faulty; default one node. */
   readonly nodes?: number
 }
 
@@ -48,7 +48,7 @@ export const fateOf = (
   return isSpoilt && possible.length > 0 && luck.perMille(perMille) ? luck.pick(possible) : undefined
 }
 
-/** Whether a fault shows in the answer to a method. */
+/** Whether a fault shows in the response to a method. */
 export const strikes = (fault: RpcFault, method: string): boolean => methodsOf[fault]?.includes(method) ?? true
 
 const receipt = ["eth_getTransactionReceipt"]

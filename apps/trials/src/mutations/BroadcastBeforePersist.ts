@@ -1,6 +1,6 @@
 /**
- * The plan of a flight is answered before it is written: its transactions are sent first and written down half a second
- * later. A crash in between leaves money moved that nobody knows of.
+ * The planned transaction is confirmed before it is written: its bytes are sent first and recorded half a second later.
+ * A crash in between leaves a transfer without a record.
  */
 import type { PaymentStore } from "@pontage/core"
 import * as Deferred from "effect/Deferred"
@@ -13,7 +13,7 @@ const delayMillis = 500
 export const broadcastBeforePersist = {
   store: (store: Store): Store => {
     const unwritten = new Map<string, Deferred.Deferred<void>>()
-    /** Whatever reads or writes a lane waits for what is not written yet. */
+    /** Reads and writes of a lane wait for plans that are not written yet. */
     const afterPlans = <A, E, R>(lane: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => {
         const waiting = unwritten.get(lane)

@@ -1,6 +1,6 @@
 /**
- * The claim of a dead call holds until a lease has lapsed: nobody resumes it, and nobody gives it back, neither the shop nor
- * the process that begins again.
+ * The claim of a dead call holds until a lease has lapsed: neither the shop nor the restarted process resumes it or gives
+ * it back.
  */
 import { type PaymentStore, Execution } from "@pontage/core"
 import * as Clock from "effect/Clock"

@@ -1,5 +1,5 @@
 /**
- * Nobody looks whether the file that is written is still the one that its name leads to.
+ * The store does not check whether the file that it writes is still the one at its path.
  */
 import type { SourceMutation } from "../attacks/SourceMutation.ts"
 

@@ -1,6 +1,6 @@
 /**
- * A lease that was held once is held for ever, and the store asks nobody for an epoch: a worker that was frozen goes on
- * where it was, beside the one that has taken its lane over.
+ * A lease that was held once is held for ever, and the store checks no epoch: a frozen worker that wakes goes on where it
+ * was, beside the one that has taken its lane over.
  */
 import type { LaneLeases, PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"

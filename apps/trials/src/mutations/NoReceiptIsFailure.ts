@@ -1,5 +1,5 @@
 /**
- * A transaction without a receipt is taken for one that has failed: whatever takes longer than the first look is told to
+ * A transaction without a receipt is taken for a failed one: whatever takes longer than the first observation is reported to
  * its caller as refused, and paid all the same.
  */
 import { refuse, type SchemeFacilitator } from "@pontage/core"

@@ -1,6 +1,6 @@
 /**
- * A payment without a claim is on record as answered from the beginning: its first call gets the answer if it lives so long,
- * and whoever comes after it is told that the payment was used.
+ * A payment without a claim is on record as answered from the beginning: its first call gets the response if it lives until
+ * then, and every later call gets the refusal that the payment was used.
  */
 import type { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"

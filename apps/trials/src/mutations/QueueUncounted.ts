@@ -1,5 +1,5 @@
 /**
- * The mutation that lets everybody into a lane's queue: nobody is ever found to wait in it.
+ * The mutation that lets every payment into a lane's queue: the count of waiting payments is always zero.
  */
 import type { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"

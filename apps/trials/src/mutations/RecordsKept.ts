@@ -1,5 +1,5 @@
 /**
- * Old records are looked at, and kept.
+ * Old records are examined, and kept.
  */
 import type { PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"

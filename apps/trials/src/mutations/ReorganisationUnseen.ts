@@ -1,5 +1,5 @@
 /**
- * Whatever was in a block once is taken to be there for ever: a settlement that a reorganisation has taken back stays
+ * A transaction that was in a block once counts as included for ever: a settlement that a reorganisation has taken back stays
  * settled in the records.
  */
 import type { SchemeFacilitator, TransactionObservation } from "@pontage/core"

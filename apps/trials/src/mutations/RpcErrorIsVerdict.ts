@@ -1,5 +1,5 @@
 /**
- * A chain that cannot be asked is taken for an answer about the payment: whatever goes wrong in a verification is told as an
+ * An unavailable chain is taken for a verdict on the payment: every error of a verification is reported as an
  * invalid signature.
  */
 import { refuse, type SchemeFacilitator } from "@pontage/core"

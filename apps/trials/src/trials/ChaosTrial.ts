@@ -17,7 +17,7 @@ import * as TrialWorld from "../world/TrialWorld.ts"
 const usualSeeds = 10
 const payments = 40
 const stormMillis = 12_000
-/** Of a thousand purchases so many are to be settled while one of three nodes is spoilt. */
+/** Purchases per thousand that have to settle while one of three nodes is faulty. */
 const promised = 990
 
 /** One of three nodes does everything wrong; or all do half of what they do. */
@@ -99,7 +99,7 @@ const weather = Effect.fnUntraced(function* (
   }
 })
 
-/** A caller that looks for itself, at a node that tells the truth, whenever it is told that the money has moved. */
+/** A caller that checks an honest node itself whenever the facilitator reports that the money has moved. */
 const doubting = ({ caller, rpc }: TrialWorld.TrialWorld, early: Array<Broken>): TrialCaller => ({
   ...caller,
   present: Effect.fnUntraced(function* (operation, facilitator, payment, claim) {

@@ -19,7 +19,7 @@ import * as TrialShop from "../world/TrialShop.ts"
 import * as TrialWorld from "../world/TrialWorld.ts"
 
 const usualKills = 200
-/** Payments for each kill, of those who ask the facilitator themselves and of the shop's buyers. */
+/** Payments for each kill, of the trial's direct callers and of the shop's buyers. */
 const paymentsPerKill = 25
 const purchasesPerKill = 10
 /** The product's own: the lanes of one that was killed are free at once. */
@@ -30,7 +30,7 @@ const longestLife = 3_000
 const longestPeace = 6_000
 /** Buyers at once; a short trial has fewer: those of the callers, and of each kind of the shop's. */
 const crowdOf = (kills: number) => ({ callers: Math.min(30, 5 * kills), shopBuyers: Math.min(8, 2 * kills) })
-/** How long a buyer of the shop repeats its payment, in milliseconds. */
+/** Time that a buyer of the shop repeats its payment, in milliseconds. */
 const usualPatience = 180_000
 
 /** Runs the trial; its size counts the kills. */
@@ -92,7 +92,7 @@ const strike = Effect.fnUntraced(function* (facilitator: FacilitatorLife, luck: 
   yield* facilitator.signal("SIGKILL")
 })
 
-/** Payments that were brought without a claim, moved the money, and of which nobody was told so. */
+/** Payments that were brought without a claim and moved the money, but whose callers were never notified. */
 const unansweredIn = (said: PaymentStory.Testimony, facilitator: string): ReadonlyArray<string> =>
   PaymentStory.all(said)
     .filter(
@@ -105,10 +105,10 @@ const isPlain = (asked: PaymentStory.Exchange["asked"], facilitator: string): bo
   asked.facilitator === facilitator && asked.operation === "settle" && asked.claimId === undefined
 
 /**
- * An answer is taken before it is given, so that nobody is given two. A kill in the milliseconds between leaves one payment
- * unanswered; one in four kills never meets that.
+ * A response is marked as given before it is sent, so that none is given twice. A kill in the milliseconds between leaves one
+ * payment unanswered; more than one in four kills never meets that.
  */
 const tooMany = (unanswered: ReadonlyArray<string>, kills: number): ReadonlyArray<Broken> =>
   unanswered.length <= Math.ceil(kills / 4)
     ? []
-    : unanswered.map((key) => ({ check: "unanswered", detail: `${key} was paid, and nobody was told so` }))
+    : unanswered.map((key) => ({ check: "unanswered", detail: `${key} was paid, and no caller was notified` }))

@@ -1,6 +1,6 @@
 /**
  * G10: whatever happens to the database, nothing that was taken in is lost, nothing is sent that is not on record, and
- * callers are told to come back.
+ * callers are asked to retry.
  */
 import type { Anvil } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
@@ -31,7 +31,7 @@ interface Scene {
   readonly cuts: number
 }
 
-/** Hurts the database, and tells what was broken by what the facilitator said of it. */
+/** Hurts the database and returns the promises that the facilitator's responses broke. */
 type Fault = (scene: Scene) => Effect.Effect<ReadonlyArray<Broken> | void>
 
 const times = (count: number, act: (index: number) => Effect.Effect<unknown>): Effect.Effect<void> =>
@@ -147,7 +147,7 @@ const suffer = Effect.fnUntraced(function* (
   }
 })
 
-/** Where there is no database there is no fault of it. */
+/** The database of a trial without one: it has no faults. */
 const nothing: TrialDatabase = {
   url: "",
   run: () => Effect.succeed([]),
@@ -158,7 +158,7 @@ const nothing: TrialDatabase = {
   fillDisk: (during) => during
 }
 
-/** Records that cannot be asked are told as 503, and as nothing else. */
+/** Unavailable records are reported as 503 and as nothing else. */
 const otherStatuses = ({ journal }: Testimony): ReadonlyArray<Broken> =>
   journal.flatMap((line) =>
     line._tag === "Answered" && line.told._tag === "CannotTell" && line.told.httpStatus !== 503
@@ -166,7 +166,7 @@ const otherStatuses = ({ journal }: Testimony): ReadonlyArray<Broken> =>
       : []
   )
 
-/** What was sent to a node carries nothing but payments whose records say that it was planned. */
+/** Transactions sent to a node carry only payments whose records have them as planned. */
 const unrecorded = ({ books, journal }: Testimony, { broadcasts }: RpcChaos.RpcChaos): ReadonlyArray<Broken> => {
   const planned = new Set(
     books.filter(({ history }) => history.some(({ status }) => status === "planned")).map(({ nonce }) => nonce.slice(2))

@@ -15,7 +15,7 @@ import * as TrialPayment from "../world/TrialPayment.ts"
 import type { TrialRandom } from "../world/TrialRandom.ts"
 import type { TrialWorld } from "../world/TrialWorld.ts"
 
-/** What an attack needs. */
+/** The parts that an attack needs. */
 export interface Options {
   readonly world: TrialWorld
   readonly caller: TrialCaller
@@ -26,10 +26,10 @@ export interface Options {
   readonly validBefore: number
 }
 
-/** Before others in a block comes who tips more. */
+/** The transaction with the higher tip comes first in a block. */
 const tip = 50n * 10n ** 9n
 
-/** Attacks once; what the attacker was told. */
+/** Attacks once and returns the attacker's outcome. */
 export const attack = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<CallerOutcome> {
   const { caller, facilitator, luck, payer, validBefore, world } = options
   const { chain, load, rpc } = world

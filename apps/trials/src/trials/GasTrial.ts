@@ -1,5 +1,5 @@
 /**
- * G21: nobody can burn a facilitator's gas beyond the ceiling that its operator has set, and other callers do not notice.
+ * G21: attackers cannot burn a facilitator's gas beyond the ceiling that its operator has set, and other callers do not notice.
  */
 import type { Anvil } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
@@ -83,7 +83,7 @@ const attackAll = (world: TrialWorld.TrialWorld, facilitator: string, attacks: n
             caller,
             facilitator,
             payer,
-            // A failure is told when the validity is over in a final block: within what the audit waits for.
+            // A failure is reported when the validity is over in a final block, which the audit's wait covers.
             validBefore: Math.floor(now / 1000) + 40,
             luck: world.random.branch(`attack${index}`)
           })
@@ -95,11 +95,11 @@ const attackAll = (world: TrialWorld.TrialWorld, facilitator: string, attacks: n
 interface Loss {
   readonly wei: bigint
   readonly count: number
-  /** What the dearest of them cost. */
+  /** Cost of the dearest of them. */
   readonly most: bigint
 }
 
-/** What the transactions of the attackers' payments have cost. */
+/** Cost of the transactions of the attackers' payments. */
 const lossOf = (said: Testimony, hostile: ReadonlyArray<string>): Loss => {
   const payers = new Set(hostile)
   const costs = PaymentStory.all(said)

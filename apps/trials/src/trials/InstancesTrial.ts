@@ -30,12 +30,12 @@ export interface Leasing {
 
 /** As the product leases. The trial looks ten times a second. */
 const usualLeasing: Leasing = { ttl: 10_000, tick: 2_000, slack: 250 }
-/** A frozen instance sleeps longer than its leases live: so much of their time, in percent. */
+/** Sleep of a frozen instance, in percent of its leases' lifetime. */
 const frozenPercent = 160
-/** A woken one is watched for so long. */
+/** Time that a woken instance is watched, in milliseconds. */
 const watchedMillis = 4_000
 
-/** A statement that was under way when its asker was struck has ended after so long; no lease has. */
+/** Time after which a statement that was under way at the strike has ended, in milliseconds; no lease has ended by then. */
 const recordMillis = 500
 
 /** No lane goes to another worker and back in so short a time; milliseconds. */
@@ -53,19 +53,19 @@ interface Scene {
   readonly database: TrialDatabase
   readonly all: ReadonlyArray<Instance>
   readonly samples: ReadonlyArray<LaneOwners.LaneSample>
-  /** How long an instance is frozen, and how long is waited after a kill. */
+  /** Time that an instance is frozen, and wait after a kill, in milliseconds. */
   readonly sleepMillis: number
 }
 
-/** What a strike has shown. */
+/** The result of a strike. */
 interface Strike {
   readonly kind: "kill" | "freeze"
-  /** How long lanes were without a worker, at most; milliseconds. */
+  /** The longest time that a lane was without a worker, in milliseconds. */
   readonly gap: number
   readonly acts: number
 }
 
-/** Runs the trial with so many instances; its size counts the strikes. */
+/** Runs the trial with this number of instances; its size counts the strikes. */
 export const run = (instances: number, { slack, ...leases }: Leasing = usualLeasing) =>
   Effect.fnUntraced(function* (options: TrialOptions): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
     const rounds = options.size ?? usualRounds
@@ -131,12 +131,12 @@ const strike = Effect.fnUntraced(function* (
   const kind = round % 2 === 0 ? "freeze" : "kill"
   yield* victim.life.signal(kind === "kill" ? "SIGKILL" : "SIGSTOP")
   const began = performance.now()
-  // What the victim had said before it was struck is on record after this, and its leases end as the records say.
+  // After this wait the victim's last statements are on record, and its leases end as the records say.
   yield* Effect.sleep(recordMillis)
   const before = yield* LaneOwners.sample(database)
   yield* Effect.sleep(sleepMillis)
   yield* Effect.ignore(Effect.timeout(allOwned(database), sleepMillis))
-  // Who watches may not have looked since the last lane was taken.
+  // The watcher may have no sample since the last lane was taken.
   const seen = [...samples, yield* LaneOwners.sample(database)]
   const changes = LaneOwners.changes(before, seen, began)
   const gap = Math.max(0, ...changes.map(({ idleMillis }) => idleMillis))
@@ -161,7 +161,7 @@ const allOwned = (database: TrialDatabase) => lookUntil(database, ({ owners }) =
 const settledDown = (database: TrialDatabase) =>
   lookUntil(database, ({ owners }) => owners.size === signers && new Set(owners.values()).size > 1)
 
-/** What an instance has sent, with its signer. */
+/** The transactions that an instance has sent, with their signers. */
 const signedOf = ({ line }: Instance) =>
   Effect.forEach(line.broadcasts, ({ at, bytes }) =>
     Effect.map(
@@ -170,7 +170,7 @@ const signedOf = ({ line }: Instance) =>
     )
   )
 
-/** What a woken instance has sent for lanes that were certainly another's. */
+/** The transactions that a woken instance has sent in lanes that certainly belonged to another. */
 const actsOf = (
   victim: Instance,
   samples: ReadonlyArray<LaneOwners.LaneSample>,
@@ -182,7 +182,7 @@ const actsOf = (
     (sent) => sent.filter(({ at, signer }) => at >= woken && LaneOwners.isAnothers(samples, signer, owner, at)).length
   )
 
-/** How often an instance has sent in a lane right before and right after another one did. */
+/** Number of times that an instance has sent in a lane right before and right after another one did. */
 const sharedActs = Effect.fnUntraced(function* (all: ReadonlyArray<Instance>) {
   const sent = yield* Effect.forEach(all, (instance, index) =>
     Effect.map(signedOf(instance), (acts) => acts.map(({ at, signer }) => ({ at, signer, index })))

@@ -24,7 +24,7 @@ export const loseAndRecover = (
     const found = yield* ReadinessWatch.saysTrouble(facilitator.url, options)
     const pid = facilitator.pid() ?? 0
     for (const file of files) copyFileSync(open(pid, file), `${file}.copy`)
-    // What is taken from here on is in no copy.
+    // Payments taken from here on are in no copy.
     yield* Effect.sleep("2 seconds")
     for (const file of files) copyFileSync(`${file}.copy`, file)
     yield* facilitator.signal("SIGKILL")

@@ -16,11 +16,11 @@ import * as TrialWorld from "../world/TrialWorld.ts"
 
 const usualUpgrades = 3
 
-/** What a build that was never released, or a hand, has made of the tables. */
+/** Changes to the tables by a build that was never released, or by hand. */
 const spoilt = ["ALTER TABLE payment RENAME COLUMN refusal TO objection"]
 const mended = ["ALTER TABLE payment RENAME COLUMN objection TO refusal"]
 
-/** What the facilitator has to say of them. */
+/** The message that the facilitator has to log about them. */
 const words = "no column payment.refusal"
 
 /** Runs the trial; its size counts the upgrades. */

@@ -1,6 +1,6 @@
 /**
- * Overload: payments arrive at four times what a signer lands. What the facilitator takes it serves before it expires; the rest is told
- * at once that and when it may come again.
+ * Overload: payments arrive at four times the rate that a signer can include. The facilitator serves the payments that it takes
+ * before they expire; it refuses the rest at once, with a time to retry.
  */
 import type { Anvil } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
@@ -17,15 +17,15 @@ import type { TrialRandom } from "../world/TrialRandom.ts"
 import type { Broken, TrialReport } from "../world/TrialReport.ts"
 import * as TrialWorld from "../world/TrialWorld.ts"
 
-/** How long it goes on, where no size is given; seconds. */
+/** Default duration, in seconds. */
 const usualSeconds = 120
-/** What one signer without batches has on its way at once: so many land in a block. */
+/** Pending transactions of one signer without batches: as many are included in a block. */
 const placesPerBlock = 16
 const timesTooMany = 4
 /** Seconds. */
 const blockTime = 1
 const validSeconds = 60
-/** Of what is taken so much has to be served before it expires. */
+/** Share of the taken payments that has to be served before expiry. */
 const leastServed = 0.95
 /** Milliseconds within which nearly all that are turned away have to hear so, on a machine that does everything at once. */
 const atOnceMillis = 2_000
@@ -75,7 +75,7 @@ const crowd = Effect.fnUntraced(function* (
   yield* FiberSet.awaitEmpty(buyers)
 })
 
-/** Buys once. Who is turned away leaves; whose payment is on its way asks until the outcome is known, or its time is over. */
+/** Buys once. A buyer that is turned away leaves; one whose payment is pending asks until the outcome is known, or its time is over. */
 const purchase = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, facilitator: string, luck: TrialRandom) {
   const { caller, market, payTo, payers } = world.load
   const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + validSeconds
@@ -105,7 +105,7 @@ interface Counts {
   readonly turnedAway: number
   /** Without a record, and not told so. */
   readonly untold: number
-  /** How long those waited who were turned away, in milliseconds, the shortest first. */
+  /** Waits of the buyers that were turned away, in milliseconds, the shortest first. */
   readonly waits: ReadonlyArray<number>
   /** From the first presentation to the first answer that the money has moved. */
   readonly services: ReadonlyArray<number>
@@ -156,7 +156,8 @@ const brokenBy = ({ served, taken, turnedAway, untold, waits }: Counts): Readonl
     broken.push({ check: "expired", detail: `of ${taken} payments that were taken ${served} were served in time` })
   }
   if (untold > 0) broken.push({ check: "not-told", detail: `${untold} were not taken and not told when to come again` })
-  if (turnedAway === 0) broken.push({ check: "no-overload", detail: "nobody was turned away: nothing was tried" })
+  if (turnedAway === 0)
+    broken.push({ check: "no-overload", detail: "no buyer was turned away: the facilitator was never overloaded" })
   if (quantile(waits, 0.9) > atOnceMillis) {
     broken.push({ check: "late", detail: `of those turned away a tenth heard so after ${quantile(waits, 0.9)} ms` })
   }

@@ -13,7 +13,7 @@ import * as TrialWorld from "../world/TrialWorld.ts"
 
 const usualRounds = 50
 const deepest = 12
-/** Deeper than any reorganisation here: what is final stays. */
+/** Deeper than any reorganisation here: final blocks stay. */
 const finalityDepth = 16
 
 /** Runs the trial; its size counts the reorganisations. */
@@ -38,7 +38,7 @@ export const run = Effect.fnUntraced(function* (
   }
 })
 
-/** Depths come round in turn, so that few rounds see deep ones too. Never deeper than what the trial itself has mined. */
+/** Depths come round in turn, so that few rounds see deep ones too. Never deeper than the blocks that the trial itself has mined. */
 const reorganise = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, round: number) {
   const { chain, random, rpc } = world
   yield* Effect.sleep(random.branch(`round${round}`).between(1_000, 3_500))
@@ -48,5 +48,5 @@ const reorganise = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, ro
   return depth
 })
 
-/** The token and what the payers own is made in the first blocks. */
+/** The first blocks create the token and the payers' balances. */
 const firstBlocks = 2

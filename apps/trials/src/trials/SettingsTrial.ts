@@ -19,12 +19,12 @@ import type { Broken, TrialReport } from "../world/TrialReport.ts"
 import type { TrialSettings } from "../world/TrialSettings.ts"
 import * as TrialWorld from "../world/TrialWorld.ts"
 
-/** What changes. */
+/** The setting that changes. */
 export type Change = "asset" | "signer" | "batches"
 
-/** So many payments are on their way in each round, in one transaction. */
+/** Pending payments in each round, in one transaction. */
 const payments = 4
-/** A payment is valid for so long, in seconds: longer than a round takes. */
+/** Validity of a payment, in seconds: longer than a round takes. */
 const validSeconds = 600
 const usualPatience = 60_000
 
@@ -32,7 +32,7 @@ interface Round {
   readonly market: TrialPayment.Market
   readonly earlier: Partial<TrialSettings>
   readonly later: Partial<TrialSettings>
-  /** What happens to the chain in between. */
+  /** The chain's change between two rounds. */
   readonly meanwhile: Effect.Effect<void>
 }
 
@@ -85,7 +85,7 @@ const roundOf = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, chang
     }
     case "batches": {
       const { batchSettler: _, ...later } = usual
-      // What was signed before is too cheap for a block now: it has to be signed again.
+      // The signed transaction is now too cheap for a block and has to be signed again.
       const meanwhile = Effect.andThen(setNextBlockBaseFee(50n * 10n ** 9n), mine())
       return { market, earlier: usual, later, meanwhile } satisfies Round
     }

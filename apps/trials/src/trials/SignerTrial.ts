@@ -14,7 +14,7 @@ import type { TrialOptions } from "../world/TrialOptions.ts"
 import type { Broken, TrialReport } from "../world/TrialReport.ts"
 import * as TrialWorld from "../world/TrialWorld.ts"
 
-/** Within so many blocks after its cause is over a queue moves again. */
+/** Blocks after the end of the cause within which a queue moves again. */
 const promised = 10
 const gwei = 10n ** 9n
 /** Wei for a unit of gas that the operator allows. */
@@ -22,7 +22,7 @@ const cap = 200n * gwei
 const usualRounds = 3
 const sideBySide = 4
 
-/** What a trouble has to work with. */
+/** The parts that a trouble works with. */
 interface Scene {
   readonly world: TrialWorld.TrialWorld
   readonly line: RpcChaos.RpcChaos
@@ -30,7 +30,7 @@ interface Scene {
 
 type Trouble = (scene: Scene) => Effect.Effect<void>
 
-/** How long a trouble lasts, in milliseconds; blocks come every second. */
+/** Duration of a trouble, in milliseconds; blocks come every second. */
 const lasting = 5_000
 
 const everyBlock = (act: Effect.Effect<unknown>): Effect.Effect<void> =>
@@ -44,14 +44,14 @@ const dear =
 
 const signerOf = ({ world: { chain } }: Scene) => chain.accounts.signers[0].address
 
-/** Until the signer has settled something: before that nothing is known of fees, and there is no queue to stop. */
+/** Waits until the signer has settled a payment: before that no fees are known and no queue can stop. */
 const moving = (scene: Scene): Effect.Effect<unknown> =>
   Effect.repeat(scene.world.rpc.ask(Quantity, "eth_getTransactionCount", [signerOf(scene), "latest"]), {
     until: (settled) => settled > 0n,
     schedule: Schedule.spaced("100 millis")
   })
 
-/** What happens to the signer; each ends by itself. */
+/** The troubles of the signer; each ends by itself. */
 const troubles: Readonly<Record<string, Trouble>> = {
   "a gap": ({ line }) =>
     Effect.gen(function* () {
@@ -127,7 +127,7 @@ const suffer = Effect.fnUntraced(function* (
     yield* Effect.sleep(world.random.branch("begin").between(1_500, 3_000))
     yield* trouble({ world, line })
     const over = yield* world.rpc.ask(Quantity, "eth_blockNumber")
-    // So long the buyers go on: what comes after it is no sign of life.
+    // The buyers go on for this time: a later settlement does not show that the queue moves.
     yield* Effect.sleep((promised + 3) * 1_000)
     return over
   })

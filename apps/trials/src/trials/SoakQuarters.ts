@@ -1,10 +1,10 @@
 /**
- * What a process uses, looked at over time: by quarters of a run, and held against bounds. The first quarter is for warming
- * up; what the last one uses beyond the second one, and beyond the bound, is growth that does not end.
+ * The resources of a process over time, by quarters of a run, compared with bounds. The first quarter is for warming up; use
+ * in the last quarter beyond the second one and beyond the bound is growth that does not end.
  */
 import type { Broken } from "../world/TrialReport.ts"
 
-/** One look. Bytes, but for `descriptors` and `atMillis` (since the beginning). What is not measured is left out. */
+/** One sample. Bytes, but for `descriptors` and `atMillis` (since the beginning). Figures that are not measured are left out. */
 export interface SoakSample {
   readonly atMillis: number
   readonly rss: number
@@ -18,7 +18,7 @@ export interface SoakSample {
 
 type LineName = Exclude<keyof SoakSample, "atMillis">
 
-/** How a line is measured in a quarter, and what it may grow by: a part of itself, and a slack. */
+/** The measure of a line in a quarter, and its allowed growth: a part of itself, and a slack. */
 interface Line {
   readonly name: LineName
   readonly title: string
@@ -49,7 +49,7 @@ export interface SoakTable {
   readonly findings: ReadonlyArray<Broken>
 }
 
-/** The table of a run of so many milliseconds. A quarter in which nothing was measured is a finding. */
+/** The table of a run of `totalMillis` milliseconds. A quarter without a sample is a finding. */
 export const table = (samples: ReadonlyArray<SoakSample>, totalMillis: number): SoakTable => {
   const figures: Record<string, string> = {}
   const findings: Array<Broken> = []

@@ -1,5 +1,5 @@
 /**
- * The soak: buyers buy for a long time, ends are told, old records are forgotten, and what the facilitator uses of its
+ * The soak: buyers buy for a long time, ends are notified, old records are forgotten, and what the facilitator uses of its
  * machine does not grow.
  */
 import { readdirSync, statSync } from "node:fs"
@@ -87,7 +87,7 @@ const measured = Effect.fnUntraced(function* (
   return samples
 })
 
-/** What would make the figures mean nothing. */
+/** Troubles that make the figures meaningless. */
 const troubles = (
   { lives }: FacilitatorLife,
   { settled, unknown }: TrialLoad.PurchaseCounts,

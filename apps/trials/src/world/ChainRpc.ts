@@ -1,5 +1,5 @@
 /**
- * Questions to a node by plain HTTP, for those who must not share code with what they judge. An answer that is not as
+ * Requests to a node by plain HTTP, for modules that must not share code with the program that they judge. An answer that is not as
  * expected is a defect: the node is the trial's own.
  */
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /**
- * What happens to a chain that no facilitator can help: fees rise, pools forget.
+ * Events of a chain outside every facilitator's control: fees rise, pools forget.
  */
 import type { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"

@@ -50,7 +50,7 @@ export interface FacilitatorLife {
   readonly log: ReadonlyArray<string>
   /** Completes when the present life listens. */
   readonly listening: Effect.Effect<void>
-  /** What it uses of the memory, in bytes; waits until it says so. */
+  /** The process's memory use, in bytes; waits for its report. */
   readonly memory: Effect.Effect<MemoryUse>
   /** Sends a signal; after a deadly one it is started again at once. */
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
@@ -87,7 +87,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 const isSource = import.meta.url.endsWith(".ts")
 const main = fileURLToPath(new URL(`./TrialFacilitator.${isSource ? "ts" : "js"}`, import.meta.url))
 const longestLog = 400
-/** So many lives in a row that end before they listen are a mistake of the trial. */
+/** Number of lives in a row that end before they listen; from then on the trial itself is wrong. */
 const vainLives = 30
 
 interface OpenLife {
@@ -135,7 +135,7 @@ class FacilitatorSupervisor {
     })
   }
 
-  /** Nobody has killed it, and it has ended by itself again and again before it listened. */
+  /** Whether the process ended by itself, without a kill, again and again before it listened. */
   private cannotBegin(): boolean {
     const latest = this.lives.slice(-vainLives)
     return latest.length === vainLives && latest.every(({ by, listened }) => listened === undefined && by === 1)

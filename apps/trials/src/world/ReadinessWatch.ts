@@ -1,6 +1,6 @@
 /**
- * What a facilitator's `/ready` says of its records while they are in trouble, and afterwards: it has to say the truth, and
- * why. Whatever else it says, as of a chain that answers too late on a busy machine, is not looked at.
+ * The report of a facilitator's `/ready` on its records during a trouble and afterwards: it has to be true and name the
+ * cause. Other entries, as of a chain that responds too late on a busy machine, are ignored.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,10 +18,10 @@ const decode = Schema.decodeUnknownOption(Report)
 /** Between two questions, in milliseconds. */
 const pause = 200
 
-/** A busy machine is given its time, in milliseconds: how soon it was is told in the log. */
+/** Time for a busy machine, in milliseconds; the log has the real duration. */
 const usualPatience = 100_000
 
-/** How long it may take, in milliseconds. */
+/** Time limit, in milliseconds. */
 type Patience = { readonly patienceMillis?: number | undefined }
 
 /** The name of the check of the records, how its trouble begins when it has a cause, and how one is called that has none. */
@@ -60,7 +60,7 @@ const until = (
     return Effect.map(Effect.timeoutOption(look, patienceMillis), Option.getOrUndefined)
   })
 
-/** Waits until it says that it is not ready, for a cause with a name; what is broken if it does not. */
+/** Waits until the facilitator reports that it is not ready, with a named cause; returns the broken promise if it does not. */
 export const saysTrouble = (url: string, patience: Patience): Effect.Effect<ReadonlyArray<Broken>> =>
   Effect.gen(function* () {
     const seconds = yield* until(
@@ -77,7 +77,7 @@ export const saysTrouble = (url: string, patience: Patience): Effect.Effect<Read
     return []
   })
 
-/** Waits until it says that its records are well; what is broken if it does not. */
+/** Waits until the facilitator reports that its records are well; returns the broken promise if it does not. */
 export const saysReady = (url: string, patience: Patience): Effect.Effect<ReadonlyArray<Broken>> =>
   Effect.gen(function* () {
     if ((yield* until(url, patience, ({ problems }) => problems?.length === 0)) !== undefined) return []

@@ -34,17 +34,17 @@ export interface ShopPurchase {
   readonly last: string
 }
 
-/** Who buys, and how long. */
+/** The buyers and their patience. */
 export interface Options {
   readonly world: TrialWorld
   readonly shop: TrialShop
-  /** Of each kind so many at once. */
+  /** Buyers of each kind at once. */
   readonly concurrency: number
-  /** How long a buyer repeats a payment, in milliseconds. */
+  /** Time that a buyer repeats a payment, in milliseconds. */
   readonly patienceMillis: number
 }
 
-/** Of a thousand purchases so many are of goods that are paid after their handler has run. */
+/** Purchases per thousand of goods that are paid after their handler has run. */
 const lateGoods = 250
 
 /** Buys until `enough` says so; adds to `purchases` as it goes. */
@@ -93,7 +93,7 @@ const purchase = async (
   return { kind, key: wire.key(), paidAt: wire.paidAt(), servedAt, last }
 }
 
-/** A `fetch` that writes down what is paid, and what the shop says to it. */
+/** A `fetch` that records payments and the shop's responses to them. */
 const watched = ({ journal }: TrialWorld, shop: TrialShop) => {
   let key: string | undefined
   let paidAt: number | undefined
@@ -125,7 +125,7 @@ const Refusal = Schema.fromJsonString(
 )
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
-/** What an answer of the shop says of the payment, in the journal's words. */
+/** The shop's response to a payment as the journal's outcome. */
 const toldBy = async (response: Response): Promise<CallerOutcome> => {
   const { headers, status } = response
   const isLater = status >= 500 || (status === 409 && headers.has("retry-after"))

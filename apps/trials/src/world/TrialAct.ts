@@ -10,27 +10,27 @@ import type { Testimony } from "../audit/PaymentStory.ts"
 import * as TrialLoad from "./TrialLoad.ts"
 import * as TrialWorld from "./TrialWorld.ts"
 
-/** Who buys, and where. */
+/** The buyers and their facilitators. */
 export interface Options extends Partial<TrialLoad.Options> {
   /** Where the books are read at the end is the first of them. */
   readonly facilitators: readonly [string, ...ReadonlyArray<string>]
   /** Default 20. */
   readonly concurrency?: number
-  /** At least so many payments; more while it is not over. */
+  /** Least number of payments; more are made while the act goes on. */
   readonly payments: number
   readonly rules?: Rules
-  /** How long the end may take, in milliseconds; default 60 000. */
+  /** Time limit of the end, in milliseconds; default 60 000. */
   readonly drainMillis?: number
 }
 
-/** How it ended. */
+/** The result of an act under load. */
 export interface ActResult<A> {
-  /** What came out of what happened. */
+  /** The act's own result. */
   readonly result: A
   readonly counts: TrialLoad.PurchaseCounts
   readonly findings: ReadonlyArray<Finding>
   readonly said: Testimony
-  /** How long it took until nothing was under way. */
+  /** Seconds until nothing was pending. */
   readonly drainSeconds: number
 }
 

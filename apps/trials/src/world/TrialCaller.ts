@@ -39,7 +39,7 @@ export interface Options {
   readonly journal: TrialJournal
   /** Its API key, where the facilitator asks for one. */
   readonly apiKey?: string | undefined
-  /** How long it waits for an answer, in milliseconds; default 30 000. */
+  /** Timeout of a request, in milliseconds; default 30 000. */
   readonly timeoutMillis?: number
 }
 

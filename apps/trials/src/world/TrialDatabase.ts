@@ -15,7 +15,7 @@ import type * as Scope from "effect/Scope"
 
 import * as FileSizeLimit from "./FileSizeLimit.ts"
 
-/** A running database. What goes wrong in hurting it is a mistake of the trial. */
+/** A running database. An error in hurting it is a mistake of the trial. */
 export interface TrialDatabase {
   readonly url: string
   /** Runs a statement on a connection of its own; its rows. */
@@ -26,7 +26,7 @@ export interface TrialDatabase {
   readonly powerCut: Effect.Effect<void>
   /** Cuts one connection of a facilitator, or all of them. */
   readonly cutConnections: (which: "one" | "all") => Effect.Effect<void>
-  /** Lets nobody write any more; or again. */
+  /** Refuses writes; or allows them again. */
   readonly setReadOnly: (readOnly: boolean) => Effect.Effect<void>
   /** Leaves no room on the disk during this. An operator starts the server again if that has stopped it. */
   readonly fillDisk: <A>(during: Effect.Effect<A>) => Effect.Effect<A>
@@ -40,7 +40,7 @@ export const make: Effect.Effect<TrialDatabase, never, Scope.Scope> = Effect.gen
   const outside = new URL(url)
   const name = outside.pathname.slice(1)
   outside.pathname = "/postgres"
-  /** From another database, so that what is done to this one does not keep it from being undone. */
+  /** From another database, so that the fault of this one does not prevent its repair. */
   const command = (statement: string) => Effect.asVoid(runOn(outside.href, statement))
   const cutConnections = (which: "one" | "all") =>
     command(
@@ -83,7 +83,7 @@ const runOn = (url: string, statement: string): Effect.Effect<ReadonlyArray<unkn
     sql.unsafe(statement)
   ).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.orDie)
 
-/** What was answered as committed reaches the disk up to half a minute later. */
+/** Commits that were confirmed reach the disk up to half a minute later. */
 const commitsLater = [
   "CHECKPOINT",
   "ALTER SYSTEM SET synchronous_commit = off",
@@ -93,7 +93,7 @@ const commitsLater = [
 
 const decodeFolder = Schema.decodeUnknownSync(Schema.NonEmptyArray(Schema.Struct({ data_directory: Schema.String })))
 
-/** So many bytes a file may have while the disk is full: less than every file that grows. */
+/** Size limit of a file while the disk is full, in bytes: less than every file that grows. */
 const noRoom = 8_192
 
 const patience = Schedule.max([Schedule.spaced("500 millis"), Schedule.recurs(6)])

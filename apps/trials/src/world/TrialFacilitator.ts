@@ -1,6 +1,6 @@
 /**
  * The facilitator under trial, as a process: the service put together as the product does it, with the store, the failpoint
- * and the mutation that the trial wants. It is told by its environment: `TRIAL_SETTINGS`, `FAILPOINT`, `MUTATION`.
+ * and the mutation that the trial wants. Its environment configures it: `TRIAL_SETTINGS`, `FAILPOINT`, `MUTATION`.
  */
 import { flushCompileCache } from "node:module"
 
@@ -112,13 +112,13 @@ const program = Effect.gen(function* () {
   return yield* Effect.provideService(served, Checkpoint.Checkpoint, strike)
 })
 
-// What nothing refers to any more is collected first, where this process may say so: what is left is what it needs.
+// Garbage is collected first, where this process may request it; the rest is what the process needs.
 process.on("message", () => {
   globalThis.gc?.()
   const { heapUsed, rss } = process.memoryUsage()
   process.send?.({ heapUsed, rss })
 })
 
-// Whoever has started this process is gone: so is its purpose.
+// The parent process is gone, so this one has no purpose left.
 process.on("disconnect", () => process.exit(1))
 await Effect.runPromise(Effect.scoped(program))

@@ -1,6 +1,6 @@
 /**
  * Buyers and sellers at work: payments are signed and presented as the protocol wants it, and presented again, the same
- * authorization, for as long as the outcome is not known. What they see is in the journal; how it ended is counted here.
+ * authorization, for as long as the outcome is not known. The journal holds each response; the ends are counted here.
  */
 import type { EvmTestAccounts } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
@@ -12,7 +12,7 @@ import type { TrialCaller, TrialClaim } from "./TrialCaller.ts"
 import * as TrialPayment from "./TrialPayment.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
 
-/** What is to be bought. */
+/** The options of the load. */
 export interface Options {
   readonly market: TrialPayment.Market
   readonly caller: TrialCaller
@@ -21,17 +21,17 @@ export interface Options {
   readonly facilitators: ReadonlyArray<string>
   readonly payers: ReadonlyArray<EvmTestAccounts.TestAccount>
   readonly payTo: Address
-  /** How many buyers buy at once. */
+  /** Number of buyers at once. */
   readonly concurrency: number
-  /** How long an authorization is valid, in seconds; default 120. */
+  /** Validity of an authorization, in seconds; default 120. */
   readonly validSeconds?: number
-  /** How long a buyer asks for an outcome before it gives up, in milliseconds; default 180 000. */
+  /** Time that a buyer asks for an outcome before it gives up, in milliseconds; default 180 000. */
   readonly patienceMillis?: number
-  /** Of a thousand payments so many come without a claim (default 150), by `/claims` first (100), in two copies (100). */
+  /** Payments per thousand that come without a claim (default 150), by `/claims` first (100), in two copies (100). */
   readonly mix?: Partial<Mix>
 }
 
-/** How payments differ from each other: so many of a thousand. */
+/** Shares of the kinds of payments, per thousand. */
 export interface Mix {
   readonly unclaimed: number
   readonly afterHandler: number
@@ -47,7 +47,7 @@ export type PurchaseCounts = Record<PurchaseEnd, number>
 /** No purchases. */
 export const none = (): PurchaseCounts => ({ settled: 0, used: 0, refused: 0, elsewhere: 0, unknown: 0 })
 
-/** Buys so many times, or until `enough` says so; counts into `counts` as it goes. */
+/** Buys until `enough`, given the number of purchases begun, is true; counts into `counts` as it goes. */
 export const run = (
   options: Options,
   counts: PurchaseCounts,
@@ -67,7 +67,7 @@ export const run = (
   })
 }
 
-/** A copy comes in so many milliseconds after the first. */
+/** Longest delay of a copy after the first, in milliseconds. */
 const copiesWithin = 1_500
 
 const usual: Mix = { unclaimed: 150, afterHandler: 100, copied: 100 }
@@ -120,7 +120,7 @@ const isDecided = (told: CallerOutcome): boolean =>
   (told._tag === "Verdict" &&
     (told.success || told.refusal !== undefined || (told.execution !== undefined && told.execution !== "granted")))
 
-/** Asks until it is told, or has no patience left; then it keeps the last answer. */
+/** Asks until the outcome is decided, or the patience is over; then the last outcome stands. */
 const insisting = Effect.fnUntraced(function* (
   { deadline, luck, options }: Attempt,
   ask: (facilitator: string) => Effect.Effect<CallerOutcome>

@@ -1,5 +1,5 @@
 /**
- * What a trial is asked for on the command line.
+ * The options of a trial on the command line.
  */
 import type { MutationName } from "../Mutation.ts"
 
@@ -11,10 +11,10 @@ export interface TrialOptions {
   readonly seed: string
   readonly size: number | undefined
   readonly mutation: MutationName | undefined
-  /** How long it goes on, for trials that take a time; default by trial. */
+  /** Duration in minutes, for trials that run by time; default by trial. */
   readonly minutes?: number | undefined
-  /** How long buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */
+  /** Time that buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */
   readonly patienceMillis?: number
-  /** How long authorizations are valid, in seconds; default by trial. */
+  /** Validity of authorizations, in seconds; default by trial. */
   readonly validSeconds?: number
 }

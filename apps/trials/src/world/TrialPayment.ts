@@ -17,7 +17,7 @@ export interface Market {
   readonly token: { readonly address: Address; readonly name: string; readonly version: string }
 }
 
-/** What is signed. */
+/** The terms that are signed. */
 export interface Terms {
   readonly payer: EvmTestAccounts.TestAccount
   readonly payTo: Address
@@ -34,7 +34,7 @@ export interface TrialPayment {
   readonly journal: JournalPayment
   readonly signature: Hex
   readonly validBefore: number
-  /** What `POST /settle` takes, without a claim. */
+  /** The body of `POST /settle`, without a claim. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
@@ -94,7 +94,7 @@ const bodyOf = ({ network, token }: Market, { amount, payTo }: Terms, payload: u
   }
 }
 
-/** So many drawn bytes. */
+/** `count` drawn bytes. */
 export const bytesOf = (random: TrialRandom, count: number): Buffer =>
   Buffer.from(Array.from({ length: count }, () => random.below(256)))
 

@@ -4,8 +4,8 @@
  */
 
 /**
- * A source of chance. What a branch draws depends on its name alone and not on what others have drawn before, so that
- * those who work at the same time do not disturb each other's luck.
+ * A source of chance. The draws of a branch depend on its name alone and not on earlier draws of others, so that parallel
+ * work does not disturb each other's luck.
  */
 export interface TrialRandom {
   readonly seed: string
@@ -15,7 +15,7 @@ export interface TrialRandom {
   readonly below: (bound: number) => number
   /** An integer from the first to the last, both included. */
   readonly between: (first: number, last: number) => number
-  /** True in so many of a thousand draws. */
+  /** True in `chance` of a thousand draws. */
   readonly perMille: (chance: number) => boolean
   /** One of a list that is not empty. */
   readonly pick: <A>(among: ReadonlyArray<A>) => A

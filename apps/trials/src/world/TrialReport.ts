@@ -1,5 +1,5 @@
 /**
- * What came out of a trial: figures, differences, and whether the promise was kept.
+ * The result of a trial: figures, differences, and whether the promise was kept.
  */
 import type { Finding } from "../audit/Audit.ts"
 import type { TrialOptions } from "./TrialOptions.ts"
@@ -7,12 +7,12 @@ import type { TrialOptions } from "./TrialOptions.ts"
 /** A run of a trial. */
 export interface TrialReport {
   readonly goal: string
-  /** What was tried, in a few words. */
+  /** The trial in a few words. */
   readonly title: string
   readonly options: TrialOptions
-  /** What was measured, by name. */
+  /** The measurements by name. */
   readonly figures: Readonly<Record<string, number | string>>
-  /** What the audit found, and what the trial itself saw broken. */
+  /** Findings of the audit, and promises that the trial itself saw broken. */
   readonly findings: ReadonlyArray<Finding | Broken>
 }
 
@@ -22,7 +22,7 @@ export interface Broken {
   readonly detail: string
 }
 
-/** So many differences of each kind are shown. */
+/** Differences shown of each kind. */
 const shown = 4
 
 /** A table for people, and after it the same as one line of JSON. */

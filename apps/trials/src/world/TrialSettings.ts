@@ -1,6 +1,6 @@
 /**
- * What a facilitator under trial is told by its environment: where it listens and settles, where it keeps its records, and
- * what is broken in it on purpose.
+ * The settings that a facilitator under trial gets by its environment: its address, its chain, its records, and
+ * the fault that is planted in it.
  */
 import * as Schema from "effect/Schema"
 
@@ -23,7 +23,7 @@ const TrialCallerTerms = Schema.Struct({
   key: Schema.String,
   operator: Schema.optionalKey(Schema.Boolean),
   gasCeiling: Schema.optionalKey(Schema.BigIntFromString),
-  /** Where it is told of ends. */
+  /** The URL that is notified of ends. */
   webhook: Schema.optionalKey(Schema.String)
 })
 
@@ -54,9 +54,9 @@ export const TrialSettings = Schema.Struct({
   /** Wei that all payments together may cost in gas. */
   gasCeiling: Schema.optionalKey(Schema.BigIntFromString),
   callers: Schema.optionalKey(Schema.Array(TrialCallerTerms)),
-  /** How long records are kept after everything about them is over; default for ever. */
+  /** Time that records are kept after everything about them is over, in milliseconds; default for ever. */
   retentionMillis: Schema.optionalKey(Schema.Int),
-  /** How long a step stands still that a failpoint hangs. */
+  /** Duration of a failpoint's hang, in milliseconds. */
   hangMillis: Schema.Int
 })
 
@@ -73,5 +73,5 @@ export const fromText = Schema.decodeUnknownSync(Text)
 /** The text of settings. */
 export const toText = Schema.encodeSync(Text)
 
-/** What is broken on purpose. */
+/** The planted fault. */
 export const MutationName = Schema.Literals(mutationNames)

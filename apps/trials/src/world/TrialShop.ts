@@ -17,13 +17,13 @@ import type { TrialWorld } from "./TrialWorld.ts"
 /** The shop. */
 export interface TrialShop {
   readonly url: string
-  /** How often goods have left the shop whole, by authorization (`PaidHeaders.keyOf`). */
+  /** Number of times that goods have left the shop whole, by authorization (`PaidHeaders.keyOf`). */
   readonly served: ReadonlyMap<string, number>
-  /** How often a handler has run. */
+  /** Number of handler runs. */
   readonly runs: () => number
 }
 
-/** What it asks for everything it sells. */
+/** The price of everything that the shop sells. */
 export const price = "$0.001"
 
 /** Opens a shop in front of a facilitator, as long as the scope. It sells when this succeeds. */

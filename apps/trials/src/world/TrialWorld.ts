@@ -25,13 +25,13 @@ import type { TrialOptions } from "./TrialOptions.ts"
 import * as TrialRandom from "./TrialRandom.ts"
 import type { StoreChoice, TrialSettings } from "./TrialSettings.ts"
 
-/** How the world is made, where trials differ. */
+/** The options of a world in which trials differ. */
 export interface WorldOptions {
   /** Seconds between blocks; default 1. */
   readonly blockTime?: number
   /** Blocks until a block is final; default 3. */
   readonly finalityDepth?: number
-  /** How many keys the facilitators settle with, 1 to 4; default 2. */
+  /** Number of keys that the facilitators settle with, 1 to 4; default 2. */
   readonly signers?: number
   /** Default 20. */
   readonly payers?: number
@@ -59,7 +59,7 @@ export interface TrialWorld {
     changed?: Partial<TrialSettings>,
     options?: Pick<FacilitatorLife.Options, "failpoint" | "collects">
   ) => Effect.Effect<FacilitatorLife.FacilitatorLife, never, Scope.Scope>
-  /** What buyers need, all but the facilitators. */
+  /** The options of the load, all but the facilitators. */
   readonly load: Omit<TrialLoad.Options, "facilitators" | "concurrency">
 }
 
@@ -134,7 +134,7 @@ const directory = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-/** What all witnesses say now. */
+/** The testimony of all witnesses now. */
 export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
   const { chain, journal, rpc, signers } = world
   const books = yield* PaymentBooks.read(facilitator, world.booksKey)
@@ -145,12 +145,12 @@ export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilit
 
 /** Between looks at what is not over. */
 const drainPause = 500
-/** Differences that stay the same for so long, some of them beyond mending, are what there is to say. */
+/** Milliseconds after which unchanged differences, some of them beyond mending, are the result. */
 const stillMillis = 10_000
 
 /**
- * Waits until the audit finds nothing, at most so long, and returns what it found last and how long it took. Differences
- * may be mended by waiting: what was not over yet is over then.
+ * Waits until the audit finds nothing, at most `patienceMillis`, and returns its last findings and the time it took.
+ * Waiting may mend differences: payments that were pending have ended then.
  */
 export const audited = Effect.fnUntraced(function* (
   world: TrialWorld,

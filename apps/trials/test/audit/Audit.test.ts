@@ -116,7 +116,7 @@ const checksOf = (testimony: Testimony, rules?: Rules) => [
   ...new Set(findings(testimony, rules).map(({ check }) => check))
 ]
 
-/** What each check must find; others may notice the same. */
+/** The difference that each check must find; others may notice the same. */
 const planted: Readonly<Record<string, readonly [Testimony, Rules?]>> = {
   forgotten: [booksWith(recordOf(2))],
   unfinished: [booksWith(recordOf(1, { status: "sent" }), recordOf(2))],
@@ -218,7 +218,7 @@ describe("the audit", () => {
       chainWith({ transactions: [transactionOf(1, { reverted: true })] }),
       { reverted: 1 }
     ],
-    "a claim that nobody settles": [
+    "a claim that no caller settles": [
       {
         ...good,
         books: [...good.books, recordOf(3, { status: "accepted" })],

@@ -25,7 +25,7 @@ describe("a lane is another's", () => {
   }
 })
 
-/** Who has which lane; `a` says nothing any more, and `b` goes on prolonging its leases. */
+/** The owner of each lane; `a` is silent, and `b` goes on prolonging its leases. */
 const look = (at: number, ...owners: ReadonlyArray<string | undefined>) => ({
   at,
   owners: new Map(owners.flatMap((owner, lane) => (owner === undefined ? [] : [[`0x${lane}`, owner] as const]))),
@@ -56,7 +56,7 @@ describe("after a strike a lane", () => {
     assert.deepStrictEqual(seen(look(150, "a", undefined), look(200, "a", "b")), [
       { from: "b", to: undefined, idleMillis: 100, isStruck: false }
     ]))
-  it("was idle for no longer than somebody looked", () => {
+  it("was idle for no longer than samples were taken", () => {
     const stalled = seen(look(110, undefined, "b"), look(5_000, undefined, "b"), look(5_100, "b", "b"))
     assert.deepStrictEqual(stalled, [{ from: "a", to: "b", idleMillis: 10 + 200 + 100, isStruck: true }])
     const looks = Array.from({ length: 30 }, (_, index) => look(200 + index * 100, undefined, "b"))
@@ -64,7 +64,7 @@ describe("after a strike a lane", () => {
       { from: "a", to: "b", idleMillis: 3_100, isStruck: true }
     ])
   })
-  it("that nobody has any more is idle for ever", () =>
+  it("without an owner at the end is idle for ever", () =>
     assert.deepStrictEqual(seen(look(150, undefined, "b"), look(200, undefined, "b")), [
       { from: "a", to: undefined, idleMillis: Number.POSITIVE_INFINITY, isStruck: true }
     ]))

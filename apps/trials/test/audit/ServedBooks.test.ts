@@ -79,14 +79,14 @@ describe("what is wrong", () => {
   it("is nothing where everybody who was charged was served", () =>
     assert.deepStrictEqual(checksOf({ purchases: [bought(), x402], chain: both }), []))
 
-  it("is a kind of buyer whom nobody has served", () => assert.deepStrictEqual(checksOf({}), ["nobody-served"]))
+  it("is a kind of buyer that was never served", () => assert.deepStrictEqual(checksOf({}), ["none-served"]))
 
   it("is a payment that was charged and not served", () =>
     assert.deepStrictEqual(checksOf({ purchases: [bought(), x402, { ...other, kind: "ours" }], chain: both }), [
       "charged-unserved"
     ]))
 
-  it("is goods that nobody has paid for", () =>
+  it("is goods without a payment", () =>
     assert.deepStrictEqual(checksOf({ purchases: [bought(), x402] }), ["served-unpaid"]))
 
   it("is a wait for a lease", () =>

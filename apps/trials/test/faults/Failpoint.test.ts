@@ -56,7 +56,7 @@ describe("failpoints", () => {
     })
   )
 
-  it.effect("throw what nobody expects", () =>
+  it.effect("throw a defect", () =>
     Effect.gen(function* () {
       const { strike } = made("told:throw:1")
       assert.isTrue(Exit.hasDies(yield* Effect.exit(strike("told"))))

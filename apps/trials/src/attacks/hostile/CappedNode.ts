@@ -1,5 +1,5 @@
 /**
- * A node that answers about the events of so many blocks at once and refuses more, as providers of nodes do.
+ * A node that limits the block range of one log query and refuses longer ranges, as providers of nodes do.
  */
 import { JsonRpcRelay } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"

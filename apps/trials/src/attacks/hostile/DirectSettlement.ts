@@ -1,5 +1,5 @@
 /**
- * Payments that a tenant brings to the facilitator by itself, without a shop: what a hostile tenant does, who sells nothing.
+ * Payments that a tenant brings to the facilitator by itself, without a shop, as a hostile tenant without goods does.
  */
 import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import type { Tenant } from "../stage/AttackStage.ts"
 import * as HostileCall from "./HostileCall.ts"
 import type { Offer } from "./HostileWallet.ts"
 
-/** What a settlement is asked for with: the payment in its envelope and the terms that it is for. */
+/** A settlement request: the payment in its envelope and the terms that it pays. */
 export interface Order {
   readonly paymentPayload: unknown
   readonly paymentRequirements: unknown
@@ -19,7 +19,7 @@ export interface Order {
 /** The header of a tenant's key. */
 export const bearer = ({ key }: Tenant) => ({ authorization: `Bearer ${key}` })
 
-/** Asks for the settlement of a payment and reads the answer. */
+/** Requests the settlement of a payment and reads the response. */
 export const settle = (url: string, tenant: Tenant, order: Order): Effect.Effect<HostileCall.Reply> =>
   HostileCall.send(`${url}/settle`, HostileCall.posting({ protocolVersion: 2, ...order }, bearer(tenant)))
 
@@ -34,11 +34,11 @@ const decodeVerdict = Schema.decodeUnknownOption(Schema.fromJsonString(Verdict))
 const verdictIn = ({ text }: HostileCall.Reply): typeof Verdict.Type =>
   Option.getOrElse(decodeVerdict(text), () => ({}))
 
-/** Whether an answer says that the payment is settled. */
+/** Whether a response says that the payment is settled. */
 export const isSettled = (reply: HostileCall.Reply): boolean =>
   reply.status === 200 && verdictIn(reply).success === true
 
-/** Whether an answer leaves the payment's end open. */
+/** Whether a response leaves the payment's end open. */
 const isOpen = (reply: HostileCall.Reply): boolean => {
   const { code, reason, success } = verdictIn(reply)
   return reply.status === 200 && success === false && code === undefined && reason === undefined
@@ -48,14 +48,14 @@ const isOpen = (reply: HostileCall.Reply): boolean => {
 export const settled = (url: string, tenant: Tenant, order: Order): Effect.Effect<HostileCall.Reply> =>
   Effect.repeat(settle(url, tenant, order), { while: isOpen, times: 60 })
 
-/** What an answer says, in a word: settled, open, its refusal's detail, or its status. */
+/** A response as one word: settled, open, its refusal's detail, or its status. */
 export const wordOf = (reply: HostileCall.Reply): string => {
   if (isSettled(reply)) return "settled"
   if (isOpen(reply)) return "open"
   return verdictIn(reply).detail ?? `${reply.status}`
 }
 
-/** Answers counted by their words. */
+/** Counts of the responses by their word. */
 export const countsOf = (replies: ReadonlyArray<HostileCall.Reply>): string => {
   const counts = new Map<string, number>()
   for (const reply of replies) counts.set(wordOf(reply), (counts.get(wordOf(reply)) ?? 0) + 1)
@@ -73,7 +73,7 @@ export const evmOffer = ({ payTo }: Tenant): Offer => ({
   extra: { name: BaseSepolia.tokenDomain.name, version: BaseSepolia.tokenDomain.version }
 })
 
-/** The terms of an offer in our own words. */
+/** The terms of an offer in Pontage's own form. */
 export const requirementsOf = (offer: Offer) => ({
   scheme: offer.scheme,
   network: offer.network,

@@ -1,6 +1,6 @@
 /**
  * A facilitator's signer on the chain of the stage, as attacks on its coin need it: one that no other program of the stage
- * uses, with what it owns and what it has sent; and the pool, where blocks are made by hand.
+ * uses, with its balance and its transactions; and the pool, where blocks are made by hand.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -16,12 +16,12 @@ export const of = ({ chain: { node } }: AttackStage, place: 2 | 3 = 2) => {
     privateKey,
     /** In wei. */
     balance: Effect.promise(() => node.client.getBalance({ address })),
-    /** How many transactions of it are in blocks. */
+    /** Number of its transactions in blocks. */
     sent: Effect.promise(() => node.client.getTransactionCount({ address }))
   }
 }
 
-/** What a stranger owns who acts for attackers, in wei. */
+/** Balance of the stranger who acts for attackers, in wei. */
 export const strangersBalance = ({ chain: { node } }: AttackStage): Effect.Effect<bigint> =>
   Effect.promise(() => node.client.getBalance({ address: node.accounts.stranger.address }))
 
@@ -34,7 +34,7 @@ export const atPrice = ({ chain: { node } }: AttackStage): Effect.Effect<void> =
 
 const Pool = Schema.decodeUnknownSync(Schema.Struct({ pending: Schema.String }))
 
-/** How many transactions wait for a block. */
+/** Number of transactions that wait for a block. */
 export const waiting = ({ chain: { node } }: AttackStage): Effect.Effect<number> =>
   Effect.map(node.request("txpool_status"), (answer) => Number(Pool(answer).pending))
 

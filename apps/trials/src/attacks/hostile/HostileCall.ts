@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 
 import type { Offer, PayingHeaders } from "./HostileWallet.ts"
 
-/** An HTTP response as far as attacks look at it. */
+/** The parts of an HTTP response that attacks read. */
 export interface Reply {
   readonly status: number
   readonly headers: Headers
@@ -83,5 +83,5 @@ export const cut = (
     outgoing.end(body, () => setTimeout(() => outgoing.destroy(), afterMillis))
   })
 
-/** Whether a reply hands out what is sold. */
+/** Whether a reply contains the goods. */
 export const isServed = ({ status, text }: Reply): boolean => status < 400 && text.includes("goods")

@@ -12,9 +12,9 @@ import * as Schema from "effect/Schema"
 import type { Offer } from "./HostileWallet.ts"
 import * as HostileWallet from "./HostileWallet.ts"
 
-/** What it does at a path. */
+/** The shop's behaviour at a path. */
 export interface Trick {
-  /** What differs from an honest offer of a cent. */
+  /** Fields that differ from an honest offer of a cent. */
   readonly offer?: Partial<Offer>
   /** Its answer to a payment. */
   readonly answer: (response: ServerResponse) => unknown
@@ -23,7 +23,7 @@ export interface Trick {
 /** The shop. */
 export interface HostileShop {
   readonly url: string
-  /** How many times it was shown a payment at a path, and how many payments it can have settled. */
+  /** Number of payment presentations at a path, and number of distinct payments that the shop can settle. */
   readonly shown: (path: string) => { readonly times: number; readonly payments: number }
 }
 
@@ -45,7 +45,7 @@ export const refuse = (response: ServerResponse, offer: Partial<Offer> = {}): vo
   response.writeHead(402, { "payment-required": header, "content-type": "application/json" }).end('{"error":"pay"}')
 }
 
-/** Serves what was paid for. */
+/** Serves the paid goods. */
 export const serve = (response: ServerResponse): void => void response.end("goods")
 
 const Payment = Schema.fromJsonString(

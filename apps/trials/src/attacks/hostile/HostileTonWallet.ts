@@ -10,17 +10,17 @@ import { type Address, beginCell, type Builder, Cell, SendMode } from "@ton/core
 /** Writes a field in an encoding of the forger's. */
 export type Write = (builder: Builder) => Builder
 
-/** What is signed, and which fields are in encodings of their own. */
+/** The signed terms, and the fields that use an encoding of their own. */
 export interface Order {
   /** The payer's Jetton wallet. */
   readonly to: Address
   readonly amount: bigint
   readonly payTo: Address
-  /** Who gets the rest of the attached TON. */
+  /** Receiver of the rest of the attached TON. */
   readonly responseTo: Address | null
   /** Unix seconds. */
   readonly validUntil: number
-  /** How many requests the wallet has taken. */
+  /** Number of requests that the wallet has accepted. */
   readonly seqno: number
   readonly odd?: {
     readonly value?: Write

@@ -15,7 +15,7 @@ export interface LaggingPair {
   readonly url: string
   /** From now on one of them is behind; or, said with `false`, none is. */
   readonly lag: (isLagging?: boolean) => void
-  /** How many questions the one that is behind has answered. */
+  /** Number of requests that the lagging node has answered. */
   readonly answered: () => number
 }
 

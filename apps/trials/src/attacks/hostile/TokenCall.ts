@@ -1,5 +1,5 @@
 /**
- * The token's call that settles a payment, as anybody can send it who has seen the payment.
+ * The token's call that settles a payment; anybody who has seen the payment can send it.
  */
 import { DollarToken } from "@pontage/evm/testing"
 import { encodeFunctionData, type Hex, parseSignature } from "viem"

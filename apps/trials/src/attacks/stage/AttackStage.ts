@@ -21,7 +21,7 @@ import * as PeerPrograms from "../PeerPrograms.ts"
 import type { SourceMutation } from "../SourceMutation.ts"
 import * as StagedProcess from "./StagedProcess.ts"
 
-/** Whose program is attacked: ours as it is shipped, or the published x402 packages. */
+/** The attacked program: ours as it is shipped, or the published x402 packages. */
 export type TargetName = "pontage" | "x402"
 
 /** A tenant of the facilitator. */
@@ -31,7 +31,7 @@ export interface Tenant {
   readonly payTo: `0x${string}`
 }
 
-/** What attacks find. */
+/** The stage that attacks find. */
 export interface AttackStage {
   readonly target: TargetName
   readonly mutation: SourceMutation | undefined
@@ -56,7 +56,7 @@ export interface AttackStage {
   readonly shapes: (facilitator: string, names: ReadonlyArray<string>) => Started
   /** The victim's shop of MCP tools. */
   readonly tools: (facilitator: string) => Started
-  /** A new wallet with so many of the token's smallest units and no coin. */
+  /** A new wallet with `balance` of the token's smallest units and no coin. */
   readonly wallet: (balance: bigint) => Effect.Effect<HostileWallet.HostileWallet>
 }
 
@@ -124,7 +124,7 @@ const walletWith = ({ chain: { node } }: Stage, balance: bigint) => {
   return Effect.as(node.send({ to: BaseSepolia.token, data: mint }), wallet)
 }
 
-/** Each caller may have nobody but itself paid. */
+/** Each caller may have only itself paid. */
 const callersFile = ({ mallory, victim }: Stage): string => {
   const file = join(mkdtempSync(join(tmpdir(), "pontage-callers-")), "callers.json")
   const callers = [victim, mallory].map(({ key, name, payTo }) => ({

@@ -1,6 +1,6 @@
 /**
  * Our buyer with a wallet, as a process under attack: it asks for what `?url=` names, pays where its own options allow it,
- * and tells what came of it.
+ * and reports the result.
  */
 import { createServer } from "node:http"
 
@@ -16,7 +16,7 @@ const Role = Schema.fromJsonString(
   Schema.Struct({
     privateKey: Schema.String,
     journal: Schema.optionalKey(Schema.String),
-    /** A call ends after so many milliseconds, as it does with an impatient owner. */
+    /** Milliseconds after which a call ends, as with an impatient owner. */
     patience: Schema.Int,
     /** As their owner has written them, right or wrong. */
     options: Schema.Record(Schema.String, Schema.Json)

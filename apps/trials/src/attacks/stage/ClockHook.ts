@@ -1,6 +1,6 @@
 /**
- * Loaded before a program under attack: the program's clock goes so many milliseconds beside the machine's as a file says, which
- * may change while it runs. A file that is not there, or says no number, leaves the clock alone.
+ * Loaded before a program under attack: shifts the program's clock against the machine's by the number of milliseconds in a
+ * file, which may change while the program runs. A missing file, or one without a number, leaves the clock alone.
  */
 import { readFileSync } from "node:fs"
 

@@ -12,7 +12,7 @@ import Koa from "koa"
 
 import * as ShopGoods from "./ShopGoods.ts"
 
-/** What `paymentMiddleware` makes. */
+/** The result of `paymentMiddleware`. */
 export type Gate = ReturnType<typeof paymentMiddleware>
 
 /** Makes a gate with the shop's terms beside these options. */
@@ -78,7 +78,7 @@ const lateGate = (sell: Gatekeeper): KoaShape => {
   return { app, gate: sell(sold, { app }) }
 }
 
-/** The price of a tier as a seller writes it who takes the parameter for what the handler gets. */
+/** The price of a tier as written by a seller who assumes that the handler gets the same parameter. */
 const tiers: Pick<RouteConfig, "getPrice"> = { getPrice: ({ params }) => (params["tier"] === "Gold" ? "$1" : "$0.01") }
 
 const tiered = (sell: Gatekeeper, isIn: boolean): KoaShape => {

@@ -1,6 +1,6 @@
 /**
  * Shops on Koa in the shapes that `SHAPES` names, each on a port of its own, as a process under attack. Its own URL tells
- * which of them has opened where, and what the others were refused for.
+ * the address of each that opened, and the reason of each refusal.
  */
 import { createServer } from "node:http"
 import { createServer as createSecondServer } from "node:http2"
@@ -26,7 +26,7 @@ const sell: KoaShapes.Gatekeeper = (routes, options = {}) =>
     facilitator: { url: facilitator, headers: { authorization: `Bearer ${key}` } },
     secret: "a secret of at least thirty-two characters",
     schemes: [exactEvm.server({ rpcUrl })],
-    // What a shape gets wrong is what it is for.
+    // A shape exists to make exactly this mistake.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a seller without types gives what it likes
     routes: Object.fromEntries(
       Object.entries(routes).map(([name, config]) => [name, { ...terms, ...config }])

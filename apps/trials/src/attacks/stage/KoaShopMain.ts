@@ -83,5 +83,5 @@ const textOf = async (stream: AsyncIterable<Buffer>): Promise<string> => {
   return Buffer.concat(chunks).toString("utf8")
 }
 
-// Whoever has started this process is gone: so is its purpose.
+// The parent process is gone, so this one has no purpose left.
 process.on("disconnect", () => process.exit(1))

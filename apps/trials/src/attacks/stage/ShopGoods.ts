@@ -1,6 +1,6 @@
 /**
- * What every shop under attack sells, so that only the packages differ. A price may hang on the body or on a header, as real
- * shops have it.
+ * The goods of every shop under attack, so that only the packages differ. A price may depend on the body or on a header, as
+ * in real shops.
  */
 import * as Schema from "effect/Schema"
 
@@ -27,7 +27,7 @@ export const fixed = {
 /** A dollar for a large image, a cent for any other. */
 export const priceOfImage = (size: unknown): string => (size === "large" ? "$1" : "$0.01")
 
-/** What a handler says to caches that does not think of payers. */
+/** Cache headers of a handler that ignores payers. */
 export const cacheable = {
   "Cache-Control": "public, max-age=3600",
   "CDN-Cache-Control": "max-age=3600",
@@ -42,10 +42,10 @@ export const priceOfPages = (pages: number): string =>
 /** The price of the tier that a header names. */
 export const priceOfTier = (tier: string | undefined): string => (tier === "gold" ? "$1" : "$0.01")
 
-/** What is handed out. Every answer that is worth its price has the word "goods". */
+/** The goods. Every response that is worth its price contains the word "goods". */
 export const goods = (what: string) => ({ goods: what })
 
-/** The streamed answer: forty pieces of 8 KiB, the last after a pause, as of a handler that still works on it. */
+/** The streamed response: forty pieces of 8 KiB, the last after a pause, as of a handler that still works on it. */
 export async function* pieces() {
   yield* Array.from({ length: 39 }, (_, index) => pieceOf(index))
   await new Promise((resolve) => setTimeout(resolve, 2_000))

@@ -29,7 +29,7 @@ export interface Options {
 export interface StagedProcess {
   readonly url: string
   readonly pid: number
-  /** What it has written, all of it. */
+  /** All output of the process so far. */
   readonly output: () => string
 }
 
@@ -37,7 +37,7 @@ const Listening = Schema.Struct({ url: Schema.String })
 const decodeListening = Schema.decodeUnknownOption(Listening)
 const listeningLine = /listens on (http:\S+?);/
 
-/** Starts it and waits until it listens. Dies with its last words where it ends before. */
+/** Starts the process and waits until it listens. Dies with the process's last output if it ends before. */
 export const start = Effect.fnUntraced(function* ({ decorators = false, environment, module, mutation }: Options) {
   const listening = yield* Deferred.make<string>()
   const { environment: mutating, execArgv } = processOptions(mutation, decorators)

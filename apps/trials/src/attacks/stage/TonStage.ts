@@ -11,17 +11,17 @@ import * as HostileCall from "../hostile/HostileCall.ts"
 import type { AttackStage, Tenant } from "./AttackStage.ts"
 import type { StagedProcess } from "./StagedProcess.ts"
 
-/** The chain, its facilitator, and what all payments of an attack are for. */
+/** The chain, its facilitator, and the terms of all payments of an attack. */
 export interface TonStage {
   readonly chain: TonTestChain.Shape
   readonly facilitator: StagedProcess
-  /** What the relayer owns, in nanotons. */
+  /** The relayer's balance, in nanotons. */
   readonly relayersBalance: Effect.Effect<bigint>
-  /** Asks on behalf of a tenant for the settlement of what a payer has signed, until its end is known. */
+  /** Requests the settlement of a signed payment on behalf of a tenant until its end is known. */
   readonly settle: (tenant: Tenant, payload: unknown) => Effect.Effect<HostileCall.Reply>
 }
 
-/** What each payment is of, in the Jetton's smallest unit. */
+/** Amount of each payment, in the Jetton's smallest unit. */
 export const amount = 10_000n
 
 const assetOf = ({ jetton, network }: TonTestChain.Shape) => ({
@@ -86,7 +86,7 @@ const Supported = Schema.Struct({
 })
 const decodeSupported = Schema.decodeUnknownSync(Schema.fromJsonString(Supported))
 
-/** What offers of this facilitator say beside the price. */
+/** The fields beside the price in offers of this facilitator. */
 const extraIn = ({ text }: HostileCall.Reply) =>
   decodeSupported(text).kinds.find(({ extra, network }) => network.startsWith("ton:") && extra !== undefined)?.extra ??
   {}

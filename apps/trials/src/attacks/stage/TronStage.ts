@@ -22,7 +22,7 @@ export interface Transfer {
 export interface TronStage {
   readonly chain: TronTestChain.Shape
   readonly facilitator: StagedProcess
-  /** A new payer with tokens for a hundred payments and so much sun. */
+  /** A new payer with tokens for a hundred payments and `sun` sun. */
   readonly payer: (name: string, sun: bigint) => Effect.Effect<TronTestAccounts.TestAccount>
   /** A payment to the payee. */
   readonly sign: (payer: TronTestAccounts.TestAccount) => Effect.Effect<Transfer>
@@ -30,7 +30,7 @@ export interface TronStage {
   readonly settle: (tenant: Tenant, transfer: Transfer) => Effect.Effect<HostileCall.Reply>
 }
 
-/** What each payment is of, in the token's smallest unit. */
+/** Amount of each payment, in the token's smallest unit. */
 export const amount = 10_000n
 
 const feeLimit = 30_000_000n

@@ -8,7 +8,7 @@ import * as SimulationPlan from "../../../src/simulation/SimulationPlan.ts"
 const run = (seed: number, options: Simulation.Options = {}) =>
   Effect.promise(() => Simulation.run(SimulationPlan.onEvm(SimulationPlan.draw(seed)), options))
 
-/** Nobody can ask the chain for a while when the first ones buy. */
+/** No node can be asked for a while when the first buyers buy. */
 const withoutNodes = (plan: SimulationPlan.SimulationPlan): SimulationPlan.SimulationPlan => {
   const down = Array.from({ length: plan.setup.nodes }, (_, node): SimulationPlan.Act => ({
     at: 0,
