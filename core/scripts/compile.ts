@@ -1,5 +1,5 @@
 /**
- * Compiles packages and all that they use, and says so: `node core/scripts/compile.ts apps/demo`. What it says goes to
+ * Compiles packages and all that they use, and says so: `node core/scripts/compile.ts apps/demo`. Its messages go to
  * standard error, since the programs that start after it may print JSON.
  */
 import { spawnSync } from "node:child_process"

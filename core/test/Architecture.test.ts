@@ -12,6 +12,7 @@ import * as ProjectFiles from "./architecture/ProjectFiles.ts"
 import * as Rooms from "./architecture/Rooms.ts"
 import { blanked, codeLines, type SourceFile } from "./architecture/SourceText.ts"
 import * as Weight from "./architecture/Weight.ts"
+import * as Words from "./architecture/Words.ts"
 
 const files = ProjectFiles.all()
 const sources = ProjectFiles.sources(files)
@@ -56,6 +57,9 @@ describe("what was seen", () => {
 describe("the project", () => {
   it("keeps the layers", () => assert.deepStrictEqual(Layers.breaches(sources, ProjectFiles.isStable), []))
   it("keeps the rooms", () => assert.deepStrictEqual(Rooms.breaches(sources), []))
+  it("has no crowded folder", () => assert.deepStrictEqual(Rooms.crowdedFolders(sources), []))
+  it("uses one word for one thing", () => assert.deepStrictEqual(Words.wordBreaches(files), []))
+  it("begins its sentences with their noun", () => assert.deepStrictEqual(Words.sentenceBreaches(files), []))
   it("keeps the size budget", () => assert.deepStrictEqual(Budget.sizeBreaches(sources), []))
   it("names each file after its concept", () => assert.deepStrictEqual(Budget.nameBreaches(sources), []))
   it("keeps clocks, chance and floats out of its libraries", () =>
@@ -173,6 +177,32 @@ describe("a planted breach of the weight is found:", () => {
     const light = { "node_modules/@x402/fetch": { version: "2.27.0" }, "node_modules/@pontage/core": { link: true } }
     const platforms = many(Weight.packageCap + 1, { version: "1.0.0", os: ["linux"], cpu: ["x64"] })
     assert.deepStrictEqual(locks({ ...light, ...platforms }, { "node_modules/x402": { version: "1.2.0" } }), [])
+  })
+})
+
+describe("a planted breach of the words is found:", () => {
+  for (const text of [
+    "const flights = 1",
+    "interface Traveller {}",
+    "// the lane departs",
+    "const inTheAir = 2",
+    "/** The payer's half. */",
+    " * @category models"
+  ])
+    it(`"${text}"`, () => assert.isNotEmpty(Words.wordBreaches([file("apps/demo/src/A.ts", text)])))
+  for (const text of [
+    "/** What a buyer pays. */",
+    " * Whoever asks waits.",
+    "// waits so long",
+    "/** Nobody reads it. */"
+  ])
+    it(`"${text}"`, () => assert.isNotEmpty(Words.sentenceBreaches([file("apps/demo/src/A.ts", text)])))
+
+  it("and plain ones are not", () => {
+    const plain = [
+      file("apps/demo/src/A.ts", '/** The price, in cents. */\nconst preflight = "in_flight"\n// as long as it holds')
+    ]
+    assert.deepStrictEqual([...Words.wordBreaches(plain), ...Words.sentenceBreaches(plain)], [])
   })
 })
 

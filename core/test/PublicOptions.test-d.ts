@@ -41,7 +41,7 @@ FacilitatorSchemeRegistry.layer([facilitator])
 FacilitatorSchemeRegistry.layer([Effect.succeed(client)])
 expectTypeOf<ClientSchemeRegistry.ClientSchemeRegistry>().not.toEqualTypeOf<ServerSchemeRegistry.ServerSchemeRegistry>()
 
-// Who needs which services.
+// The services that each part needs.
 const shop = { origin: "https://shop.example", secret: "s".repeat(32) }
 expectTypeOf(PaymentGate.layer(shop)).toEqualTypeOf<
   Layer.Layer<

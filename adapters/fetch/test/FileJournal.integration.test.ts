@@ -72,7 +72,7 @@ describe("fileJournal", () => {
     await using shop = await PaidShop.open(
       PaidShop.paidWith((response, arrival) => {
         if (!isDown) return PaidShop.serve(response, arrival)
-        // What is in the file at this moment is what a crash would leave.
+        // The file's content at this moment is what a crash would leave.
         void copyFile(place.path, crashed).then(() => response.destroy())
       })
     )

@@ -37,7 +37,7 @@ const treatments: ReadonlyArray<readonly [string, PaidShop.Answer]> = [
   ["answers 500 without a receipt", (response) => void response.writeHead(500).end("oops")],
   ["answers 502 like a proxy", (response) => void response.writeHead(502).end("<html>")],
   ["asks for a payment again", PaidShop.refuse()],
-  ["says that it is in flight, for ever", PaidShop.refuse(409, { retry: "wait", paymentState: "sent" })],
+  ["says that it is pending, for ever", PaidShop.refuse(409, { retry: "wait", paymentState: "sent" })],
   ["says that it is not known, for ever", PaidShop.refuse(503, { retry: "same_payment", paymentState: "accepted" })],
   ["says that it has expired", PaidShop.refuse(402, { code: "EXPIRED_PAYMENT", retry: "new_payment" })],
   ["says that the transfer failed", PaidShop.refuse(402, { paymentState: "failed", retry: "new_payment" })],

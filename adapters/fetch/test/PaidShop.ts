@@ -1,5 +1,5 @@
 /**
- * A shop on a real socket that speaks the dialect, and everything that arrived at it. What it answers to a path can be
+ * A shop on a real socket that speaks the dialect, and everything that arrived at it. Its response to a path can be
  * replaced, so that it can be as hostile as a test needs.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"

@@ -99,7 +99,7 @@ export interface Play {
   readonly onStep?: (resting: ReadonlyArray<string>, crash: (name: string) => void) => void | Promise<void>
 }
 
-/** Plays the parts until each has ended or crashed. What they throw is theirs to keep. */
+/** Plays the parts until each has ended or crashed. Their exceptions stay with them. */
 export const play = async (
   parts: Readonly<Record<string, () => Promise<void>>>,
   chance: (bound: number) => number,
@@ -130,7 +130,7 @@ export const play = async (
   }
 }
 
-/** Nobody is in a call, and everybody stands before one. What lies between two calls takes turns, and no time. */
+/** No part is in a call, and each stands before one. Code between two calls takes turns, and no time. */
 const untilAllRest = async (alive: () => ReadonlyArray<Actor>): Promise<void> => {
   do {
     // oxlint-disable-next-line no-await-in-loop -- a look is taken when the one before it has shown nothing

@@ -1,5 +1,5 @@
 /**
- * What is sold is not given away beside the gate: found at start where it can be seen, and answered 500 where it cannot.
+ * Sold goods are not given away beside the gate: found at start where it can be seen, and answered 500 where it cannot.
  */
 import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"

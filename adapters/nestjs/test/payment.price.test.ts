@@ -1,5 +1,5 @@
 /**
- * What a price is computed from is what the handler gets, whichever parser the host was given: over raw sockets, since
+ * A price is computed from the values that the handler gets, whichever parser the host was given: over raw sockets, since
  * clients tidy targets up.
  */
 import { connect } from "node:net"

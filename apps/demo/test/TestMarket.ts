@@ -49,7 +49,7 @@ export const make = Effect.fnUntraced(function* (payers: number) {
   return yield* around(chain, chain.rpcUrl)
 })
 
-/** Opens a market on a chain whose facilitator asks the node at `rpcUrl`, and gives it so long to answer. */
+/** Opens a market on a chain whose facilitator sends its requests to `rpcUrl`, with this timeout. */
 export const around = Effect.fnUntraced(function* (
   chain: EvmTestChain.Shape,
   rpcUrl: string,

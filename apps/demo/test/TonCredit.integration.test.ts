@@ -12,7 +12,7 @@ import * as TestTrades from "./TestTrades.ts"
 const questions = (chain: TonTestChain.Shape) =>
   Effect.map(chain.calls, (calls) => [...calls.values()].reduce((sum, count) => sum + count, 0))
 
-/** Until the facilitator has asked so much more that it has looked at the chain as it is now. */
+/** Waits until the facilitator has sent enough requests to have seen the chain's present state. */
 const untilLooked = Effect.fnUntraced(function* (chain: TonTestChain.Shape) {
   const before = yield* questions(chain)
   yield* Effect.repeat(Effect.andThen(Effect.sleep("5 millis"), questions(chain)), {

@@ -19,7 +19,7 @@ const count = 6
 const idOf = (index: number) => `pay_${`${index}`.padStart(22, "0")}`
 const claimOf = (index: number) => ({ ...TestFacilitator.claim, id: `claim${index}`.padEnd(22, "x") })
 
-/** A facilitator with so many runs under way, each of another payer. */
+/** A facilitator with a number of executions under way, each of another payer. */
 const Runs = Effect.gen(function* () {
   const context = yield* Layer.build(
     LocalFacilitator.layerMemory({ schemes: [Effect.succeed(TestFacilitator.half(Effect.succeed([])))] }).pipe(
@@ -38,7 +38,7 @@ const Runs = Effect.gen(function* () {
 })
 
 interface Told {
-  /** Of the runs, or beyond them of a payment nobody knows. */
+  /** One of the executions, or beyond them of an unknown payment. */
   readonly run: number
   readonly isHolder: boolean
 }
@@ -93,7 +93,7 @@ const retrying = {
   while: ({ _tag }: { readonly _tag: string }) => _tag === "FacilitatorUnavailable"
 }
 
-/** One in four calls is answered, but nobody hears it. */
+/** One in four calls is answered, but its response is lost. */
 const losing =
   (lost: Iterator<number>): typeof globalThis.fetch =>
   async (input, init) => {

@@ -12,7 +12,7 @@ const nobodys = "pay_0000000000000000000000"
 
 const decodeSettled = Schema.decodeUnknownEffect(Schema.Struct({ paymentId: Schema.String, success: Schema.Boolean }))
 
-/** What a stranger reads: status, type of content and body, with the payment's name taken out. */
+/** The part that a stranger reads: status, type of content and body, with the payment's name taken out. */
 const read = (response: Response, paymentId: string) =>
   Effect.map(
     Effect.promise(() => response.text()),

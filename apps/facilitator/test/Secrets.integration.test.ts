@@ -53,7 +53,7 @@ const listen = (server: Server) =>
 
 type Mood = "honest" | "gateway" | "hang-up" | "echo" | "nonsense"
 
-/** What a node of each family says when it refuses, in these words. */
+/** The refusal of a node of each family, in these words. */
 const refusals = {
   evm: (told: string, id: unknown) => ({ jsonrpc: "2.0", id, error: { code: -32_000, message: told, data: told } }),
   ton: (told: string) => ({ ok: false, error: told, code: 500 }),
@@ -61,8 +61,8 @@ const refusals = {
 }
 
 /**
- * A node behind an address with a secret in it, that repeats in its failures whatever it was sent and asked under. What
- * comes after the secret is asked of the node behind it.
+ * A node behind an address with a secret in it, that repeats in its failures everything it was sent.
+ * The path after the secret goes to the node behind it.
  */
 const node = Effect.fnUntraced(function* (rpcUrl: string, family: keyof typeof refusals = "evm") {
   const state: { mood: Mood } = { mood: "honest" }
@@ -166,7 +166,7 @@ const digestOf = (key: string): Buffer => {
   return Redacted.value(digest)
 }
 
-/** The parts of a payment that nobody but its payer and the chain is to see before it is sent. */
+/** The parts of a payment that only its payer and the chain may see before it is sent. */
 const secretsOf = ({ paymentPayload }: PaymentRequest): ReadonlyArray<string> => {
   const { boc, signature, signedTransaction } = JSON.parse(Buffer.from(paymentPayload.payload, "base64").toString())
   const signed = boc ?? signature?.slice(2) ?? signedTransaction.signature[0].slice(2)

@@ -98,7 +98,7 @@ const isServed = (decision: Decision) => decision._tag === "Granted"
 const slices = 10 * seconds
 const isPurchase = (slice: number) => (slice * purchases) % slices < purchases
 
-/** So many strangers a second for some seconds, and honest purchases behind them: how many of these were served. */
+/** Strangers at a rate a second for some seconds, and honest purchases behind them: the number of those that were served. */
 const served = Effect.fnUntraced(function* (
   ledger: TestLedger.TestLedger,
   shop: Shop,

@@ -25,7 +25,7 @@ export const make = Effect.fnUntraced(function* (first: string) {
     url: relay.url,
     /** From now on another node answers. */
     switchTo: (other: string) => void (url = other),
-    /** From now on all blocks are so many seconds later. */
+    /** Delays the time of all later blocks, in seconds. */
     shiftBy: (seconds: number) => void (shift = seconds)
   }
 })

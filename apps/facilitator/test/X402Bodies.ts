@@ -1,5 +1,5 @@
 /**
- * What servers of x402 send, in both versions, as their published clients write it.
+ * The requests of x402 servers, in both versions, as their published clients write it.
  */
 import { payTo } from "./TestFacilitator.ts"
 

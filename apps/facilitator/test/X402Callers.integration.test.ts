@@ -53,7 +53,7 @@ const start = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, settleTime
   return { ask: askAt(url), client: yield* FacilitatorClient.make({ url }), url }
 })
 
-/** What reached the payee, and in how many transfers. */
+/** The amount that reached the payee, and the number of transfers. */
 const income = Effect.fnUntraced(function* ({ accounts, balanceOf, transfers }: EvmTestChain.Shape) {
   const { address } = accounts.payee
   const paid = (yield* transfers()).filter(({ to }) => to === address)

@@ -34,7 +34,7 @@ const verdicts = Effect.fnUntraced(function* ({ post }: TestFacilitator.TestServ
 
 const named = { 1: "base", 2: network } as const
 
-/** What both endpoints say when a payment is refused for this reason. */
+/** The responses of both endpoints when a payment is refused for this reason. */
 const refusedAs = (version: 1 | 2, word: string, message: string, name: string = named[version]) => ({
   verify: { isValid: false, invalidReason: word, ...(version === 2 && { invalidMessage: message }) },
   settle: {

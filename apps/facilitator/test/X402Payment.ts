@@ -61,7 +61,7 @@ const termsOf = ({ accounts, token }: EvmTestChain.Shape) => ({
   extra: { name: token.name, version: token.version }
 })
 
-/** What servers of both versions send for one signed payment. */
+/** The requests of servers of both versions for one signed payment. */
 export const bodies = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, payer: number, unique: string) {
   const payload = yield* sign(chain, payer, unique)
   const resource = "https://shop.example/weather"

@@ -13,7 +13,7 @@ import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import * as Shop from "./Shop.ts"
 import * as Wallet from "./Wallet.ts"
 
-/** What the clock says when a payer is made, in milliseconds. */
+/** The clock's time when a payer is made, in milliseconds. */
 export const start = 1_000_000
 
 export const make = Effect.fnUntraced(function* (
@@ -35,7 +35,7 @@ export type Payer = Effect.Success<ReturnType<typeof make>>
 export const buy = ({ client }: Payer, request: PayableRequest, refusal = Shop.refusal(402)) =>
   Effect.flatMap(demand(client, refusal), (demanded) => client.pay(request, demanded))
 
-/** What a refusal demands; it is a defect if that is nothing. */
+/** The demand of a refusal; a refusal without one is a defect. */
 export const demand = (client: PaymentClient.PaymentClient["Service"], refusal: Response) =>
   Effect.flatMap(client.demandOf(refusal), (demanded) =>
     demanded === undefined ? Effect.die(new Error("expected a payment request")) : Effect.succeed(demanded)
@@ -44,7 +44,7 @@ export const demand = (client: PaymentClient.PaymentClient["Service"], refusal: 
 export const buyText = (payer: Payer, request: PayableRequest, refusal = Shop.refusal(402)) =>
   Effect.flatMap(buy(payer, request, refusal), (response) => Effect.promise(() => response.text()))
 
-/** What the effect fails with; succeeding is a defect. */
+/** The failure of the effect; success is a defect. */
 export const failure = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.flatMap(Effect.result(effect), (result) =>
     Result.isFailure(result) ? Effect.succeed(result.failure) : Effect.die(new Error("expected a failure"))

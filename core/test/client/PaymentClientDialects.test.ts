@@ -226,7 +226,7 @@ describe.each([versionTwo, versionOne])("a shop of $name", (foreign) => {
         Effect.provideService(PaymentJournal.PaymentJournal, world.journal)
       )
       const shop = Shop.make(Shop.reply(paid))
-      // What is offered now is something else, and says nothing about what was signed.
+      // The present offer is another one, and says nothing about the signed payment.
       const changed = yield* Payer.demand(other, demand([offer({ amount: "1", maxAmountRequired: "1" })]))
       const response = yield* other.pay(shop.request(), changed)
       assert.strictEqual(yield* Effect.promise(() => response.text()), "the report")

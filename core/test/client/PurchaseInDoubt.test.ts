@@ -14,13 +14,13 @@ import * as Shop from "./Shop.ts"
 import * as Wallet from "./Wallet.ts"
 
 describe("an unknown outcome", () => {
-  const inFlight = Shop.refuse(409, { retry: "wait", paymentState: "sent" }, { "Retry-After": "2" })
+  const pending = Shop.refuse(409, { retry: "wait", paymentState: "sent" }, { "Retry-After": "2" })
   const unknown = Shop.refuse(503, { retry: "same_payment", paymentState: "sent" }, { "Retry-After": "3" })
 
   it.effect("is waited for as long as the server says, with the same authorization", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
-      const shop = Shop.make(inFlight, unknown, Shop.paid())
+      const shop = Shop.make(pending, unknown, Shop.paid())
       const fiber = yield* Effect.forkChild(buyText(world, shop.request()))
       yield* TestClock.adjust("1999 millis")
       assert.strictEqual(shop.payments.length, 1)
@@ -61,7 +61,7 @@ describe("an unknown outcome", () => {
 
   it.effect.each([
     ["a reset connection", Shop.reset],
-    ["in flight for ever", inFlight],
+    ["pending for ever", pending],
     ["unknown for ever", unknown],
     ["503 that names no state", Shop.refuse(503)],
     [
@@ -73,7 +73,7 @@ describe("an unknown outcome", () => {
       Shop.reply(() => new Response("{", { status: 409, headers: { "X-Payment": "{}" } }))
     ],
     ["409 that says nothing", Shop.refuse(409)],
-    ["402 that says it is in flight", Shop.refuse(402, { paymentState: "sent" })],
+    ["402 that says it is pending", Shop.refuse(402, { paymentState: "sent" })],
     ["402 that says it is settled", Shop.refuse(402, { paymentState: "final" })],
     ["402 that asks to wait", Shop.refuse(402, { code: "EXPIRED_PAYMENT", retry: "wait" })],
     ["a wait of no time", Shop.refuse(503, {}, { "Retry-After": "0" })],

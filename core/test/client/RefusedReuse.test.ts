@@ -29,7 +29,7 @@ const handler: LedgerGate.Handler = (target) => {
   return wanted === "failed" ? wanted : Number(wanted)
 }
 
-/** What becomes of the paid requests on their way: the answer as it is, or another one. */
+/** The fate of paid requests on their way: the response as it is, or another one. */
 type Way = (reply: LedgerGate.Reply, paidRequest: number) => Effect.Effect<LedgerGate.Reply, NoAnswer>
 
 const open = Effect.fnUntraced(function* (
@@ -149,7 +149,7 @@ describe("a payment whose request was refused", () => {
     Effect.gen(function* () {
       const { decide, get, sent, signatures, transfers } = yield* open()
       yield* get("/report?end=404")
-      // Somebody else who has the payment uses it up meanwhile.
+      // A stranger who has the payment uses it up meanwhile.
       const granted = yield* decide("GET /report", "/report?day=9", sent[0])
       assert(granted._tag === "Granted")
       yield* granted.finish("served")

@@ -31,7 +31,7 @@ export const gold: Asset = {
 
 export interface Wallet {
   readonly half: SchemeClient
-  /** What was asked to be signed, in order. */
+  /** The signing requests, in order. */
   readonly signed: Array<SigningRequest>
 }
 
@@ -39,7 +39,7 @@ export interface WalletOptions {
   readonly assets?: ReadonlyArray<Asset>
   readonly network?: Network.Network
   readonly family?: string
-  /** What the person at the wallet does before it signs. */
+  /** The person's action before the wallet signs. */
   readonly before?: Effect.Effect<void, SigningFailed>
 }
 

@@ -1,5 +1,5 @@
 /**
- * What shops answer that speak x402: both versions by hand, to the letter of what peers write, and nothing of it through
+ * The responses of shops that speak x402: both versions by hand, to the letter of what peers write, and nothing of it through
  * our own seller's code.
  */
 import type * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ import * as Wallet from "./Wallet.ts"
 
 export const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value), "utf8").toString("base64")
 
-/** What a payment header says. */
+/** The content of a payment header. */
 export const unbase64 = (text: string | undefined): Schema.JsonObject =>
   JSON.parse(Buffer.from(text ?? "", "base64").toString("utf8"))
 

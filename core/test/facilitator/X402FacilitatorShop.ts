@@ -49,7 +49,7 @@ export const inTime = <A, E>(effect: Effect.Effect<A, E>) =>
     return yield* Fiber.join(fiber)
   })
 
-/** What is answered for a payment that was settled now. */
+/** The response for a payment that was settled now. */
 export const settled: Partial<Settled> = {
   status: "included",
   execution: "granted",

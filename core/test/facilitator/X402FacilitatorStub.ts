@@ -19,7 +19,7 @@ const Asked = Schema.Struct({
 })
 const decodeAsked = Schema.decodeUnknownSync(Schema.fromJsonString(Asked))
 
-/** What is done with one call; `honest` does what an honest facilitator does and gives its answer. */
+/** The treatment of one call; `honest` does what an honest facilitator does and returns its response. */
 export type Deed = (response: ServerResponse, honest: () => unknown) => void
 
 const answer = (response: ServerResponse, body: unknown, status = 200): void => {

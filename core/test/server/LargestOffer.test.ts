@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-/** Whatever a route may offer can be paid: what payers repeat of it fits the longest header that is read. */
+/** Every offer of a route can be paid: the part that payers repeat fits the longest header that is read. */
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as PaymentGate from "../../src/server/PaymentGate.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"

@@ -27,7 +27,7 @@ export interface Reply {
   readonly body: string
 }
 
-/** What a handler does with a request: a status, or the end of a run that came to no answer. */
+/** A handler's treatment of a request: a status, or the end of an execution without a response. */
 export type Handler = (target: string) => number | Extract<ExecutionOutcome, "failed" | "notRun">
 
 export const terms = { scheme: "exact", network: TestScheme.network, payTo: LedgerShop.payee } as const

@@ -174,7 +174,7 @@ describe("a facilitator that dies under a request", () => {
             const told = yield* Fiber.join(first)
             assert(told._tag === "Refused", told._tag)
             assert.strictEqual(told.answer.status, 503)
-            // While nobody listens, the buyer is told the same.
+            // While no process listens, the buyer gets the same response.
             assert.strictEqual(verdictOf(yield* shop.get(headers)), "503 facilitator_unavailable")
             ledger.faults.holdBlocks = false
             yield* far.passAnswers

@@ -838,7 +838,7 @@ describe("a run", () => {
     })
   )
 
-  it.effect("is reported in the background when its transfer is in flight", () =>
+  it.effect("is reported in the background when its transfer is pending", () =>
     Effect.gen(function* () {
       const { gate, sell, told } = yield* open({
         settle: () => Effect.succeed(settled({ status: "sent" })),

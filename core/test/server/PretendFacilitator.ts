@@ -52,7 +52,7 @@ export const kinds = ["eip155:8453", "eip155:1", "ton:mainnet"].map((network) =>
   network
 }))
 
-/** Ends of runs that nobody has waited for, or waiters for ends to come. */
+/** Ends of executions without a waiter, or waiters for ends to come. */
 const makeEnds = () => {
   const ends: Array<ExecutionEnd> = []
   const waiters: Array<(outcome: ExecutionEnd) => void> = []
@@ -122,6 +122,6 @@ export const make = (says: Partial<Service> = {}) => {
   return { service, told, nextEnd: ends.next, layer: Layer.succeed(Facilitator, service) }
 }
 
-/** What was reported, in order. */
+/** The reports, in order. */
 export const outcomes = (told: ReadonlyArray<Told>): ReadonlyArray<ExecutionEnd> =>
   told.flatMap((one) => (one.ask === "finish" ? [one.outcome] : []))

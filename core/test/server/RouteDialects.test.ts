@@ -323,7 +323,7 @@ describe("a route's dialects", () => {
       "our own puts its offers into the body of a refusal"
     ],
     "a text": [{ ...single, dialects: "x402" as unknown as [] }, "expected a list"],
-    "a payer's half": [{ ...single, dialects: [{}] as unknown as [] }, "expected a list"]
+    "a scheme client": [{ ...single, dialects: [{}] as unknown as [] }, "expected a list"]
   }
   for (const [name, [config, words]] of Object.entries(mistakes)) {
     it.effect(`${name} is a mistake at start`, () =>

@@ -1,4 +1,4 @@
-/** What Node's HTTP client takes from its process, seen in processes of their own. */
+/** The settings that Node's HTTP client takes from its process, seen in processes of their own. */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer as createSecureServer } from "node:https"
@@ -15,7 +15,7 @@ import * as LoopbackServer from "./LoopbackServer.ts"
 const { answer, saying } = LoopbackServer
 const program = join(import.meta.dirname, "AskingProcess.ts")
 
-/** What it prints, line by line. Of the environment it sees only this. */
+/** Its output, line by line. Of the environment it sees only this. */
 const asking = (env: NodeJS.ProcessEnv, ...origins: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const parameters = ["--conditions=@pontage/source", "--no-warnings", program, ...origins]

@@ -1,5 +1,5 @@
 /**
- * What published x402 servers accept as a facilitator's answers: version 2 as `@x402/core` 2.27 parses it, version 1 as the
+ * The facilitator's responses that published x402 servers accept: version 2 as `@x402/core` 2.27 parses it, version 1 as the
  * schemas and the code of `x402` 1.2 have it. Unknown fields are stripped there; none of ours may be one.
  */
 import * as Schema from "effect/Schema"

@@ -76,7 +76,7 @@ layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("le
   it.effect("pass on at once when their holder stops, under a higher epoch", () =>
     Effect.gen(function* () {
       const url = yield* database
-      // A lease so long that only the release at the stop explains the handover.
+      // A lease long enough that only the release at the stop explains the handover.
       const patient = { ttl: "1 hour", tick: "10 minutes" } as const
       const [a, b] = yield* Effect.all([instance(url, { leases: patient }), instance(url, { leases: patient })])
       const [lane = ""] = lanesOf(1)

@@ -20,7 +20,7 @@ const responses = seriesOf((attributes) =>
   })
 )
 
-const inFlight = seriesOf((attributes) =>
+const openRequests = seriesOf((attributes) =>
   Metric.gauge("pontage_facilitator_in_flight", {
     attributes,
     description: "Requests without a response yet, by operation"
@@ -51,7 +51,7 @@ const gasBalance = seriesOf((attributes) =>
   })
 )
 
-const watched = (operation: Operation) => ({ open: inFlight({ operation }), duration: seconds({ operation }) })
+const watched = (operation: Operation) => ({ open: openRequests({ operation }), duration: seconds({ operation }) })
 
 const operations = {
   verify: watched("verify"),

@@ -16,7 +16,7 @@ const { body, claim, json, paymentId, request, settled, start } = TestFacilitato
 const decodeFault = Schema.decodeUnknownEffect(FacilitatorApi.Fault)
 const text = (response: Response) => Effect.promise(() => response.text())
 
-/** What no endpoint takes: each answered with a fault before any facilitator is asked. */
+/** Requests that no endpoint takes: each answered with a fault before any facilitator is asked. */
 const malformed: ReadonlyArray<readonly [name: string, sent: unknown]> = [
   ["no JSON", "{"],
   ["nothing", ""],
@@ -323,7 +323,7 @@ describe("for operators", () => {
     })
   )
 
-  it.live("shows what is in flight", () =>
+  it.live("shows what is pending", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()
@@ -424,7 +424,7 @@ const rawPieces = (port: number, pieces: ReadonlyArray<string | Buffer | undefin
     socket.on("close", () => resume(Effect.succeed(Buffer.concat(chunks).toString())))
   })
 
-/** Waits until nobody listens on the port. */
+/** Waits until no process listens on the port. */
 const refused = (port: number): Effect.Effect<void> =>
   Effect.callback<boolean>((resume) => {
     const socket = createConnection(port, "127.0.0.1", () => {

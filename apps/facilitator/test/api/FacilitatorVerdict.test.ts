@@ -54,7 +54,7 @@ const failing =
   () =>
     Effect.fail(failure)
 
-/** What an error says, apart from where it was made. */
+/** The content of an error, apart from its stack. */
 const tellingOf = (failure: PaymentFailure) => JSON.parse(JSON.stringify(failure))
 
 describe("on the wire", () => {

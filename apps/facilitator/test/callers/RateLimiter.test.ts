@@ -7,7 +7,7 @@ import * as RateLimiter from "../../src/callers/RateLimiter.ts"
 
 const rate = { perSecond: 2, burst: 3 }
 
-/** How many of so many are let through. */
+/** The number of requests that are let through, of a total. */
 const takeMany = (limiter: RateLimiter.RateLimiter, key: string, times: number, tokens = 1) =>
   Effect.map(
     Effect.forEach(Array.from({ length: times }), () => limiter.take(key, rate, tokens)),

@@ -37,7 +37,7 @@ const otherClaim = () => Effect.fail(invalid("already_used", "other_claim", "ano
 
 type Post = TestFacilitator.TestService["post"]
 
-/** The statuses of so many requests, one after the other. */
+/** The statuses of a number of requests, one after the other. */
 const statuses = (post: Post, path: string, sent: unknown, headers: Record<string, string>, times: number) =>
   Effect.forEach(Array.from({ length: times }), () => Effect.map(post(path, sent, headers), ({ status }) => status))
 

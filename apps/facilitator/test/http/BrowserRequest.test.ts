@@ -93,7 +93,7 @@ describe("a request without a key", () => {
   })
 })
 
-/** What the service answers to this head, and to a body where there is one. */
+/** The service's response to this head, and to a body if there is one. */
 const status = (port: number, head: string, sent = "") =>
   Effect.callback<number>((resume) => {
     const socket = createConnection(port, "127.0.0.1")

@@ -256,7 +256,7 @@ describe("idle connections", () => {
   )
 })
 
-/** What an outsider does to hold a connection: what is said at first, what after an answer, and what again and again. */
+/** An outsider's way to hold a connection: its first bytes, those after a response, and those that it repeats. */
 interface Dribble {
   readonly first?: string
   readonly later?: string

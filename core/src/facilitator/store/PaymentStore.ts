@@ -92,7 +92,7 @@ export type ClaimResult =
   | { readonly _tag: "Different"; readonly payment: StoredPayment }
   | Overdrawn
 
-/** The payer's other pending payments reserve so much of the balance that this one may not fit. */
+/** The payer's other pending payments reserve a part of the balance, and this one may not fit into the rest. */
 export interface Overdrawn {
   readonly _tag: "Overdrawn"
   readonly reserved: bigint

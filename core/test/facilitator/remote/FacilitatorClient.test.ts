@@ -172,11 +172,11 @@ const hostile: ReadonlyArray<readonly [name: string, answer: FacilitatorStub.Ans
   ["an amount with a sign", FacilitatorStub.json({ ...paid, execution: "spent", amount: "-1" })],
   ["no payer", FacilitatorStub.json({ ...paid, payer: undefined })],
   ["no word about the claim", FacilitatorStub.json({ ...paid, execution: undefined })],
-  ["success while in flight", FacilitatorStub.json({ ...paid, status: "sent" })],
+  ["success while pending", FacilitatorStub.json({ ...paid, status: "sent" })],
   ["success of a dead payment", FacilitatorStub.json({ ...paid, status: "failed" })],
   ["success with a code", FacilitatorStub.json({ ...paid, code: "EXPIRED_PAYMENT" })],
   ["a code for a settled payment", FacilitatorStub.json({ ...refused, status: "final", code: "EXPIRED_PAYMENT" })],
-  ["a code for a payment in flight", FacilitatorStub.json({ ...refused, status: "sent", code: "EXPIRED_PAYMENT" })],
+  ["a code for a payment pending", FacilitatorStub.json({ ...refused, status: "sent", code: "EXPIRED_PAYMENT" })],
   ["a code and a reason", FacilitatorStub.json({ ...refused, code: "EXPIRED_PAYMENT", reason: "malformed" })],
   ["a code with a grant", FacilitatorStub.json({ ...refused, execution: "granted", code: "EXPIRED_PAYMENT" })],
   ["failure of a settled payment", FacilitatorStub.json({ ...paid, success: false })],
@@ -365,7 +365,7 @@ const answering =
     return FacilitatorStub.json({ ...record, paymentId: seen.url?.split("/")[2] })(seen, response)
   }
 
-/** The ends of so many runs, told at once, and where they were told. */
+/** The ends of a number of executions, reported at once, and the place of the reports. */
 const telling = (group: FacilitatorStub.Answer, runs = 4) =>
   Effect.gen(function* () {
     const { result, stub } = yield* asking(answering(group), (client) =>

@@ -81,7 +81,7 @@ describe("payments that are left in doubt", () => {
       const lost = yield* pay()
       yield* failureOf(facilitator.settle(lost, claim("lost")))
       assert.strictEqual((yield* facilitator.settle(yield* pay(), claim("next"))).execution, "granted")
-      // Its money had moved; of that the facilitator knows, and nobody runs on it.
+      // Its money had moved; the facilitator knows that, and no execution uses it.
       assert.deepInclude(yield* failureOf(facilitator.settle(lost, claim("again"))), { reason: "already_used" })
     })
   )

@@ -184,7 +184,7 @@ const reverted = (transaction: string) =>
   X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_transaction_failed", { transaction }))
 const used = X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_nonce_already_used"))
 
-/** Paid by a block so many seconds after the start. */
+/** Paid by a block at a number of seconds after the start. */
 const paid = (seconds: number) =>
   Effect.succeed<Use>({ _tag: "Settled", transaction: "tx-1", time: start / 1000 + seconds })
 

@@ -16,7 +16,7 @@ const reordered = (value: unknown): unknown => {
   )
 }
 
-/** What JSON cannot tell apart either. */
+/** Values that JSON cannot tell apart either. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 describe("the text of arguments", () => {

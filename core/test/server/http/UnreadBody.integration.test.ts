@@ -11,7 +11,7 @@ import * as UnreadBody from "../../../src/server/http/UnreadBody.ts"
 
 const maximum = 1024 * 1024
 
-/** What was read ahead, and what the application found afterwards. */
+/** The bytes that were read ahead, and those that the application found afterwards. */
 interface Seen {
   readonly ahead: Uint8Array | string
   readonly again: Uint8Array | string

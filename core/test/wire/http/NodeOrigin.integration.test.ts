@@ -19,7 +19,7 @@ const call: HttpRequest = {
   redirect: "error"
 }
 
-/** What comes of one call to a server that replies so. */
+/** The result of one call to a server that replies so. */
 const asking = Effect.fnUntraced(function* (reply: LoopbackServer.Reply, more: Partial<HttpRequest> = {}) {
   const server = yield* LoopbackServer.make(reply)
   const result = yield* Effect.result(NodeOrigin.at(server.origin).send({ ...call, ...more }))

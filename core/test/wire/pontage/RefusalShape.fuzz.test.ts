@@ -1,5 +1,5 @@
 /**
- * What a payer reads by shapes, everyone else reads by schemas: they must not differ on any JSON.
+ * Payers read by shapes, everyone else by schemas: they must not differ on any JSON.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"

@@ -1,5 +1,5 @@
 /**
- * What we ask a facilitator of x402: what its published code is asked, to the letter, and nothing of ours beside it.
+ * Our requests to a facilitator of x402: those of its published clients, to the letter, and nothing of ours beside them.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"

@@ -1,5 +1,5 @@
 /**
- * What facilitators of x402 answer, whole, broken and in every spelling: nothing throws, and nothing reads better than it
+ * The responses of x402 facilitators, whole, broken and in every spelling: nothing throws, and nothing reads better than it
  * was meant.
  */
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /**
- * What is supported, for readers of every kind: x402's can parse the whole, and ours finds what was meant for it.
+ * The supported kinds, for readers of every kind: x402's can parse the whole, and ours finds its own part.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"

@@ -1,5 +1,5 @@
 /**
- * What a server of x402 asks, whole and broken: nothing throws, and nothing that counts changes on the way in.
+ * The requests of an x402 server, whole and broken: nothing throws, and nothing that counts changes on the way in.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"

@@ -1,5 +1,5 @@
 /**
- * Whatever the facilitator says of a payment, a server of x402 can read, and reads nothing better than was meant.
+ * An x402 server can read every response of the facilitator about a payment, and reads nothing better than was meant.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"

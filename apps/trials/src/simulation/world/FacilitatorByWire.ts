@@ -1,6 +1,6 @@
 /**
- * A facilitator as a shop of the simulation reaches it: behind a balancer that knows who listens, over a wire with weather. What
- * no answer comes to is `FacilitatorUnavailable`, as it is over HTTP.
+ * A facilitator as a shop of the simulation reaches it: behind a balancer that knows who listens, over a wire with weather. A call that
+ * gets no answer fails with `FacilitatorUnavailable`, as it is over HTTP.
  */
 import { CurrentCaller, Facilitator, FacilitatorUnavailable, type Settled } from "@pontage/core"
 import * as Effect from "effect/Effect"

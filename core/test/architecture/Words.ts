@@ -1,0 +1,76 @@
+/**
+ * The words of the project, held: one word for one thing, the field's where it has one, and sentences that begin with their
+ * noun. `apps/docs/glossary.md` lists the words that stay.
+ */
+import type { SourceFile } from "./SourceText.ts"
+
+/** A metaphor that was replaced, as it stands in names and in sentences, and the word to use. */
+const replaced: ReadonlyArray<readonly [RegExp, string]> = [
+  [/(?<!pre|in[_-])flight/i, "lane transaction, or pending"],
+  [/travell?er/i, "batched payment"],
+  [/passenger/i, "observed payment"],
+  [/\baboard\b/i, "tracked transaction"],
+  [/airspace/i, "network spend"],
+  [/stranded/i, "orphaned"],
+  [/sighting/i, "observation"],
+  [/(?<![a-z])depart(?:s|ed|ure)?(?![a-z])/i, "submit"],
+  [/\bin the air\b|inTheAir/i, "pending"],
+  [/notary/i, "challenge signer"],
+  [/(?<![a-z])desk(?![a-z])/i, "the name of the service"],
+  [
+    /(?:settling|payer's|seller's) half\b|\bhal(?:f|ves) of (?:a|the|its) scheme/i,
+    "scheme facilitator, client or server"
+  ],
+  [/@category/, "nothing: no reference is generated from it"]
+]
+
+/** Beginnings of sentences whose subject is a clause; a reader waits for the verb. */
+const clause = /(?:^|[.!?:] )(?:What|Who|Whoever|Whatever|Whose|Whom|Nobody|Somebody)\b(?!\?)/
+
+/** Amounts and people hidden in a word: the unit, the limit and the party have names. */
+const hidden = /\bso (?:many|long|often|much)\b(?! as)|\b(?:nobody|somebody)\b/i
+
+interface Comment {
+  readonly line: number
+  readonly text: string
+}
+
+const commentsOf = (text: string): ReadonlyArray<Comment> =>
+  text.split("\n").flatMap((line, index) => {
+    const comment = /^\s*(?:\/\*\*|\*|\/\/)\s?(.*)$/.exec(line)?.[1] ?? /\s\/\/ (.*)$/.exec(line)?.[1]
+    return comment === undefined ? [] : [{ line: index + 1, text: comment.trim() }]
+  })
+
+/** Quotes the columns of an earlier release. */
+const quotesOldNames = new Set(["adapters/sql/test/Upgrade.integration.test.ts"])
+
+const isJudged = (path: string) =>
+  !quotesOldNames.has(path) &&
+  /^(?:core|schemes|adapters|apps)\/.*\.ts$/.test(path) &&
+  !path.includes("/artifacts/") &&
+  !path.startsWith("core/test/architecture/") &&
+  path !== "core/test/Architecture.test.ts"
+
+/** Every name and sentence that uses a replaced word. */
+export const wordBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  project
+    .filter(({ path }) => isJudged(path))
+    .flatMap(({ path, text }) =>
+      text.split("\n").flatMap((line, index) =>
+        replaced.flatMap(([word, better]) => {
+          const found = word.exec(line)?.[0]
+          return found === undefined ? [] : [`${path}:${index + 1}: "${found}": say ${better}`]
+        })
+      )
+    )
+
+/** Every comment that begins with a clause or hides an amount. */
+export const sentenceBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  project
+    .filter(({ path }) => isJudged(path))
+    .flatMap(({ path, text }) =>
+      commentsOf(text).flatMap(({ line, text: comment }) => {
+        const found = clause.exec(comment)?.[0] ?? hidden.exec(comment)?.[0]
+        return found === undefined ? [] : [`${path}:${line}: "${found.trim()}" in: ${comment}`]
+      })
+    )
