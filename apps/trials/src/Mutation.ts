@@ -5,6 +5,7 @@
 import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
 
 import type { SourceMutation } from "./attacks/SourceMutation.ts"
+import { answerNeverOwed } from "./mutations/AnswerNeverOwed.ts"
 import { broadcastBeforePersist } from "./mutations/BroadcastBeforePersist.ts"
 import { claimAlwaysGranted } from "./mutations/ClaimAlwaysGranted.ts"
 import { claimsLapse } from "./mutations/ClaimsLapse.ts"
@@ -14,7 +15,6 @@ import { fileUnwatched } from "./mutations/FileUnwatched.ts"
 import { leaseForEver } from "./mutations/LeaseForEver.ts"
 import { memoryLeak } from "./mutations/MemoryLeak.ts"
 import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
-import { owesNobody } from "./mutations/OwesNobody.ts"
 import { probeOnlyReads } from "./mutations/ProbeOnlyReads.ts"
 import { queueUncounted } from "./mutations/QueueUncounted.ts"
 import { recordsKept } from "./mutations/RecordsKept.ts"
@@ -48,7 +48,7 @@ export const mutationNames = [
   "broadcast-before-persist",
   "claim-always-granted",
   "claims-lapse",
-  "owes-nobody",
+  "answer-never-owed",
   "lease-for-ever",
   "no-receipt-is-failure",
   "rpc-error-is-verdict",
@@ -74,7 +74,7 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "broadcast-before-persist": broadcastBeforePersist,
   "claim-always-granted": claimAlwaysGranted,
   "claims-lapse": claimsLapse,
-  "owes-nobody": owesNobody,
+  "answer-never-owed": answerNeverOwed,
   "lease-for-ever": leaseForEver,
   "no-receipt-is-failure": noReceiptIsFailure,
   "rpc-error-is-verdict": rpcErrorIsVerdict,

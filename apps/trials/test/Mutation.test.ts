@@ -14,7 +14,7 @@ type Store = PaymentStore.PaymentStore["Service"]
 const ofStores = [
   "claim-always-granted",
   "claims-lapse",
-  "owes-nobody",
+  "answer-never-owed",
   "lease-for-ever",
   "queue-uncounted",
   "records-kept"

@@ -31,7 +31,7 @@ describe("a theme of simulations", () => {
   it.each([
     ["expiry", "expired-at-the-head", "unknown-is-no-end"],
     ["expiry", "noop-is-failure", "unknown-is-no-end"],
-    ["answers", "owes-nobody", "no-false-verdict"],
+    ["answers", "answer-never-owed", "no-false-verdict"],
     ["ceilings", "ceiling-not-judged-again", "gas-is-a-budget"],
     ["counts", "highest-count-believed", "all-ends"],
     ["settings", "signer-forgotten", "all-ends"],

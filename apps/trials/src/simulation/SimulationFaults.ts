@@ -49,7 +49,7 @@ export const simulationFaultNames = [
   "fees-frozen",
   "no-gas-ceiling",
   "logs-lag-behind-receipts",
-  "owes-nobody",
+  "answer-never-owed",
   "answer-not-returned",
   "balance-not-judged",
   "ceiling-not-judged-again",
@@ -94,7 +94,10 @@ export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>>
         )
     })
   ),
-  "owes-nobody": ofTrials("owes-nobody", "a payment without a claim is on record as answered from the beginning"),
+  "answer-never-owed": ofTrials(
+    "answer-never-owed",
+    "a payment without a claim is on record as answered from the beginning"
+  ),
   "answer-not-returned": onStore("an answer that was taken and could not be given is owed to nobody", (store) => {
     const asked = new Set<string>()
     return {

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 
 type Store = PaymentStore.PaymentStore["Service"]
 
-export const owesNobody = {
+export const answerNeverOwed = {
   store: (store: Store): Store => {
     const first = new Set<string>()
     return {
