@@ -1,5 +1,5 @@
 /**
- * Faults that this project has been built to be free of, brought back: a trial that stays green with its mutation proves
+ * Restored faults, which the product is built to prevent: a trial that stays green with its mutation proves
  * nothing. Each is put around a service of the facilitator from the outside; nothing in the product knows of them.
  */
 import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"

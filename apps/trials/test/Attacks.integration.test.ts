@@ -35,7 +35,7 @@ describe("the battery of attacks", () => {
     600_000
   )
 
-  it("knows each fault that it brings back by a piece of today's sources", () => {
+  it("knows each fault that it restores by a piece of today's sources", () => {
     for (const { mutation } of battery) assert.doesNotThrow(() => processOptions(mutation, false))
   })
 

@@ -19,7 +19,7 @@ export interface TrialCase {
   readonly run: (options: TrialOptions) => Effect.Effect<TrialReport, Anvil.AnvilFailed, Scope.Scope>
 }
 
-/** A run that stands still is ended after this time, so that its differences are told; no verdict hangs on it. */
+/** A run that stands still is ended after this time, so that its differences are reported; no verdict depends on it. */
 const stillMillis = 600_000
 const limitMillis = 3 * stillMillis
 /** The longest validity that these payments offer, in seconds. */

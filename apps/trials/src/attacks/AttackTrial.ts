@@ -1,6 +1,6 @@
 /**
  * The battery of attacks: each against the programs as they are shipped, as black boxes; then a table of what was seen. With
- * `mutations` each attack is tried once more on a target whose fault is brought back, and has to get through there.
+ * `mutations` each attack is tried once more on a target whose fault is restored, and has to get through there.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -76,7 +76,7 @@ const misspelt: Attack = {
   })
 }
 
-/** How a shop may treat a payment that it has taken. */
+/** Ways in which a shop may treat a payment that it has taken. */
 const doubts: Readonly<Record<string, HostileShop.Trick>> = {
   "/busy": { answer: (response) => response.writeHead(409, { "retry-after": "0" }).end('{"retry":"wait"}') },
   "/unknown": { answer: (response) => response.writeHead(503, { "retry-after": "0" }).end("{}") },

@@ -1,5 +1,5 @@
 /**
- * A fault brought back: one piece of a module's source is replaced while a process under attack loads it. Nothing in the
+ * A restored fault: one piece of a module's source is replaced while a process under attack loads it. Nothing in the
  * product knows of it, and a fault whose piece is not found ends the process, so that none goes stale unseen.
  */
 import { readFileSync } from "node:fs"

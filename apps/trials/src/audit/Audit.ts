@@ -12,7 +12,7 @@ export interface Rules {
   readonly refusals?: ReadonlyArray<string>
   /** Payers who try to cheat, in lower case: they may be refused and may stay without a verdict. */
   readonly hostile?: ReadonlySet<string>
-  /** Whether a payment may be left without a record whose caller was told when to come again; default no. */
+  /** Whether a payment may be left without a record whose caller received a time to retry; default no. */
   readonly turnsAway?: boolean
   /** Wei for a unit of gas that no transaction of a signer may have paid more than. */
   readonly gasPrice?: bigint

@@ -37,7 +37,7 @@ export const fromText = (text: string): Failpoint | undefined => {
   return checkpoint && action && isCount ? { checkpoint, action, passing: Number(count) } : undefined
 }
 
-/** How it strikes. */
+/** The options of its strike. */
 export interface Options {
   /** Duration of a hang, in milliseconds. */
   readonly hangMillis: number

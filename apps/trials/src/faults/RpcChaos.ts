@@ -13,7 +13,7 @@ import * as ForgedReceipt from "./ForgedReceipt.ts"
 import { answerAt, questionAt } from "./LaggingNode.ts"
 import { fateOf, type RpcFault, type RpcSchedule, strikes } from "./RpcFault.ts"
 
-/** How the proxy is made. */
+/** The options of the proxy. */
 export interface Options {
   /** The node behind the proxy. */
   readonly upstream: string

@@ -41,7 +41,7 @@ export const run = Effect.fnUntraced(function* (
   const available = Math.floor((sum("one", "settled") * 1000) / sum("one", "bought"))
   const poor: Broken = {
     check: "unavailable",
-    detail: `${available} of 1000 were settled with one node of three spoilt`
+    detail: `${available} of 1000 were settled with one faulty node of three`
   }
   return {
     goal: "G8",
@@ -107,7 +107,7 @@ const doubting = ({ caller, rpc }: TrialWorld.TrialWorld, early: Array<Broken>):
     if (operation === "settle" && told._tag === "Verdict" && told.success) {
       const receipt = yield* rpc.ask(Schema.NullOr(Schema.Unknown), "eth_getTransactionReceipt", [told.transaction])
       if (receipt === null) {
-        early.push({ check: "told-early", detail: `${payment.journal.nonce} was told to be paid and was in no block` })
+        early.push({ check: "told-early", detail: `${payment.journal.nonce} was reported as paid and was in no block` })
       }
     }
     return told

@@ -21,7 +21,7 @@ const mix = { unclaimed: 200, afterHandler: 400, copied: 100 }
 const sideBySide = 4
 const usualHang = 30_000
 
-/** How the trial may be cut short: which failpoints, and how long a step hangs. */
+/** Options that cut the trial short: the failpoints, and the duration of a hang. */
 export interface Cut {
   readonly failpoints?: ReadonlyArray<Failpoint>
   readonly hangMillis?: number

@@ -117,7 +117,7 @@ const brokenBy = ({ count, most, wei }: Loss): ReadonlyArray<Broken> => [
   ...(count === 0 ? [{ check: "no-attack", detail: "no attack cost any gas: nothing was tried" }] : [])
 ]
 
-/** The others are never told to come back. */
+/** The other callers never have to retry. */
 const disturbed = ({ journal }: Testimony, hostile: ReadonlyArray<string>): ReadonlyArray<Broken> => {
   const theirs = new Set(
     journal.flatMap((line) => (line._tag === "Asked" && !hostile.includes(line.payment.payer) ? [line.order] : []))

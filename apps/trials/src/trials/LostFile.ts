@@ -1,5 +1,5 @@
 /**
- * The file of the records is deleted under a facilitator that runs, and brought back by its operator as the README of
+ * The file of the records is deleted under a facilitator that runs, and restored by its operator as the README of
  * `@pontage/sql` says: copied out of the process that still has it open, put in its place, and opened by a new process.
  */
 import { copyFileSync, readdirSync, readlinkSync, rmSync } from "node:fs"

@@ -101,9 +101,9 @@ const isDecided = (told: CallerOutcome): boolean =>
 interface Counts {
   readonly taken: number
   readonly served: number
-  /** Without a record, and told to come again. */
+  /** Without a record, with a time to retry. */
   readonly turnedAway: number
-  /** Without a record, and not told so. */
+  /** Without a record and without a time to retry. */
   readonly untold: number
   /** Waits of the buyers that were turned away, in milliseconds, the shortest first. */
   readonly waits: ReadonlyArray<number>
@@ -155,7 +155,7 @@ const brokenBy = ({ served, taken, turnedAway, untold, waits }: Counts): Readonl
   if (served < leastServed * taken) {
     broken.push({ check: "expired", detail: `of ${taken} payments that were taken ${served} were served in time` })
   }
-  if (untold > 0) broken.push({ check: "not-told", detail: `${untold} were not taken and not told when to come again` })
+  if (untold > 0) broken.push({ check: "not-told", detail: `${untold} were not taken and got no time to retry` })
   if (turnedAway === 0)
     broken.push({ check: "no-overload", detail: "no buyer was turned away: the facilitator was never overloaded" })
   if (quantile(waits, 0.9) > atOnceMillis) {

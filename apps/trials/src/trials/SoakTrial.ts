@@ -95,7 +95,7 @@ const troubles = (
 ): ReadonlyArray<Broken> => [
   ...(lives.length === 1 ? [] : [{ check: "ended", detail: `the facilitator began ${lives.length} times` }]),
   ...(settled > 0 && unknown === 0 ? [] : [{ check: "unsettled", detail: `${settled} settled, ${unknown} unknown` }]),
-  ...(told >= settled ? [] : [{ check: "untold", detail: `${told} ends were told of ${settled} settled payments` }])
+  ...(told >= settled ? [] : [{ check: "untold", detail: `${told} ends were notified of ${settled} settled payments` }])
 ]
 
 /** A receiver of webhooks that counts. */

@@ -17,7 +17,7 @@ import { type Failpoint, toText as failpointText } from "../faults/Failpoint.ts"
 import { type MutationName, mutations } from "../Mutation.ts"
 import { toText as settingsText, type TrialSettings } from "./TrialSettings.ts"
 
-/** How a facilitator is started. */
+/** The options of a facilitator's start. */
 export interface Options {
   readonly settings: TrialSettings
   readonly mutation?: MutationName | undefined

@@ -24,7 +24,7 @@ const usualPatience = 100_000
 /** Time limit, in milliseconds. */
 type Patience = { readonly patienceMillis?: number | undefined }
 
-/** The name of the check of the records, how its trouble begins when it has a cause, and how one is called that has none. */
+/** The name of the records' check, the beginning of a trouble with a cause, and the name of a trouble without one. */
 const records = "records"
 const caused = "the payment records "
 const unnamed = "the database has failed"

@@ -34,7 +34,7 @@ export interface TrialCaller {
   ) => Effect.Effect<CallerOutcome>
 }
 
-/** How the caller is made. */
+/** The options of the caller. */
 export interface Options {
   readonly journal: TrialJournal
   /** Its API key, where the facilitator asks for one. */

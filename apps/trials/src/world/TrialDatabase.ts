@@ -18,7 +18,7 @@ import * as FileSizeLimit from "./FileSizeLimit.ts"
 /** A running database. An error in hurting it is a mistake of the trial. */
 export interface TrialDatabase {
   readonly url: string
-  /** Runs a statement on a connection of its own; its rows. */
+  /** Runs a statement on its own connection and returns the rows. */
   readonly run: (statement: string) => Effect.Effect<ReadonlyArray<unknown>>
   /** From now on commits are answered before they are on the disk. */
   readonly commitLater: Effect.Effect<void>

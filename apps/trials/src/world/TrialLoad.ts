@@ -38,10 +38,10 @@ export interface Mix {
   readonly copied: number
 }
 
-/** How a purchase ended for its buyer. */
+/** The end of a purchase for its buyer. */
 export type PurchaseEnd = "settled" | "used" | "refused" | "elsewhere" | "unknown"
 
-/** The purchases so far, counted by how they ended. */
+/** The purchases so far, counted by their end. */
 export type PurchaseCounts = Record<PurchaseEnd, number>
 
 /** No purchases. */

@@ -4,7 +4,7 @@
 import type { MutationName } from "../Mutation.ts"
 
 /**
- * The options that all trials share. `size` is what a trial counts: kills, payments, rounds; each has a default of its own.
+ * The options that all trials share. `size` is the number that a trial counts: kills, payments, rounds; each has a default of its own.
  */
 export interface TrialOptions {
   readonly store: "sqlite" | "postgres" | "memory"

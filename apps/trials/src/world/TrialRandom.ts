@@ -1,6 +1,6 @@
 /**
  * Chance that can be had again: a trial draws everything it leaves to chance from one seed, which it prints, so that a run
- * that went wrong can be looked at a second time. The generator is xorshift128, sown by FNV-1a of the seed's text.
+ * that went wrong can be repeated. The generator is xorshift128, sown by FNV-1a of the seed's text.
  */
 
 /**

@@ -68,7 +68,7 @@ const settled: CallerOutcome = {
 const pending: CallerOutcome = { ...settled, success: false, status: "sent", transaction: "" }
 const refused = (refusal: string): CallerOutcome => ({ ...pending, refusal, execution: undefined })
 
-/** Requests of a payment and what they were told, one after the other. */
+/** Requests of a payment and their outcomes, one after the other. */
 const journalOf = (
   payment: JournalPayment,
   exchanges: ReadonlyArray<readonly [string, CallerOutcome | undefined]>,

@@ -38,7 +38,7 @@ const honest: Offer = {
   extra: { name: "USDC", version: "2" }
 }
 
-/** The 402 of this trick, as it is asked for and as it may be told to a payment. */
+/** The 402 of this trick, for a request without payment and for one with it. */
 export const refuse = (response: ServerResponse, offer: Partial<Offer> = {}): void => {
   const required = { x402Version: 2, error: "pay", resource: { url: "" }, accepts: [{ ...honest, ...offer }] }
   const header = Buffer.from(JSON.stringify(required)).toString("base64")

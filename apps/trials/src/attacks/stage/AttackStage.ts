@@ -65,7 +65,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 type Started = Effect.Effect<StagedProcess.StagedProcess, never, Scope.Scope>
 
-/** How a shop is opened where attacks differ. */
+/** The options of a shop in which attacks differ. */
 export interface ShopChoice {
   readonly host?: "koa" | "nest"
   readonly tenant?: Tenant

@@ -1,5 +1,5 @@
 /**
- * Shops on Koa in the shapes that `SHAPES` names, each on a port of its own, as a process under attack. Its own URL tells
+ * Shops on Koa in the shapes that `SHAPES` names, each on a port of its own, as a process under attack. Its own URL reports
  * the address of each that opened, and the reason of each refusal.
  */
 import { createServer } from "node:http"

@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 
 import { fileOf, processOptions, type SourceMutation } from "../SourceMutation.ts"
 
-/** How it is started. */
+/** The options of its start. */
 export interface Options {
   /** The module's path from the top of the project: `apps/facilitator/src/main`. */
   readonly module: string
