@@ -62,7 +62,7 @@ describe("exactEvm.server", () => {
         assert.match(yield* proven({ decimals: 18 }), /^Misconfigured: .*return 18 from decimals/)
         assert.match(yield* proven({ name: "USD Coin" }), /^Misconfigured: .*DOMAIN_SEPARATOR\(\) differs/)
         assert.match(yield* proven({ version: "2" }), /^Misconfigured: .*DOMAIN_SEPARATOR\(\) differs/)
-        assert.match(yield* proven({}, "ftp://node.example"), /^Misconfigured: .*no HTTP URL/)
+        assert.match(yield* proven({}, "ftp://node.example"), /^Misconfigured: .*not an HTTP URL/)
       })
     )
 
