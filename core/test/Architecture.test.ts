@@ -101,7 +101,7 @@ describe("a planted breach of the layers is found:", () => {
     "a library imports an app": ["adapters/koa/src/A.ts", 'import { b } from "@pontage/facilitator"'],
     "a path leaves the package": ["adapters/koa/src/A.ts", 'import { b } from "../../../core/src/index.ts"'],
     "a path has no extension": ["core/src/client/A.ts", 'import { b } from "./B"'],
-    "a half imports another": ["schemes/evm/src/exact/ExactEvmClient.ts", 'import { b } from "./ExactEvmServer.ts"'],
+    "a role imports another": ["schemes/evm/src/exact/ExactEvmClient.ts", 'import { b } from "./ExactEvmServer.ts"'],
     "a file imports Effect's barrel": ["apps/demo/src/A.ts", 'import { Effect } from "effect"'],
     "a library imports an unstable module of Effect": [
       "core/src/client/A.ts",

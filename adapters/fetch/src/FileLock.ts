@@ -51,7 +51,7 @@ const acquire = async (path: string, mine: LockHolder.LockHolder): Promise<void>
   try {
     await write(draft, mine)
     for (let round = 0; round < maximumRounds; round++) {
-      // oxlint-disable-next-line no-await-in-loop -- an attempt is made when the one before it was of no use
+      // oxlint-disable-next-line no-await-in-loop -- each attempt follows a failed one
       if (await isTaken(path, mine, draft)) return
     }
     throw heldBy(path, undefined)
@@ -86,7 +86,7 @@ const placeOfHeir = (path: string, token: string) => `${path}.${token}`
 
 const lastHeir = async (path: string, first: LockHolder.LockHolder): Promise<LockHolder.LockHolder> => {
   for (let last = first; ;) {
-    // oxlint-disable-next-line no-await-in-loop -- an heir is named after the one before
+    // oxlint-disable-next-line no-await-in-loop -- each heir's name follows from the holder before it
     const heir = await holderOf(placeOfHeir(path, last.token))
     if (heir === undefined) return last
     last = heir

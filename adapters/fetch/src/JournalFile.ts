@@ -40,9 +40,9 @@ const batchLength = 256 * 1024
 export const pathOf = async (given: string): Promise<string> => {
   let path = resolve(given)
   for (let link = 0; link < 40; link++) {
-    // oxlint-disable-next-line no-await-in-loop -- a link is read when it is known where it lies
+    // oxlint-disable-next-line no-await-in-loop -- each link is read at the place that the one before it names
     path = join(await realpath(dirname(path)), basename(path))
-    // oxlint-disable-next-line no-await-in-loop -- a link is read when it is known where it lies
+    // oxlint-disable-next-line no-await-in-loop -- each link is read at the place that the one before it names
     const target = await readlink(path).catch((error: unknown) => {
       // Not a link, or missing.
       if (isCode(error, "EINVAL") || isCode(error, "ENOENT") || isCode(error, "UNKNOWN")) return undefined
@@ -99,7 +99,7 @@ export const writeAnew = async (path: string, lock: FileLock, latest: Latest, no
     await demandLock(path, lock)
     let size = 0
     for (const text of batches(latest.values())) {
-      // oxlint-disable-next-line no-await-in-loop -- text is made when there is room for it
+      // oxlint-disable-next-line no-await-in-loop -- one batch of text is in memory at a time
       await handle.appendFile(text)
       size += Buffer.byteLength(text)
     }

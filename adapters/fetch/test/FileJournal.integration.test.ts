@@ -179,7 +179,7 @@ describe("fileJournal", () => {
     assert.strictEqual(spent("eip155/0x2222222222222222222222222222222222222222").digits, 60_000n)
     const found: Array<string> = []
     for (const { id, request, state } of last.values()) {
-      // oxlint-disable-next-line no-await-in-loop -- one after another, as calls are made
+      // oxlint-disable-next-line no-await-in-loop -- calls are made one after another
       const adopted = await Effect.runPromise(first.journal.adopt(request))
       if (adopted === undefined) assert.include(["settled", "refused", "owed"], state)
       else assert.deepStrictEqual(adopted, last.get(id))

@@ -113,9 +113,9 @@ export const play = async (
   // Mostly the same one gets on: what goes wrong does so where one stands still for long.
   let last: Actor | undefined
   while (true) {
-    // oxlint-disable-next-line no-await-in-loop -- a step is made when the one before it has been
+    // oxlint-disable-next-line no-await-in-loop -- each step follows the one before it
     await untilAllRest(alive)
-    // oxlint-disable-next-line no-await-in-loop -- a step is made when the one before it has been
+    // oxlint-disable-next-line no-await-in-loop -- each step follows the one before it
     await onStep?.(
       alive().map(({ name }) => name),
       crash
@@ -133,7 +133,7 @@ export const play = async (
 /** No part is in a call, and each stands before one. Code between two calls takes turns, and no time. */
 const untilAllRest = async (alive: () => ReadonlyArray<Actor>): Promise<void> => {
   do {
-    // oxlint-disable-next-line no-await-in-loop -- a look is taken when the one before it has shown nothing
+    // oxlint-disable-next-line no-await-in-loop -- each look follows an empty one
     await new Promise<void>((resolve) => void setImmediate(resolve))
   } while (alive().some(({ calls, gates }) => calls > 0 || gates.length === 0))
 }

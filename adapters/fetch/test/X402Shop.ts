@@ -93,7 +93,7 @@ const nonceOf = (version: Version, text: string): string | undefined => {
 }
 
 /** Opens a shop on a free port of this machine. */
-export const open = async (version: Version, till: SettleHandler = selling(version)): Promise<X402Shop> => {
+export const open = async (version: Version, settle: SettleHandler = selling(version)): Promise<X402Shop> => {
   const transfers = new Set<string>()
   const payments: Array<string> = []
   const handle = (request: IncomingMessage, response: ServerResponse) => {
@@ -104,7 +104,7 @@ export const open = async (version: Version, till: SettleHandler = selling(versi
     payments.push(text)
     const nonce = nonceOf(version, text)
     if (nonce === undefined) return demand(version, response, "No matching payment requirements")
-    till(response, () => {
+    settle(response, () => {
       if (transfers.has(nonce)) return undefined
       transfers.add(nonce)
       return `0x${nonce}`

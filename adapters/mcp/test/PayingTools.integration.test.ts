@@ -132,7 +132,7 @@ describe("the payer's rules", () => {
     const payer = { limits: { perHost: "$0.02" }, allow: { hosts: ["shop"] } }
     const { ran, tools } = await weather({ payer })
     for (const city of ["Rome", "Bonn"]) {
-      // oxlint-disable-next-line no-await-in-loop -- the order is what is tested
+      // oxlint-disable-next-line no-await-in-loop -- the test is about the order
       await tools.callTool({ name: "weather", arguments: { city } })
     }
     const declined = await rejection(tools.callTool({ name: "weather", arguments: { city: "Oslo" } }))

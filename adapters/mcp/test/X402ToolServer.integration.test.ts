@@ -4,7 +4,7 @@
  */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js"
-// oxlint-disable-next-line no-deprecated -- what arrives is to be seen before the SDK's own server has read it
+// oxlint-disable-next-line no-deprecated -- the message is checked before the SDK's own server reads it
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import {
   type CallToolRequest,

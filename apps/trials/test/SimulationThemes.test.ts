@@ -14,10 +14,10 @@ const most = 100
 /** The first seed of this theme that breaks a promise with the fault, and none without it. */
 const firstOf = async (theme: SimulationThemes.ThemeName, name: SimulationFaultName) => {
   for (let seed = 1; seed <= most; seed++) {
-    // oxlint-disable-next-line no-await-in-loop -- the first one that is found ends it
+    // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
     const { violation } = await Simulation.run(plan(theme, seed), { fault: simulationFaults[name].make() })
     if (violation === undefined) continue
-    // oxlint-disable-next-line no-await-in-loop -- the first one that is found ends it
+    // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
     const sound = await Simulation.run(plan(theme, seed))
     return { broken: violation.invariant, sound: sound.violation }
   }

@@ -1,4 +1,4 @@
-/** What a reader can hold in the head: sizes of files and functions, names of files, words that must not appear. */
+/** The limits of what a reader can hold in the head: sizes of files and functions, names of files, forbidden calls. */
 import { functionsOf } from "./FunctionLength.ts"
 import { blanked, codeLines, type SourceFile } from "./SourceText.ts"
 
@@ -8,7 +8,7 @@ export const fileMedian = 100
 export const functionCap = 80
 export const functionNinth = 35
 
-/** The value below which so many of a hundred lie. */
+/** The value below which a percentage of the values lies. */
 export const percentile = (values: ReadonlyArray<number>, percent: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
@@ -62,7 +62,7 @@ export const nameBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<
 
 const libraries = /^(?:core|schemes\/[a-z]+|adapters\/[a-z]+)\/src\//
 
-/** What no library does: read a clock or chance past the services, or put money near floating point. */
+/** The calls that no library makes: they read a clock or chance past the services, or put money near floating point. */
 const forbidden: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bDate\.now\s*\(/, "Date.now()"],
   [/\bnew\s+Date\b/, "new Date"],
@@ -100,11 +100,11 @@ export const dialectBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArr
 /** Put together, so that this file does not mention it. */
 const workplace = new RegExp(`(?<![\\w.-])${["", "work", ""].join("/")}`)
 
-/** Every file, code or not, that mentions a place on somebody's machine. */
+/** Every file, code or not, that mentions a path of one machine. */
 export const placeBreaches = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
   files.flatMap(({ path, text }) => (workplace.test(text) ? [`${path}: a path of one machine`] : []))
 
-/** What is published, and the service, run on Node 20: its language is that of 2023, and of 2024 it has a part. */
+/** The published packages and the service run on Node 20, which has the language of 2023 and a part of that of 2024. */
 const onNode20 = /^(?:core|schemes\/[^/]+|adapters\/[^/]+|apps\/facilitator)\/tsconfig\.json$/
 const languageOf2023 = /"lib": \["es2023", (?:"es2024\.string", )?"esnext\.disposable", "dom", "dom\.iterable"\]/
 

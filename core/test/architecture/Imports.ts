@@ -1,4 +1,4 @@
-/** What a file imports: static and dynamic imports, re-exports, types too. */
+/** The imports of a file: static and dynamic ones, re-exports, types too. */
 import { posix } from "node:path"
 
 import { blanked, type SourceFile } from "./SourceText.ts"

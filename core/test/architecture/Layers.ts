@@ -1,5 +1,5 @@
 /**
- * Who may import whom: the table of the architecture as data, and its check.
+ * The table of allowed imports as data, and its check.
  */
 import { cyclesOf, type Import, importsOf, isRelative, resolved } from "./Imports.ts"
 import type { SourceFile } from "./SourceText.ts"
@@ -85,7 +85,7 @@ const breachesOf = (one: Import): ReadonlyArray<string> => {
     [isRelative(one) && packageOf(target) !== packageOf(from), `a relative import leaves the package: ${target}`],
     [isRelative(one) && !target.endsWith(".ts"), `a relative import without .ts: ${specifier}`],
     [isTesting(target) && !isTesting(from) && !isApp(from), `nothing but a test imports ${target}`],
-    [areHalves(from, target), `a half of a scheme imports another: ${target}`]
+    [areRoles(from, target), `a role of a scheme imports another: ${target}`]
   ]
   return rules.flatMap(([broken, what]) => (broken ? [`${from}: ${what}`] : []))
 }
@@ -96,16 +96,16 @@ const isAllowed = ({ files, may }: Layer, from: string, target: string): boolean
 
 const packageOf = (path: string): string => path.split("/src/")[0] ?? path
 
-const half = /\/(?!Scheme)[A-Za-z]+(Client|Server|Facilitator)\.ts$/
+const role = /\/(?!Scheme)[A-Za-z]+(Client|Server|Facilitator)\.ts$/
 
-/** The halves of a scheme are its files `*Client`, `*Server`, `*Facilitator`. */
-const areHalves = (from: string, target: string): boolean => {
-  const mine = from.startsWith("schemes/") && !isTesting(from) ? half.exec(from)?.[1] : undefined
-  const theirs = half.exec(target)?.[1]
+/** The roles of a scheme are its files `*Client`, `*Server`, `*Facilitator`. */
+const areRoles = (from: string, target: string): boolean => {
+  const mine = from.startsWith("schemes/") && !isTesting(from) ? role.exec(from)?.[1] : undefined
+  const theirs = role.exec(target)?.[1]
   return mine !== undefined && theirs !== undefined && mine !== theirs
 }
 
-/** The barrel never; a module that is not stable only where nobody's types depend on it. */
+/** Refuses the barrel everywhere, and unstable modules in libraries, whose users' types would depend on them. */
 const effectBreaches = ({ from, specifier }: Import, stable: (module: string) => boolean): ReadonlyArray<string> => {
   if (specifier === "effect") return [`${from}: imports the barrel "effect"`]
   if (!specifier.startsWith("effect/") || isApp(from) || from.startsWith("adapters/sql/")) return []

@@ -17,7 +17,7 @@ export const blanked = (text: string): string => {
   return out.join("")
 }
 
-/** How many lines hold code: not blank, not comment alone. */
+/** The number of lines with code: not blank, not comment alone. */
 export const codeLines = (blank: string): number => blank.split("\n").filter((line) => line.trim() !== "").length
 
 interface State {

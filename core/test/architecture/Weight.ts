@@ -1,4 +1,4 @@
-/** What `npm ci` brings a newcomer: how many packages, none of the published peers', and from no registry by name. */
+/** The packages that `npm ci` installs: their number, none of the published peers', and no registry named. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
@@ -63,7 +63,7 @@ const registriesIn = (lock: string, entries: ReadonlyArray<readonly [string, Ent
     resolved === undefined ? [] : [`${lock}: ${path} names the registry ${resolved}`]
   )
 
-/** What both have at the top is the same, so that the peers meet the packages that we are tested with. */
+/** The packages at the top of both are the same, so that the peers meet those that the tests use. */
 const apart = (
   mine: ReadonlyMap<string, Entry>,
   theirs: ReadonlyArray<readonly [string, Entry]>

@@ -81,7 +81,7 @@ export interface X402FacilitatorStub {
   supported: unknown
 }
 
-/** How many calls to this path came. */
+/** The number of calls to this path. */
 export const count = (stub: X402FacilitatorStub, path: string): number =>
   stub.seen.filter(({ url }) => url === path).length
 

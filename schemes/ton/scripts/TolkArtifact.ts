@@ -72,7 +72,7 @@ export const renderAll = async (): Promise<ReadonlyMap<string, string>> => {
   const rendered = new Map<string, string>()
   const files = readdirSync(contractsDirectory).toSorted()
   for (const file of files.filter((each) => isContract(read(each)))) {
-    // oxlint-disable-next-line no-await-in-loop -- the compiler has one memory
+    // oxlint-disable-next-line no-await-in-loop -- the compiler has one shared memory
     rendered.set(file.replace(/\.tolk$/, ".ts"), await render(file))
   }
   return rendered

@@ -227,7 +227,7 @@ const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => (
   }))
 })
 
-/** An exit that a later release wrote is unknown here: the payment then waits until it is asked for again. */
+/** Whether this release knows the exit. A payment with an exit of a later release waits for its caller's next request. */
 const isLaneExit = (text: string | null): text is PaymentStore.LaneExit =>
   PaymentStore.laneExits.some((known) => known === text)
 

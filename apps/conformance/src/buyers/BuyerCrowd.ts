@@ -78,7 +78,7 @@ interface Notes {
 const buyUntil = async (until: number, buy: Buy, url: string, { answers, millis }: Notes): Promise<void> => {
   let start = performance.now()
   do {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other is what a buyer does here
+    // oxlint-disable-next-line no-await-in-loop -- a buyer buys one thing after the other
     const answer = await answerOf(buy, url)
     millis.push(performance.now() - start)
     answers[answer] = (answers[answer] ?? 0) + 1

@@ -29,5 +29,5 @@ const renamed = (scheme: T402SchemeClient): SchemeNetworkClient => ({
   }
 })
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their type has a colon, which no older name has
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- newer network names contain a colon, older ones do not
 const legacyNetwork = BaseSepolia.legacyNetwork as `${string}:${string}`

@@ -6,9 +6,9 @@ import express, { type Express, type Request, type Response } from "express"
 
 /** The functions behind the routes; each gets the parsed body as the caller sent it. */
 export interface Behind {
-  // oxlint-disable-next-line typescript/no-explicit-any -- as in the peers' examples: their classes check it
+  // oxlint-disable-next-line typescript/no-explicit-any -- the peers' classes check it, as in their examples
   readonly verify: (body: any) => Promise<unknown>
-  // oxlint-disable-next-line typescript/no-explicit-any -- as in the peers' examples: their classes check it
+  // oxlint-disable-next-line typescript/no-explicit-any -- the peers' classes check it, as in their examples
   readonly settle: (body: any) => Promise<unknown>
   readonly supported: () => unknown
 }

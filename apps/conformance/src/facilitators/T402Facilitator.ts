@@ -28,5 +28,5 @@ export const start = Effect.fnUntraced(function* (options: FacilitatorOptions) {
   return { url: yield* listen(createServer(app), options.port) }
 })
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their type has a colon, which no older name has
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- newer network names contain a colon, older ones do not
 const legacyNetwork = BaseSepolia.legacyNetwork as `${string}:${string}`

@@ -46,5 +46,5 @@ const inTheirs = ({ resource, x402Version, ...payment }: PaymentPayload): Parame
   resource: { description: "", mimeType: "", url: "", ...resource }
 })
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their type has a colon, which no older name has
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- newer network names contain a colon, older ones do not
 const legacyNetwork = BaseSepolia.legacyNetwork as `${string}:${string}`

@@ -63,5 +63,5 @@ export const settler = (options: FacilitatorOptions): FacilitatorEvmSigner => {
 }
 
 /** An argument as viem's function takes it. */
-// oxlint-disable-next-line typescript/no-explicit-any -- viem's own types of it depend on the contract
+// oxlint-disable-next-line typescript/no-explicit-any -- viem's types depend on the contract
 const as = <F extends (args: any) => unknown>(args: unknown): Parameters<F>[0] => args

@@ -72,7 +72,7 @@ export type ShopName = keyof typeof shops
 export type FacilitatorName = keyof typeof facilitators
 
 const namesOf = <Name extends string>(parties: Readonly<Record<Name, unknown>>): ReadonlyArray<Name> =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a literal's keys are its names, which is not in the type
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a literal are its names; the type does not say so
   Object.keys(parties) as Array<Name>
 
 /** Their names, in the order of the tables. */

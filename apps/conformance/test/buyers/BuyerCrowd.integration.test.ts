@@ -18,7 +18,7 @@ const crowdAt = (url: string) =>
 const bought = (url: string, buyers: number) =>
   Effect.promise(async (): Promise<BuyerCrowd.Seen> => {
     const response = await fetch(`${url}/?buyers=${buyers}&millis=50`)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its own program wrote it, of this type
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same program wrote the value with this type
     return (await response.json()) as BuyerCrowd.Seen
   })
 

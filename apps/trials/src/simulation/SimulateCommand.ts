@@ -105,14 +105,14 @@ const mutations = async ({ fault, print, seed }: Options): Promise<boolean> => {
   print("| fault                      |  seeds | seconds | broken |\n| --- | ---: | ---: | --- |")
   for (const name of fault === undefined ? simulationFaultNames : [fault]) {
     const begun = performance.now()
-    // oxlint-disable-next-line no-await-in-loop -- each has the machine to itself
+    // oxlint-disable-next-line no-await-in-loop -- runs one at a time, so that each has the machine to itself
     const { failed, seeds } = await sweepUntilFound(seed, () => faultOf(name))
     const found = failed[0]?.violation
     row(name, seeds, begun, found && `${found.invariant}: ${found.words}`)
   }
   for (const name of fault === undefined ? evmSourceFaultNames : []) {
     const begun = performance.now()
-    // oxlint-disable-next-line no-await-in-loop -- each has the machine to itself
+    // oxlint-disable-next-line no-await-in-loop -- runs one at a time, so that each has the machine to itself
     const { broken, seeds } = await search(name, seed, mostSeeds)
     row(name, seeds, begun, broken)
   }
@@ -121,10 +121,10 @@ const mutations = async ({ fault, print, seed }: Options): Promise<boolean> => {
 
 const sweepUntilFound = async (first: number, make: () => SimulationFault.SimulationFault) => {
   for (let seed = first; seed < first + mostSeeds; seed++) {
-    // oxlint-disable-next-line no-await-in-loop -- the first one that is found ends it
+    // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
     const done = await sweepHere(seed, 1, { fault: make() })
     // A seed that breaks a promise without the fault too says nothing of it.
-    // oxlint-disable-next-line no-await-in-loop -- the first one that is found ends it
+    // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
     const isOwn = done.failed.length > 0 && (await sweepHere(seed, 1)).failed.length === 0
     if (isOwn) return { failed: done.failed, seeds: seed - first + 1 }
   }

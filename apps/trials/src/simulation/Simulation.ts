@@ -73,7 +73,7 @@ const carriedOut = async (plan: SimulationPlan, options: Options): Promise<Simul
   })
   while (!phase.isOver && world.violation() === undefined) {
     if (++phase.steps > mostSteps) world.violate({ invariant: "all-ends", words: "it goes on and on" })
-    // oxlint-disable-next-line no-await-in-loop -- one step after another is the whole point
+    // oxlint-disable-next-line no-await-in-loop -- the test is about steps in sequence
     if (step(world)) await drained()
   }
   return {

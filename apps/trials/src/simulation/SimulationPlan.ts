@@ -61,7 +61,7 @@ export type Act = { readonly at: number } & (
   | { readonly _tag: "Kill"; readonly facilitator: number; readonly downMillis: number }
   | { readonly _tag: "Stop"; readonly facilitator: number; readonly downMillis: number }
   | { readonly _tag: "Freeze"; readonly facilitator: number; readonly millis: number }
-  /** Killed when it passes this checkpoint for the so-manieth time from now. */
+  /** Killed at its n-th passing of this checkpoint from now on. */
   | {
       readonly _tag: "KillAt"
       readonly facilitator: number
@@ -69,7 +69,7 @@ export type Act = { readonly at: number } & (
       readonly passing: number
       readonly downMillis: number
     }
-  /** The next start has other signers, another maximum of a batch, and so many assets (default both). */
+  /** The configuration of the next start: signers, maximum of a batch, number of assets (default both). */
   | {
       readonly _tag: "Configure"
       readonly facilitator: number

@@ -29,7 +29,7 @@ export const read = async (
   let ended = false
   try {
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- chunks come one after another: there is nothing to run side by side
+      // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
       const { done, value } = await reader.read()
       ended = done
       signal?.throwIfAborted()

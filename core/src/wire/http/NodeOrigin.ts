@@ -122,7 +122,7 @@ const fieldsOf = (headers: HttpRequest["headers"], host: string): Fields => {
   const sent = Object.fromEntries(given.filter(([name]) => !ours.has(name)))
   const names = { host, accept: "*/*", "user-agent": "node", ...sent, "accept-encoding": "identity" }
   const lines = Object.entries(names).flat()
-  // oxlint-disable-next-line no-control-regex -- ASCII begins with them
+  // oxlint-disable-next-line no-control-regex -- ASCII includes control characters
   return { names, lines, isAscii: /^[\x00-\x7f]*$/.test(lines.join("")) }
 }
 

@@ -107,7 +107,7 @@ export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Se
   ...(ifRefused && { ifRefused })
 })
 
-/** Placeholder for the token in the text of the offers, of the same length. */
+/** Marks the place of the token in the text of the offers; it has the token's length. */
 const tokenPlace = "retry-token-goes-here_"
 
 /**

@@ -141,13 +141,13 @@ const receiptPauseMillis = 10
 /** Polls for a receipt. The head may be ahead of the receipt: a client that waits for the next block would wait forever. */
 const pollReceipt = async (client: ChainClient, hash: Hash): Promise<TransactionReceipt> => {
   for (let attempt = 0; attempt < receiptAttempts; attempt++) {
-    // oxlint-disable-next-line no-await-in-loop -- each poll follows one that has shown nothing
+    // oxlint-disable-next-line no-await-in-loop -- each poll follows an empty one
     const receipt = await client.getTransactionReceipt({ hash }).catch((cause: unknown) => {
       if (cause instanceof TransactionReceiptNotFoundError) return undefined
       throw cause
     })
     if (receipt !== undefined) return receipt
-    // oxlint-disable-next-line no-await-in-loop -- each poll follows one that has shown nothing
+    // oxlint-disable-next-line no-await-in-loop -- each poll follows an empty one
     await new Promise((resolve) => setTimeout(resolve, attempt < 10 ? 1 : receiptPauseMillis))
   }
   throw new Error(`No receipt of ${hash}: is mining switched off?`)
@@ -205,7 +205,7 @@ const prepare = async (client: ChainClient, accounts: EvmTestAccounts.TestAccoun
     const minted: Array<Hash> = []
     for (const { address } of accounts.payers.slice(first, first + mintsPerBlock)) {
       // The node gives two transactions that arrive together the same nonce.
-      // oxlint-disable-next-line no-await-in-loop -- so they arrive one by one
+      // oxlint-disable-next-line no-await-in-loop -- requests must arrive one by one
       minted.push(await submit({ to: contractAddress, data: mintData(address, balance), gas: 100_000n }))
     }
     // oxlint-disable-next-line no-await-in-loop -- blocks are filled one after another

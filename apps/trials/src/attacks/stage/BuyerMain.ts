@@ -26,7 +26,7 @@ const Role = Schema.fromJsonString(
 const { journal, options, patience, privateKey } = Schema.decodeUnknownSync(Role)(process.env["ROLE"] ?? "")
 
 const paying = wrapFetch(fetch, {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an owner without types gives what it likes
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an untyped caller may pass any value
   ...(options as Partial<PayingFetchOptions>),
   schemes: [exactEvm.client({ signer: exactEvm.localSigner(privateKey), network: BaseSepolia.network })],
   ...(journal !== undefined && { journal: (await fileJournal(journal)).journal })

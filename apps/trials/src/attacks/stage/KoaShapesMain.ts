@@ -27,7 +27,7 @@ const sell: KoaShapes.Gatekeeper = (routes, options = {}) =>
     secret: "a secret of at least thirty-two characters",
     schemes: [exactEvm.server({ rpcUrl })],
     // A shape exists to make exactly this mistake.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a seller without types gives what it likes
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an untyped seller may pass any value
     routes: Object.fromEntries(
       Object.entries(routes).map(([name, config]) => [name, { ...terms, ...config }])
     ) as unknown as Parameters<typeof paymentMiddleware>[0]["routes"],

@@ -11,7 +11,7 @@ const search = async () => {
   for (let seed = first; seed < first + most; seed++) {
     const drawn = SimulationPlan.onEvm(SimulationPlan.draw(seed))
     const plan = { ...drawn, acts: drawn.acts.filter(({ _tag }) => _tag !== "Configure") }
-    // oxlint-disable-next-line no-await-in-loop -- the first one that is found ends it
+    // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
     const { violation } = await Simulation.run(plan)
     if (violation !== undefined) {
       return { seeds: seed - first + 1, broken: `${violation.invariant}: ${violation.words}` }
