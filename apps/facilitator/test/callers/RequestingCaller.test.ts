@@ -108,6 +108,13 @@ describe("a caller over its limit", () => {
   )
 })
 
+/** A service that takes payments for forged, or for good ones, as its verdict is. */
+const judging = Effect.fnUntraced(function* (callers: ReadonlyArray<CallerTerms>, isForged: boolean) {
+  const verdict = { isForged }
+  const settle = () => Effect.suspend(() => (verdict.isForged ? forged() : Effect.succeed(settled)))
+  return { ...(yield* start({ ...good, settle }, { callers }, [readable])), verdict }
+})
+
 const from = (buyer: string, caller = "shop") => ({ ...keyOf(caller), "pontage-buyer": buyer.padEnd(22, "_") })
 
 describe("bad payments", () => {
@@ -139,13 +146,11 @@ describe("bad payments", () => {
 
   it.effect("are held against the place they come from, and against no other", () =>
     Effect.gen(function* () {
-      let isForged = true
-      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
-      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      const { post, verdict } = yield* judging(callers, true)
       const bad = yield* statuses(post, "/settle", payment("a"), from("stranger"), 300)
       assert.strictEqual(accepted(bad), 11)
       assert.strictEqual((yield* post("/settle", payment("b"), from("stranger"))).status, 429)
-      isForged = false
+      verdict.isForged = false
       assert.strictEqual((yield* post("/settle", payment("a"), from("stranger"))).status, 429)
       assert.strictEqual((yield* post("/settle", payment("b"), from("honest"))).status, 200)
       assert.strictEqual((yield* post("/settle", payment("c"), keyOf("shop"))).status, 200)
@@ -155,13 +160,11 @@ describe("bad payments", () => {
 
   it.effect("do not stop a payer who has paid before, from wherever they come", () =>
     Effect.gen(function* () {
-      let isForged = false
-      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
-      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
-      isForged = true
+      verdict.isForged = true
       yield* statuses(post, "/settle", payment("a"), from("proxy"), 200)
-      isForged = false
+      verdict.isForged = false
       assert.strictEqual((yield* post("/settle", payment("a"), from("proxy"))).status, 429)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
     })
@@ -169,42 +172,36 @@ describe("bad payments", () => {
 
   it.effect("are no better for bearing the name of a payer who has paid before: names are public", () =>
     Effect.gen(function* () {
-      let isForged = false
-      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
-      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
-      isForged = true
+      verdict.isForged = true
       assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("regular"), from("stranger"), 200)), 11)
-      isForged = false
+      verdict.isForged = false
       assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
     })
   )
 
   it.effect("from the place of a payer and in its name leave it what any payer from there has", () =>
     Effect.gen(function* () {
-      let isForged = false
-      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
-      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
-      isForged = true
+      verdict.isForged = true
       assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("regular"), from("proxy"), 200)), 11)
-      isForged = false
+      verdict.isForged = false
       assert.strictEqual((yield* post("/settle", payment("other"), from("elsewhere"))).status, 200)
     })
   )
 
   it.effect("from everywhere leave a part of the caller's rate to payers who have paid before", () =>
     Effect.gen(function* () {
-      let isForged = false
-      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
-      const { post } = yield* start({ ...good, settle }, { callers }, [readable])
+      const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
-      isForged = true
+      verdict.isForged = true
       const bad = yield* Effect.forEach(Array.from({ length: 100 }), (_, index) =>
         post("/settle", payment(`a${index}`), from(`stranger${index}`))
       )
       assert.strictEqual(accepted(bad.map(({ status }) => status)), 14)
-      isForged = false
+      verdict.isForged = false
       assert.deepStrictEqual(
         yield* statuses(post, "/settle", payment("regular"), from("home"), 6),
         [200, 200, 200, 200, 200, 429]
@@ -260,11 +257,9 @@ describe("a payer over its limit", () => {
 
   it.effect("is not shut out by what others sign in its name", () =>
     Effect.gen(function* () {
-      let isForged = true
-      const settle = () => Effect.suspend(() => (isForged ? forged() : Effect.succeed(settled)))
-      const { post } = yield* start({ settle }, { callers }, [readable])
+      const { post, verdict } = yield* judging(callers, true)
       assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("a"), keyOf("shop"), 20)), 20)
-      isForged = false
+      verdict.isForged = false
       assert.strictEqual((yield* post("/settle", payment("a"), keyOf("shop"))).status, 200)
     })
   )

@@ -4,20 +4,9 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as LedgerShop from "../LedgerShop.ts"
+import { begin } from "../LedgerSteps.ts"
 
-const { claim } = LedgerShop
-
-/** Starts a settlement; `seconds` later it is where it is. */
-const begin = Effect.fnUntraced(function* <A, E>(
-  settle: Effect.Effect<A, E>,
-  seconds = 1
-): Effect.fn.Return<Fiber.Fiber<A, E>> {
-  const fiber = yield* Effect.forkDetach(settle)
-  yield* TestClock.adjust(`${seconds} seconds`)
-  return fiber
-})
-
-const pay = LedgerShop.pay
+const { claim, pay } = LedgerShop
 
 describe("a third party", () => {
   it.effect("who submits the authorization settles it for us, when it was claimed before", () =>

@@ -4,40 +4,15 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
 import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
-import type { LedgerTransaction, TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
+import type { LedgerTransaction } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { begin, idsOf, patient, slotsOf, statusesOf } from "../LedgerSteps.ts"
 
-const { claim } = LedgerShop
-
-type Service = Facilitator["Service"]
-
-/** Starts a settlement; `seconds` later it is where it is. */
-const begin = Effect.fnUntraced(function* <A, E>(
-  settle: Effect.Effect<A, E>,
-  seconds = 1
-): Effect.fn.Return<Fiber.Fiber<A, E>> {
-  const fiber = yield* Effect.forkDetach(settle)
-  yield* TestClock.adjust(`${seconds} seconds`)
-  return fiber
-})
-
-const pay = LedgerShop.pay
-
-/** Callers wait longer than anything here takes. */
-const patient = { settleTimeoutMillis: 600_000 }
+const { claim, pay } = LedgerShop
 
 const isFiller = ({ orders }: LedgerTransaction) => orders.length === 0
-
-const idsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ id }) => id))
-
-const slotsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ slot }) => slot))
-
-const statusesOf = Effect.fnUntraced(function* (facilitator: Service, paymentId: string) {
-  return (yield* facilitator.payment(paymentId))?.history.map(({ status }) => status)
-})
 
 describe("sending", () => {
   it.effect("writes the exact bytes down before it sends them", () =>

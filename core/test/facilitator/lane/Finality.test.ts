@@ -3,24 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { begin, idsOf } from "../LedgerSteps.ts"
 
-const { claim, settleMany } = LedgerShop
-
-/** Starts a settlement; `seconds` later it is where it is. */
-const begin = Effect.fnUntraced(function* <A, E>(
-  settle: Effect.Effect<A, E>,
-  seconds = 1
-): Effect.fn.Return<Fiber.Fiber<A, E>> {
-  const fiber = yield* Effect.forkDetach(settle)
-  yield* TestClock.adjust(`${seconds} seconds`)
-  return fiber
-})
-
-const pay = LedgerShop.pay
-
-const idsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ id }) => id))
+const { claim, pay, settleMany } = LedgerShop
 
 describe("blocks", () => {
   it.effect("deep enough make a payment final, and its transaction is not watched any more", () =>

@@ -3,35 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Facilitator } from "../../../src/facilitator/Facilitator.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import type { PreparedTransaction } from "../../../src/scheme/SchemeFacilitator.ts"
-import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { begin, idsOf, slotsOf, statusesOf } from "../LedgerSteps.ts"
 
-const { claim, settleMany } = LedgerShop
-
-type Service = Facilitator["Service"]
-
-/** Starts a settlement; `seconds` later it is where it is. */
-const begin = Effect.fnUntraced(function* <A, E>(
-  settle: Effect.Effect<A, E>,
-  seconds = 1
-): Effect.fn.Return<Fiber.Fiber<A, E>> {
-  const fiber = yield* Effect.forkDetach(settle)
-  yield* TestClock.adjust(`${seconds} seconds`)
-  return fiber
-})
-
-const pay = LedgerShop.pay
-
-const idsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ id }) => id))
-
-const slotsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ slot }) => slot))
-
-const statusesOf = Effect.fnUntraced(function* (facilitator: Service, paymentId: string) {
-  return (yield* facilitator.payment(paymentId))?.history.map(({ status }) => status)
-})
+const { claim, pay, settleMany } = LedgerShop
 
 describe("after a restart", () => {
   /** A payment whose bytes were written down and perhaps sent, when its process ended. */

@@ -6,28 +6,14 @@ import * as TestClock from "effect/testing/TestClock"
 
 import type { Claim, PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
 import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
-import { openPayload } from "../../../src/protocol/PaymentPayload.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
-import type { Payload } from "../../../src/testing/ledger/LedgerScheme.ts"
-import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { patient, sentByAnother } from "../LedgerSteps.ts"
 
 const { claim, pay } = LedgerShop
 
-/** Callers wait longer than anything here takes. */
-const patient = { settleTimeoutMillis: 600_000 }
-
 type Service = LedgerShop.Shop["facilitator"]
-
-const orderOf = Effect.fnUntraced(function* (request: PaymentRequest) {
-  const { amount, ...json } = (yield* Effect.fromResult(openPayload(request.paymentPayload))) as typeof Payload.Encoded
-  return { ...json, amount: BigInt(amount) }
-})
-
-/** A third party submits a payment's signed order. */
-const sentByAnother = (ledger: TestLedger, request: PaymentRequest) =>
-  Effect.map(orderOf(request), (order) => ledger.settleByStranger(order))
 
 /** The answer to a caller in a word: the state of its execution, or the reason of the refusal. */
 const told = (facilitator: Service, request: PaymentRequest, by: Claim | undefined) =>

@@ -4,24 +4,10 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import { isSettled } from "../../../src/protocol/Settlement.ts"
-import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { begin, slotsOf } from "../LedgerSteps.ts"
 
-const { claim, settleMany } = LedgerShop
-
-/** Starts a settlement; `seconds` later it is where it is. */
-const begin = Effect.fnUntraced(function* <A, E>(
-  settle: Effect.Effect<A, E>,
-  seconds = 1
-): Effect.fn.Return<Fiber.Fiber<A, E>> {
-  const fiber = yield* Effect.forkDetach(settle)
-  yield* TestClock.adjust(`${seconds} seconds`)
-  return fiber
-})
-
-const pay = LedgerShop.pay
-
-const slotsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ slot }) => slot))
+const { claim, pay, settleMany } = LedgerShop
 
 describe("lanes", () => {
   it.effect("100 payments at once on one signer all settle, each in a slot of its own", () =>

@@ -7,6 +7,7 @@ import * as TestClock from "effect/testing/TestClock"
 import type { SchemeFacilitator, SlotCount } from "../../../src/scheme/SchemeFacilitator.ts"
 import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { patient } from "../LedgerSteps.ts"
 
 const { claim, pay } = LedgerShop
 const lane = "ledger:test signer-1"
@@ -33,8 +34,6 @@ const settled = Effect.fnUntraced(function* ({ facilitator }: LedgerShop.Shop, n
   assert.include(yield* Fiber.join(settling), { status: "included", execution: "granted" })
   return seconds
 })
-
-const patient = { settleTimeoutMillis: 600_000 }
 
 describe("a gap in a signer's numbers", () => {
   it.effect("that a reorganisation makes heals within ten blocks, with a payment behind it", () =>

@@ -4,12 +4,10 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { SpendLimits } from "../../../src/facilitator/lane/SpendLimits.ts"
-import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { idsOf } from "../LedgerSteps.ts"
 
 const { claim, pay } = LedgerShop
-
-const idsOf = ({ submissions }: TestLedger) => new Set(submissions.map(({ id }) => id))
 
 /** The most that a transaction for one payment may cost on this ledger. */
 const costOfOne = 71n * 22n

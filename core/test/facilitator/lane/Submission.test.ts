@@ -8,20 +8,13 @@ import * as TestClock from "effect/testing/TestClock"
 import type { PaymentRequest, Settled } from "../../../src/facilitator/Facilitator.ts"
 import { reserves } from "../../../src/facilitator/store/PaymentStore.ts"
 import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
-import { openPayload } from "../../../src/protocol/PaymentPayload.ts"
 import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { invalid } from "../../../src/protocol/ValidationError.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
-import type { Payload } from "../../../src/testing/ledger/LedgerScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { sentByAnother, wordOf } from "../LedgerSteps.ts"
 
 const { amount, claim, pay, payer } = LedgerShop
-
-const sentByAnother = Effect.fnUntraced(function* ({ ledger }: LedgerShop.Shop, request: PaymentRequest) {
-  const payload = yield* Effect.fromResult(openPayload(request.paymentPayload))
-  const { amount: text, ...order } = payload as typeof Payload.Encoded
-  ledger.settleByStranger({ ...order, amount: BigInt(text) })
-})
 
 const seconds = (count: number) =>
   Effect.forEach(Array.from({ length: count }), () => TestClock.adjust("1 second"), { discard: true })
@@ -35,15 +28,13 @@ const within = <A, E>(count: number, effect: Effect.Effect<A, E>) =>
   })
 
 /** How a call has ended, in a word. */
-const wordOf = (end: Result.Result<Settled, PaymentFailure>): string => {
+const endOf = (end: Result.Result<Settled, PaymentFailure>): string => {
   if (end._tag === "Success") return `${end.success.execution ?? "answered"} ${end.success.status}`
-  const { failure } = end
-  if (failure._tag === "PaymentError") return failure.code
-  return failure._tag === "ValidationError" ? failure.reason : failure._tag
+  return wordOf(end.failure)
 }
 
 const settled = ({ facilitator }: LedgerShop.Shop, request: PaymentRequest, name: string | undefined, count = 20) =>
-  Effect.map(within(count, facilitator.settle(request, name === undefined ? undefined : claim(name))), wordOf)
+  Effect.map(within(count, facilitator.settle(request, name === undefined ? undefined : claim(name))), endOf)
 
 const waitingLane = ({ half }: LedgerShop.Shop) => `${half.network} ${half.lanes[0] ?? ""}`
 
@@ -114,7 +105,7 @@ for (const [kind, options] of families) {
         down = false
         yield* seconds(60)
         assert.strictEqual((yield* Fiber.join(first)).execution, "granted")
-        assert.strictEqual(wordOf(yield* Fiber.join(waiting)), "INSUFFICIENT_BALANCE")
+        assert.strictEqual(endOf(yield* Fiber.join(waiting)), "INSUFFICIENT_BALANCE")
         const [, stored] = yield* store.page(0n, 10)
         assert.deepInclude(stored, { status: "accepted", lane: undefined })
         assert.strictEqual(stored?.execution.holder, undefined)
@@ -126,7 +117,7 @@ for (const [kind, options] of families) {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* refused(shop)
         shop.ledger.deposit(payer, amount)
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         assert.strictEqual(shop.ledger.balanceOf(payer), 0n)
         assert.match(yield* settled(shop, request, "b"), /^granted (included|final)$/)
         yield* shop.facilitator.finish(paymentId, claim("b").id, "served")
@@ -143,7 +134,7 @@ for (const [kind, options] of families) {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* refused(shop)
         shop.ledger.deposit(payer, amount)
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         yield* seconds(8 * 60)
         assert.strictEqual((yield* shop.store.find(paymentId))?.status, "final")
         assert.strictEqual(yield* settled(shop, request, "b", 1), "granted final")
@@ -156,7 +147,7 @@ for (const [kind, options] of families) {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* refused(shop, { bound: false })
         shop.ledger.deposit(payer, amount)
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         assert.strictEqual(yield* settled(shop, request, "b"), "already_used")
         yield* seconds(60)
         const stored = yield* shop.store.find(paymentId)
@@ -231,7 +222,7 @@ for (const [kind, options] of families) {
         const { paymentId, request, shop } = yield* bannedThen()
         assert.strictEqual((yield* shop.store.find(paymentId))?.status, "accepted")
         assert.strictEqual(yield* settled(shop, request, "b"), "unsupported_authorization")
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         assert.match(yield* settled(shop, request, "c"), /^granted (included|final)$/)
         assert.match(yield* settled(shop, request, "d", 1), /^held/)
         yield* seconds(30)
@@ -243,7 +234,7 @@ for (const [kind, options] of families) {
     it.effect("is told as used where it is not bound", () =>
       Effect.gen(function* () {
         const { request, shop } = yield* bannedThen({ bound: false })
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         assert.strictEqual(yield* settled(shop, request, "b"), "already_used")
       })
     )
@@ -259,11 +250,11 @@ for (const [kind, options] of families) {
         yield* Fiber.interrupt(asking)
         const [stored] = yield* shop.store.page(0n, 1)
         assert.deepInclude(stored, { status: "accepted", answerOwed: true })
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         yield* shop.facilitator.verify(request)
         const working = yield* LedgerShop.facilitatorOf([shop.half], shop.store)
         assert.strictEqual(
-          wordOf(yield* within(30, working.settle(request, undefined))).replace("included", "final"),
+          endOf(yield* within(30, working.settle(request, undefined))).replace("included", "final"),
           "answered final"
         )
         assert.strictEqual((yield* Effect.flip(working.verify(request)))._tag, "ValidationError")
@@ -277,7 +268,7 @@ for (const [kind, options] of families) {
         const asking = yield* Effect.forkDetach(shop.facilitator.settle(request, undefined))
         yield* seconds(1)
         yield* Fiber.interrupt(asking)
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         assert.strictEqual((yield* Effect.flip(shop.facilitator.verify(request)))._tag, "ValidationError")
       })
     )
@@ -299,7 +290,7 @@ describe("a payment whose own transaction has failed", () => {
     Effect.gen(function* () {
       const { paymentId, request, shop } = yield* failed()
       assert.strictEqual(yield* settled(shop, request, "b", 1), "unsupported_authorization")
-      yield* sentByAnother(shop, request)
+      yield* sentByAnother(shop.ledger, request)
       assert.strictEqual(yield* settled(shop, request, "c", 1), "ChainUnavailable")
       yield* seconds(90)
       assert.strictEqual((yield* shop.store.find(paymentId))?.status, "final")

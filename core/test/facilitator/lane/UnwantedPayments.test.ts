@@ -3,21 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
 import * as Network from "../../../src/protocol/Network.ts"
-import { openPayload } from "../../../src/protocol/PaymentPayload.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
-import type { Payload } from "../../../src/testing/ledger/LedgerScheme.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { sentByAnother } from "../LedgerSteps.ts"
 
 const { claim, pay } = LedgerShop
-
-const sentByAnother = Effect.fnUntraced(function* ({ ledger }: LedgerShop.Shop, request: PaymentRequest) {
-  const payload = yield* Effect.fromResult(openPayload(request.paymentPayload))
-  const { amount, ...order } = payload as typeof Payload.Encoded
-  ledger.settleByStranger({ ...order, amount: BigInt(amount) })
-})
 
 /** Claims payments and gives them back: no caller asks to settle them any more. */
 const given = Effect.fnUntraced(function* ({ facilitator }: LedgerShop.Shop, options: LedgerShop.PayOptions = {}) {
@@ -53,7 +45,7 @@ for (const [kind, options] of [
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* given(shop)
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         yield* minutes(8)
         assert.strictEqual(yield* statusOf(shop, paymentId), "final")
         const settled = yield* shop.facilitator.settle(request, claim("b"))
@@ -67,7 +59,7 @@ for (const [kind, options] of [
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open(options)
         const { paymentId, request } = yield* given(shop, { bound: false })
-        yield* sentByAnother(shop, request)
+        yield* sentByAnother(shop.ledger, request)
         yield* minutes(8)
         const stored = yield* shop.store.find(paymentId)
         assert.strictEqual(stored?.status, "final")
@@ -84,7 +76,7 @@ for (const [kind, options] of [
         ledger.finality = 10_000
         const unused = yield* given(shop)
         const sent = yield* given(shop)
-        yield* sentByAnother(shop, sent.request)
+        yield* sentByAnother(shop.ledger, sent.request)
         yield* minutes(12)
         for (const { paymentId } of [unused, sent]) {
           const stored = yield* store.find(paymentId)

@@ -2,14 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import { Checkpoint, type Strike } from "../../../src/facilitator/Checkpoint.ts"
-import type { PaymentRequest, Settled } from "../../../src/facilitator/Facilitator.ts"
+import type { Claim, PaymentRequest, Settled } from "../../../src/facilitator/Facilitator.ts"
 import { maximumExecutions } from "../../../src/facilitator/store/Execution.ts"
-import { LaneLeases } from "../../../src/facilitator/store/LaneLeases.ts"
 import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as Network from "../../../src/protocol/Network.ts"
 import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
@@ -17,16 +15,12 @@ import { sealPayload } from "../../../src/protocol/PaymentPayload.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { isSettled } from "../../../src/protocol/Settlement.ts"
 import type { Payment } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { begin, wordOf } from "../LedgerSteps.ts"
 
 const { claim } = LedgerShop
-
-/** The name of a failure: its code, its reason, or its tag. */
-const wordOf = (failure: PaymentFailure): string => {
-  if (failure._tag === "PaymentError") return failure.code
-  return failure._tag === "ValidationError" ? failure.reason : failure._tag
-}
 
 const failing = (effect: Effect.Effect<Settled, PaymentFailure>) => Effect.map(Effect.flip(effect), wordOf)
 
@@ -49,9 +43,6 @@ const losingAnswers = () => {
   })
 }
 
-/** An instance whose lanes are worked elsewhere. */
-const idle = Layer.succeed(LaneLeases, LaneLeases.of({ work: () => Effect.never }))
-
 /** Records of a process that may end: then it reads and writes nothing more. */
 const mortal = (store: PaymentStore["Service"], isDead: () => boolean): PaymentStore["Service"] => {
   const alive = <A, E>(effect: Effect.Effect<A, E>) => Effect.suspend(() => (isDead() ? Effect.never : effect))
@@ -60,6 +51,50 @@ const mortal = (store: PaymentStore["Service"], isDead: () => boolean): PaymentS
     takeAnswer: (paymentId, call) => alive(store.takeAnswer(paymentId, call))
   }
 }
+
+/** The chain takes what waits for it; a second later everybody knows. */
+const mine = (ledger: TestLedger) => {
+  ledger.mine()
+  return TestClock.adjust("1 second")
+}
+
+/** A payment whose first caller went away while no block took its transaction; one has taken it since. */
+const abandoned = Effect.fnUntraced(function* (by?: Claim) {
+  const shop = yield* LedgerShop.open()
+  shop.ledger.faults.holdBlocks = true
+  const request = yield* LedgerShop.pay()
+  yield* Fiber.interrupt(yield* begin(shop.facilitator.settle(request, by)))
+  yield* mine(shop.ledger)
+  return { ...shop, request }
+})
+
+/** A payment whose first caller waited this number of seconds for a block, in vain: the outcome is pending. */
+const pendingAfter = Effect.fnUntraced(function* (seconds: number, by?: Claim, options: LedgerShop.PayOptions = {}) {
+  const shop = yield* LedgerShop.open({ settleTimeoutMillis: seconds * 1000 })
+  shop.ledger.faults.holdBlocks = true
+  const request = yield* LedgerShop.pay(options)
+  const pending = yield* Fiber.join(yield* begin(Effect.flip(shop.facilitator.settle(request, by)), seconds))
+  assert(pending._tag === "SettlementPending")
+  return { ...shop, request, pending }
+})
+
+/** A settled payment whose first run, of claim `a`, has failed. */
+const failedOnce = Effect.fnUntraced(function* (options: LedgerShop.PayOptions = {}) {
+  const shop = yield* LedgerShop.open()
+  const request = yield* LedgerShop.pay(options)
+  const { paymentId } = yield* shop.facilitator.settle(request, claim("a"))
+  yield* shop.facilitator.finish(paymentId, claim("a").id, "failed")
+  return { ...shop, request, paymentId }
+})
+
+/** A payment whose bytes the node refuses; its authorization lives for 30 seconds, its caller waits for two. */
+const refusedByNode = Effect.fnUntraced(function* () {
+  const shop = yield* LedgerShop.open({ settleTimeoutMillis: 2_000 })
+  shop.ledger.faults.refusal = "no gas money"
+  const request = yield* LedgerShop.pay({ validFor: 30 })
+  const caller = yield* Effect.forkChild(Effect.flip(shop.facilitator.settle(request, claim("a"))))
+  return { ...shop, request, caller }
+})
 
 describe("settle", () => {
   it.effect("moves the money once and grants the run", () =>
@@ -169,14 +204,7 @@ describe("settle", () => {
 
   it.effect("gives the run back when the caller goes away", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open()
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const caller = yield* Effect.forkChild(facilitator.settle(request, claim("a")))
-      yield* TestClock.adjust("1 second")
-      yield* Fiber.interrupt(caller)
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      const { facilitator, ledger, request } = yield* abandoned(claim("a"))
       const settled = yield* facilitator.settle(request, claim("b"))
       assert.strictEqual(settled.execution, "granted")
       assert.strictEqual(ledger.transfers.length, 1)
@@ -205,8 +233,7 @@ describe("settle", () => {
       const caller = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
       yield* TestClock.adjust("10 millis")
       ledger.withdraw(LedgerShop.payer, ledger.balanceOf(LedgerShop.payer))
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      yield* mine(ledger)
       assert.strictEqual(wordOf(yield* Fiber.join(caller)), "INSUFFICIENT_BALANCE")
       ledger.deposit(LedgerShop.payer, 1_000_000n)
       assert.strictEqual(yield* failing(facilitator.settle(request, claim("b"))), "INSUFFICIENT_BALANCE")
@@ -218,25 +245,13 @@ describe("settle", () => {
 })
 
 describe("a settlement that is not confirmed in time", () => {
-  const patience = { settleTimeoutMillis: 2_000 }
-
   it.effect("is pending; the same payment joins it and is granted when the money has moved", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open(patience)
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
-      yield* TestClock.adjust("2 seconds")
-      const pending = yield* Fiber.join(first)
-      assert.strictEqual(pending._tag, "SettlementPending")
-      if (pending._tag === "SettlementPending") {
-        assert.strictEqual(pending.status, "sent")
-        assert.strictEqual(pending.transaction, ledger.submissions[0]?.id)
-      }
-      const second = yield* Effect.forkChild(facilitator.settle(request, claim("b")))
-      yield* TestClock.adjust("1 second")
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      const { facilitator, ledger, pending, request } = yield* pendingAfter(2, claim("a"))
+      assert.strictEqual(pending.status, "sent")
+      assert.strictEqual(pending.transaction, ledger.submissions[0]?.id)
+      const second = yield* begin(facilitator.settle(request, claim("b")))
+      yield* mine(ledger)
       const settled = yield* Fiber.join(second)
       assert.strictEqual(settled.execution, "granted")
       assert.strictEqual(settled.status, "included")
@@ -246,16 +261,9 @@ describe("a settlement that is not confirmed in time", () => {
 
   it.effect("goes on without a caller, and the payer is entitled to the run", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open(patience)
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
-      yield* TestClock.adjust("2 seconds")
-      const pending = yield* Fiber.join(first)
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(pending._tag, "SettlementPending")
-      const record = pending._tag === "SettlementPending" ? yield* facilitator.payment(pending.paymentId) : undefined
+      const { facilitator, ledger, pending, request } = yield* pendingAfter(2, claim("a"))
+      yield* mine(ledger)
+      const record = yield* facilitator.payment(pending.paymentId)
       assert.strictEqual(record?.status, "included")
       assert.strictEqual(record?.execution, "entitled")
       assert.strictEqual((yield* facilitator.settle(request, claim("b"))).execution, "granted")
@@ -271,8 +279,7 @@ describe("a settlement that is not confirmed in time", () => {
       yield* TestClock.adjust("61 seconds")
       const taker = yield* Effect.forkChild(facilitator.settle(request, claim("b")))
       yield* TestClock.adjust("1 second")
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      yield* mine(ledger)
       assert.strictEqual((yield* Fiber.join(taker)).execution, "granted")
       assert.strictEqual((yield* Fiber.join(slow)).execution, "held")
     })
@@ -332,8 +339,7 @@ describe("a payment that was claimed and not sent", () => {
       yield* TestClock.adjust("61 seconds")
       yield* Deferred.succeed(gates[1], undefined)
       yield* TestClock.adjust("1 second")
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      yield* mine(ledger)
       const executions = (yield* Fiber.join(both)).map(({ execution }) => execution)
       assert.deepStrictEqual(executions, ["granted", "granted"])
       assert.strictEqual(ledger.transfers.length, 1)
@@ -342,10 +348,7 @@ describe("a payment that was claimed and not sent", () => {
 
   it.effect("whose bytes a node refused is pending, and served once a node took them, even after their time", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 2_000 })
-      ledger.faults.refusal = "no gas money"
-      const request = yield* LedgerShop.pay({ validFor: 30 })
-      const caller = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
+      const { caller, facilitator, ledger, request } = yield* refusedByNode()
       yield* TestClock.adjust("3 seconds")
       assert.strictEqual(wordOf(yield* Fiber.join(caller)), "SettlementPending")
       ledger.faults.refusal = undefined
@@ -358,10 +361,7 @@ describe("a payment that was claimed and not sent", () => {
 
   it.effect("has expired when no node took it in time", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 2_000 })
-      ledger.faults.refusal = "no gas money"
-      const request = yield* LedgerShop.pay({ validFor: 30 })
-      const caller = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
+      const { caller, facilitator, ledger, request } = yield* refusedByNode()
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(caller)
       assert.strictEqual(yield* failing(facilitator.settle(request, claim("b"))), "EXPIRED_PAYMENT")
@@ -371,14 +371,6 @@ describe("a payment that was claimed and not sent", () => {
 })
 
 describe("the entitlement", () => {
-  const failedOnce = Effect.fnUntraced(function* (options: LedgerShop.PayOptions = {}) {
-    const shop = yield* LedgerShop.open()
-    const request = yield* LedgerShop.pay(options)
-    const { paymentId } = yield* shop.facilitator.settle(request, claim("run1"))
-    yield* shop.facilitator.finish(paymentId, claim("run1").id, "failed")
-    return { ...shop, request, paymentId }
-  })
-
   it.effect("grants five runs in all, without another transfer", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, paymentId, request } = yield* failedOnce()
@@ -431,14 +423,8 @@ describe("the entitlement", () => {
 
   it.effect("gives an unbound payment its first run, when it was told to come back", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 1000 })
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay({ bound: false })
-      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request, claim("a"))))
-      yield* TestClock.adjust("2 seconds")
-      assert.strictEqual((yield* Fiber.join(first))._tag, "SettlementPending")
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      const { facilitator, ledger, request } = yield* pendingAfter(1, claim("a"), { bound: false })
+      yield* mine(ledger)
       const { execution, paymentId } = yield* facilitator.settle(request, claim("b"))
       assert.strictEqual(execution, "granted")
       yield* facilitator.finish(paymentId, claim("b").id, "failed")
@@ -456,14 +442,6 @@ describe("the entitlement", () => {
 })
 
 describe("a payment that is known", () => {
-  const known = Effect.fnUntraced(function* (options: LedgerShop.PayOptions = {}) {
-    const shop = yield* LedgerShop.open()
-    const request = yield* LedgerShop.pay(options)
-    const { paymentId } = yield* shop.facilitator.settle(request, claim("a"))
-    yield* shop.facilitator.finish(paymentId, claim("a").id, "failed")
-    return { ...shop, request }
-  })
-
   const cases = [
     ["a bound payment without its binding", {}, { binding: undefined }, "already_used"],
     ["an unbound payment with another signature", { bound: false }, { signature: "another" }, "already_used"],
@@ -475,7 +453,7 @@ describe("a payment that is known", () => {
   for (const [name, options, change, word] of cases) {
     it.effect(`is not taken over by ${name}`, () =>
       Effect.gen(function* () {
-        const { facilitator, ledger, request } = yield* known(options)
+        const { facilitator, ledger, request } = yield* failedOnce(options)
         const forged = yield* LedgerShop.altered(request, change)
         assert.strictEqual(yield* failing(facilitator.settle(forged, claim("thief"))), word)
         assert.strictEqual(ledger.transfers.length, 1)
@@ -485,7 +463,7 @@ describe("a payment that is known", () => {
 
   it.effect("is another payment under another payer's name, and refused for its signature", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger, request } = yield* known()
+      const { facilitator, ledger, request } = yield* failedOnce()
       ledger.deposit("acct-mallory", 1_000_000n)
       const forged = yield* LedgerShop.altered(request, { payer: "acct-mallory" })
       assert.strictEqual(yield* failing(facilitator.settle(forged, claim("thief"))), "INVALID_SIGNATURE")
@@ -553,14 +531,8 @@ describe("a caller without a claim", () => {
 
   it.effect("who was told that the outcome is pending gets the result once", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 1_000 })
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(wordOf(yield* Fiber.join(first)), "SettlementPending")
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      const { facilitator, ledger, request } = yield* pendingAfter(1)
+      yield* mine(ledger)
       assert.strictEqual((yield* facilitator.settle(request)).status, "included")
       assert.strictEqual(yield* failing(facilitator.settle(request)), "already_used")
     })
@@ -568,14 +540,8 @@ describe("a caller without a claim", () => {
 
   it.effect("who was told that the outcome is pending may verify again, until it has the result", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 2_000 })
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
-      yield* TestClock.adjust("2 seconds")
-      assert.strictEqual((yield* Fiber.join(first))._tag, "SettlementPending")
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      const { facilitator, ledger, request } = yield* pendingAfter(2)
+      yield* mine(ledger)
       const { payer } = yield* facilitator.verify(request)
       assert.strictEqual((yield* facilitator.settle(request)).payer, payer)
       const again = yield* Effect.flip(facilitator.verify(request))
@@ -602,14 +568,7 @@ describe("a caller without a claim", () => {
 
   it.effect("who went away gets the result when it comes back", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open()
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const caller = yield* Effect.forkChild(facilitator.settle(request))
-      yield* TestClock.adjust("1 second")
-      yield* Fiber.interrupt(caller)
-      ledger.mine()
-      yield* TestClock.adjust("1 second")
+      const { facilitator, request } = yield* abandoned()
       assert.strictEqual((yield* facilitator.settle(request)).status, "included")
     })
   )
@@ -628,15 +587,10 @@ describe("a caller without a claim", () => {
 
   it.effect("who waits for an answer that is owed when the process ends gets it from the next one", () =>
     Effect.gen(function* () {
-      const { facilitator, half, ledger, restart, store } = yield* LedgerShop.open({ settleTimeoutMillis: 1_000 })
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
-      yield* TestClock.adjust("1 second")
-      yield* Fiber.join(first)
+      const { half, ledger, request, restart, store } = yield* pendingAfter(1)
       let dead = false
       const records = mortal(store, () => dead)
-      const dying = yield* LedgerShop.facilitatorOf([half], records, { leases: idle })
+      const dying = yield* LedgerShop.facilitatorOf([half], records, { leases: LedgerShop.idle })
       yield* Effect.forkDetach(dying.settle(request))
       yield* TestClock.adjust("500 millis")
       dead = true
@@ -659,7 +613,7 @@ describe("a caller without a claim", () => {
         const dying = yield* LedgerShop.facilitatorOf(
           [half],
           mortal(store, () => !answers),
-          { leases: idle }
+          { leases: LedgerShop.idle }
         )
         const request = yield* LedgerShop.pay()
         yield* Effect.forkDetach(Effect.provideService(dying.settle(request), Checkpoint, cut))
@@ -701,12 +655,7 @@ describe("a caller without a claim", () => {
 
   it.effect("two who wait for an answer that is owed: one gets it", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 5_000 })
-      ledger.faults.holdBlocks = true
-      const request = yield* LedgerShop.pay()
-      const first = yield* Effect.forkChild(Effect.flip(facilitator.settle(request)))
-      yield* TestClock.adjust("5 seconds")
-      yield* Fiber.join(first)
+      const { facilitator, ledger, request } = yield* pendingAfter(5)
       const word = Effect.match(facilitator.settle(request), { onFailure: wordOf, onSuccess: () => "settled" })
       const both = [yield* Effect.forkChild(word), yield* Effect.forkChild(word)]
       yield* TestClock.adjust("1 second")

@@ -9,17 +9,14 @@ import * as TestClock from "effect/testing/TestClock"
 import type { PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
 import * as RecordRetention from "../../../src/facilitator/local/RecordRetention.ts"
 import { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
-import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import * as LedgerShop from "../LedgerShop.ts"
+import { wordOf } from "../LedgerSteps.ts"
 
 const { claim } = LedgerShop
 
 const retaining = (age: string, store: PaymentStore["Service"]) =>
   Layer.build(Layer.provide(RecordRetention.layer({ age: age as "2 hours" }), Layer.succeed(PaymentStore, store)))
-
-const wordOf = (failure: PaymentFailure) =>
-  failure._tag === "PaymentError" ? failure.code : failure._tag === "ValidationError" ? failure.reason : failure._tag
 
 describe("retention", () => {
   it.effect("forgets a payment that was served, and whoever shows it again gets nothing and moves nothing", () =>

@@ -1,27 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-import * as Network from "../../../src/protocol/Network.ts"
 import { sealPayload } from "../../../src/protocol/PaymentPayload.ts"
-import type { PaymentRequirements } from "../../../src/protocol/PaymentRequirements.ts"
 import { protocolSeller } from "../../../src/wire/pontage/ProtocolSeller.ts"
+import { offer, settlement } from "./ProtocolCases.ts"
 
 const payment = { protocolVersion: 2, scheme: "exact", network: "eip155:8453", payload: "e30=" } as const
-const settlement = {
-  success: true,
-  transaction: "0xabc",
-  network: "eip155:8453",
-  payer: "0x857b06519E91e3A54538791bDbb0E22373e36b66",
-  amount: "10000",
-  paymentId: "pay_0123456789abcdefghijkl"
-} as const
-const offer: PaymentRequirements = {
-  scheme: "exact",
-  network: Network.make("eip155:8453"),
-  maxAmountRequired: "10000",
-  resource: "https://shop.example/report",
-  payTo: "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-}
 
 const reading = (text: string) =>
   Result.map(protocolSeller.readPayment(text), ({ accepted, payment }) => {
