@@ -5,7 +5,7 @@
 import { ChainUnavailable, type Conclusion, type ChainHead } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type * as EvmHead from "../node/EvmHead.ts"
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAuthorizationSearch from "./EvmAuthorizationSearch.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
@@ -21,7 +21,7 @@ const pending: Conclusion = { _tag: "Pending" }
  * final block.
  */
 export const conclude = Effect.fnUntraced(function* (
-  { confirm, rpc }: EvmHead.EvmHead,
+  { confirm, rpc }: EvmLagGuard.EvmLagGuard,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
   sought: EvmTransferEvidence.SoughtAuthorization
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {

@@ -7,7 +7,7 @@ import { type ChainUnavailable, invalid, type PaymentError, type ChainHead, type
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type * as EvmHead from "../node/EvmHead.ts"
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import type { CallOutcome } from "../node/EvmNodeError.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -42,19 +42,19 @@ export interface Options {
 }
 
 /** Makes a judge. */
-export const make = (head: EvmHead.EvmHead, options: Options): Judge => {
-  const ownCodeOf = TokenCode.make(head.rpc, options.signers[0])
+export const make = (guard: EvmLagGuard.EvmLagGuard, options: Options): Judge => {
+  const ownCodeOf = TokenCode.make(guard.rpc, options.signers[0])
   return Effect.fnUntraced(function* (call, held) {
     if (options.policy === "none") return yield* notServed
     const chainHead = yield* options.chainHead
-    yield* simulated(head, options, call, chainHead)
+    yield* simulated(guard, options, call, chainHead)
     if (options.policy === "known") {
       const own = yield* ownCodeOf(EvmAsset.domain(held.token))
-      yield* isKnown(head, options, call, own)
+      yield* isKnown(guard, options, call, own)
       return undefined
     }
-    yield* untilItsEnd(head, options, call, held.authorization, chainHead)
-    return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeAt(head, call.payer))
+    yield* untilItsEnd(guard, options, call, held.authorization, chainHead)
+    return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeAt(guard, call.payer))
   })
 }
 
@@ -66,7 +66,7 @@ const notServed = invalid(
 
 /** Simulates the call as each signer would send it now. A signer that cannot pay for it proves nothing about the payment. */
 const simulated = Effect.fnUntraced(function* (
-  { judge, rpc }: EvmHead.EvmHead,
+  { judge, rpc }: EvmLagGuard.EvmLagGuard,
   { signers }: Options,
   { data, gas, to }: TransferCall,
   { fees }: ChainHead
@@ -96,7 +96,7 @@ const longWait = 3_600n
 
 /** Simulates in the next block, and at the end of the validity at the highest price: a signature valid now has to be valid then. */
 const untilItsEnd = Effect.fnUntraced(function* (
-  { judge, rpc }: EvmHead.EvmHead,
+  { judge, rpc }: EvmLagGuard.EvmLagGuard,
   { signers: [from] }: Options,
   { data, gas, to }: TransferCall,
   { validBefore }: Eip3009.TransferWithAuthorization,
@@ -130,19 +130,19 @@ const mostTouched = 24
 
 /** Succeeds if every account with code that the call runs or reads, except the token's own, is known. */
 const isKnown = Effect.fnUntraced(function* (
-  head: EvmHead.EvmHead,
+  guard: EvmLagGuard.EvmLagGuard,
   { known, signers: [from] }: Options,
   { data, gas, payer, to }: TransferCall,
   own: ReadonlySet<EvmAddress.Address>
 ) {
-  const touched = yield* head.judge(
-    (block) => head.rpc.touched({ ...(from && { from }), to, data, gas }, block),
+  const touched = yield* guard.judge(
+    (block) => guard.rpc.touched({ ...(from && { from }), to, data, gas }, block),
     (accounts) => accounts === undefined
   )
   if (touched === undefined) return yield* unknown(payer)
   const others = new Set([payer, ...touched].filter((account) => !own.has(account)))
   if (others.size > mostTouched) return yield* unknown(payer)
-  yield* Effect.forEach([...others], (account) => isKnownAt(head, known, payer, account, 0), {
+  yield* Effect.forEach([...others], (account) => isKnownAt(guard, known, payer, account, 0), {
     concurrency: "unbounded",
     discard: true
   })
@@ -153,21 +153,21 @@ const deepest = 2
 
 /** A missing code speaks for the account, so it is confirmed: the node may lag. */
 const isKnownAt = (
-  head: EvmHead.EvmHead,
+  guard: EvmLagGuard.EvmLagGuard,
   known: EvmKnownCode.EvmKnownCode,
   payer: EvmAddress.Address,
   account: EvmAddress.Address,
   depth: number
 ): Effect.Effect<void, ValidationError | ChainUnavailable> =>
-  Effect.flatMap(codeAt(head, account), (code) => {
+  Effect.flatMap(codeAt(guard, account), (code) => {
     if (EvmKnownCode.isKnown(known, account, code)) return Effect.void
     const target = EvmKnownCode.target(code)
     return target === undefined || depth === deepest
       ? Effect.fail(unknown(payer, account, code))
-      : isKnownAt(head, known, payer, target, depth + 1)
+      : isKnownAt(guard, known, payer, target, depth + 1)
   })
 
-const codeAt = ({ judge, rpc }: EvmHead.EvmHead, account: EvmAddress.Address) =>
+const codeAt = ({ judge, rpc }: EvmLagGuard.EvmLagGuard, account: EvmAddress.Address) =>
   judge(
     (block) => rpc.getCode(account, block),
     (code) => code === "0x"

@@ -18,7 +18,7 @@ import type * as EvmMissingTransfers from "../evidence/EvmMissingTransfers.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
 import * as EvmUnconfirmedFailures from "../evidence/EvmUnconfirmedFailures.ts"
 import * as EvmChainHead from "../node/EvmChainHead.ts"
-import * as EvmHead from "../node/EvmHead.ts"
+import * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
@@ -131,7 +131,7 @@ const check = OptionCheck.options<Options>({
 /** The shared context of one scheme facilitator. */
 export interface ExactEvmChain {
   readonly rpc: EvmRpc.Shape
-  readonly head: EvmHead.EvmHead
+  readonly lagGuard: EvmLagGuard.EvmLagGuard
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly chainId: number
   readonly assets: AssetTable.AssetTable
@@ -172,21 +172,21 @@ export const connect = Effect.fnUntraced(function* (
   yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)
   const assets = yield* Effect.fromResult(EvmAsset.table(options.assets ?? []))
   const { network, node } = yield* connected(options)
-  const head = EvmHead.make(node)
-  const { rpc } = head
+  const lagGuard = EvmLagGuard.make(node)
+  const { rpc } = lagGuard
   const signers = yield* plainAccounts(rpc, Array.isArray(options.signer) ? options.signer : [options.signer])
   const [first] = signers.keys()
   if (first === undefined) return yield* wrong("give at least one signer")
   const { banMillis, contractPayers = "known", lossBudgetPerCaller: perCaller, maxFeePerGas } = options
   const chainHead = EvmChainHead.make(rpc, { finalityDepth, ...(maxFeePerGas !== undefined && { maxFeePerGas }) })
-  const simulate = TransferSimulation.make(head, {
+  const simulate = TransferSimulation.make(lagGuard, {
     from: addressOf(first),
     windowMillis: verifyWindowMillis,
     maximum: verifyMaximum
   })
   return {
     rpc,
-    head,
+    lagGuard,
     network,
     chainId: EvmNetwork.chainId(network),
     assets,
@@ -198,9 +198,9 @@ export const connect = Effect.fnUntraced(function* (
     lastObservations: EvmObservation.makeLastObservations(),
     callContext: {
       crypto: yield* EvmCrypto,
-      codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(head)
+      codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(lagGuard)
     },
-    judgeCode: ContractPayers.make(head, {
+    judgeCode: ContractPayers.make(lagGuard, {
       policy: contractPayers,
       known: yield* Effect.fromResult(EvmKnownCode.make(options.knownImplementations ?? [])),
       signers: [...signers.keys()].map(addressOf),

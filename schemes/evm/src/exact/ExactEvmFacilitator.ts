@@ -20,7 +20,7 @@ import * as Effect from "effect/Effect"
 import * as EvmConclusion from "../evidence/EvmConclusion.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
 import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
-import type * as EvmHead from "../node/EvmHead.ts"
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
@@ -52,7 +52,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     read: (requirements, json) => read(network, chain.assets.find, requirements, json),
     recall: (requirements, json) => read(network, EvmAsset.retired, requirements, json),
     verify: (payment) => ExactEvmVerification.verify(chain, callOf, payment),
-    balance: ({ payload }) => balance(chain.head, payload),
+    balance: ({ payload }) => balance(chain.lagGuard, payload),
     nextSlot: (lane, counting) => nextSlot(chain, lane, counting),
     time: EvmTime.make(rpc),
     chainHead,
@@ -81,7 +81,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
           })
       ),
     conclude: (observedPayment) =>
-      Effect.map(EvmConclusion.conclude(chain.head, chainHead, soughtOf(observedPayment)), (conclusion) =>
+      Effect.map(EvmConclusion.conclude(chain.lagGuard, chainHead, soughtOf(observedPayment)), (conclusion) =>
         conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, observedPayment) } : conclusion
       ),
     signers: Effect.forEach(
@@ -175,7 +175,7 @@ const soughtOf = (observedPayment: ObservedPayment<SignedAuthorization>): EvmTra
 }
 
 const balance = Effect.fnUntraced(function* (
-  { judge, rpc }: EvmHead.EvmHead,
+  { judge, rpc }: EvmLagGuard.EvmLagGuard,
   { authorization, token }: SignedAuthorization
 ) {
   const data: EvmHex.Hex = `0x70a08231${authorization.from.slice(2).padStart(64, "0")}`

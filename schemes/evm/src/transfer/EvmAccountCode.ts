@@ -8,7 +8,7 @@ import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type * as EvmHead from "../node/EvmHead.ts"
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 
@@ -23,7 +23,7 @@ export type CodeOf = (account: EvmAddress.Address) => Effect.Effect<EvmHex.Hex, 
  * Asks a node, and caches the last few thousand plain accounts. A missing code speaks against the payer, so it is confirmed:
  * the node may lag.
  */
-export const make = ({ judge, rpc }: EvmHead.EvmHead): CodeOf => {
+export const make = ({ judge, rpc }: EvmLagGuard.EvmLagGuard): CodeOf => {
   const plainUntil = BoundedMap.oldestOut<EvmAddress.Address, number>(capacity)
   return Effect.fnUntraced(function* (account) {
     const now = yield* Clock.currentTimeMillis

@@ -7,7 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-import type * as EvmHead from "../node/EvmHead.ts"
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import type { CallOutcome } from "../node/EvmNodeError.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -39,14 +39,14 @@ interface WaitingTransfer {
 }
 
 /** Makes the function that simulates. */
-export const make = (head: EvmHead.EvmHead, options: Options): Simulate => {
+export const make = (guard: EvmLagGuard.EvmLagGuard, options: Options): Simulate => {
   const { from, maximum, windowMillis } = options
-  const alone = makeAlone(head, from)
+  const alone = makeAlone(guard, from)
   let waiting = new Map<string, WaitingTransfer>()
   const flush = Effect.suspend(() => {
     const groups = grouped([...waiting.values()], maximum)
     waiting = new Map()
-    return Effect.forEach(groups, (group) => simulateGroup(head, from, alone, group), {
+    return Effect.forEach(groups, (group) => simulateGroup(guard, from, alone, group), {
       concurrency: "unbounded",
       discard: true
     })
@@ -70,8 +70,8 @@ export const make = (head: EvmHead.EvmHead, options: Options): Simulate => {
     const { plain } = call
     if (plain === undefined) return alone(call)
     if (windowMillis > 0) return Effect.flatMap(enqueue(call, plain), (outcome) => Deferred.await(outcome))
-    return Effect.flatMap(probeOrNothing(head.rpc, from, [plain], "latest"), ([first]) =>
-      confirmed(head, from, alone, { call, plain }, first)
+    return Effect.flatMap(probeOrNothing(guard.rpc, from, [plain], "latest"), ([first]) =>
+      confirmed(guard, from, alone, { call, plain }, first)
     )
   }
 }
@@ -80,7 +80,7 @@ const hasCode: TransferProbing.ProbeOutcome = { _tag: "HasCode" }
 
 /** Two requests, for a transfer that the probe cannot try. */
 const makeAlone =
-  ({ judge, rpc }: EvmHead.EvmHead, from: EvmAddress.Address): Simulate =>
+  ({ judge, rpc }: EvmLagGuard.EvmLagGuard, from: EvmAddress.Address): Simulate =>
   ({ data, gas, payer, to }) =>
     judge(
       (block) =>
@@ -133,12 +133,12 @@ const grouped = (
  * simulation alone; all of them alone where the group's request fails.
  */
 const simulateGroup = Effect.fnUntraced(function* (
-  head: EvmHead.EvmHead,
+  guard: EvmLagGuard.EvmLagGuard,
   from: EvmAddress.Address,
   alone: Simulate,
   group: ReadonlyArray<WaitingTransfer>
 ) {
-  const { rpc } = head
+  const { rpc } = guard
   const first = yield* probeOrNothing(
     rpc,
     from,
@@ -148,14 +148,14 @@ const simulateGroup = Effect.fnUntraced(function* (
   yield* Effect.forEach(
     group,
     ({ call, outcome, plain }, index) =>
-      Deferred.into(confirmed(head, from, alone, { call, plain }, first[index]), outcome),
+      Deferred.into(confirmed(guard, from, alone, { call, plain }, first[index]), outcome),
     { concurrency: "unbounded", discard: true }
   )
 })
 
 /** The outcome of one transfer, given its first outcome from a probe of the newest state. */
 const confirmed = (
-  { confirm, rpc }: EvmHead.EvmHead,
+  { confirm, rpc }: EvmLagGuard.EvmLagGuard,
   from: EvmAddress.Address,
   alone: Simulate,
   { call, plain }: Pick<WaitingTransfer, "call" | "plain">,

@@ -12,7 +12,7 @@ import * as FailureConfirmation from "../evidence/FailureConfirmation.ts"
 import * as PerBlockLookup from "../evidence/PerBlockLookup.ts"
 import type * as TronObservation from "../evidence/TronObservation.ts"
 import * as TronChainCheck from "../node/TronChainCheck.ts"
-import * as TronHead from "../node/TronHead.ts"
+import * as TronLagGuard from "../node/TronLagGuard.ts"
 import * as TronRpc from "../node/TronRpc.ts"
 import * as TronNetwork from "../primitives/TronNetwork.ts"
 import * as EnergySponsor from "../sending/EnergySponsor.ts"
@@ -70,7 +70,7 @@ const check = OptionCheck.options<Options>({
 /** The state that the parts of the scheme facilitator share. */
 export interface ExactTronChain extends TronObservation.Context {
   /** Judges a payment; the response of a node that is behind refuses none. */
-  readonly judge: TronHead.TronHead["judge"]
+  readonly judge: TronLagGuard.TronLagGuard["judge"]
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly assets: AssetTable.AssetTable
   readonly maxFeeLimit: bigint
@@ -109,7 +109,7 @@ export const connect = Effect.fnUntraced(function* (
       ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis }),
       ...(onRequest && { onRequest })
     }),
-    TronHead.make
+    TronLagGuard.make
   )
   yield* TronChainCheck.network(rpc, network)
   const prices = remembered(rpc.prices)

@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import * as TronSignature from "../crypto/TronSignature.ts"
 import * as TronTransferEvidence from "../evidence/TronTransferEvidence.ts"
 import type * as TronBlocks from "../node/TronBlocks.ts"
-import type * as TronHead from "../node/TronHead.ts"
+import type * as TronLagGuard from "../node/TronLagGuard.ts"
 import type * as TronRpc from "../node/TronRpc.ts"
 import type { SignedTransfer } from "../payment/ExactTronReading.ts"
 import * as TronAddress from "../primitives/TronAddress.ts"
@@ -95,7 +95,7 @@ const judged = Effect.fnUntraced(function* (chain: ExactTronChain, signed: Signe
   return poor === undefined ? { head, verdict: { _tag: "Good", found } as const } : refused(head, poor)
 })
 
-const refused = (head: bigint, error: VerificationError): TronHead.Judged<VerifiedTransfer> => ({
+const refused = (head: bigint, error: VerificationError): TronLagGuard.Judged<VerifiedTransfer> => ({
   head,
   verdict: { _tag: "Refused", error }
 })

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as EvmRpc from "./EvmRpc.ts"
 
 /** A node whose responses are watched for newer blocks, and reads of the newest state. */
-export interface EvmHead {
+export interface EvmLagGuard {
   /** The node; each block in its responses counts as seen. */
   readonly rpc: EvmRpc.Shape
   /** Reads the newest state, and {@link confirm}s a result that refuses a payment. */
@@ -34,7 +34,7 @@ const attempts = 4
 const firstPause = Duration.millis(100)
 
 /** Watches a node. */
-export const make = (node: EvmRpc.Shape): EvmHead => {
+export const make = (node: EvmRpc.Shape): EvmLagGuard => {
   let newest: { readonly number: bigint; readonly at: number } | undefined
   const see = (number: bigint | undefined): Effect.Effect<void> =>
     Effect.map(Clock.currentTimeMillis, (at) => {
@@ -49,7 +49,7 @@ export const make = (node: EvmRpc.Shape): EvmHead => {
       Effect.tap(node.getTransactionReceipt(hash), (receipt) => see(receipt?.blockNumber)),
     getLogs: (filter, place) => Effect.tap(node.getLogs(filter, place), (logs) => see(logs.at(-1)?.blockNumber))
   }
-  const confirm: EvmHead["confirm"] = Effect.fnUntraced(function* (read) {
+  const confirm: EvmLagGuard["confirm"] = Effect.fnUntraced(function* (read) {
     const shown = yield* rpc.blockNumber
     const head = newest !== undefined && newest.number > shown ? newest.number : shown
     let pause = firstPause

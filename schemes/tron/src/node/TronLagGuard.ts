@@ -17,7 +17,7 @@ export interface Judged<A> {
 }
 
 /** A node whose heads are recorded, and the judgement by them. */
-export interface TronHead {
+export interface TronLagGuard {
   readonly rpc: TronRpc
   /**
    * Judges a payment. Responses about accounts do not name their block, so a refusal counts when two readings refuse, each by a
@@ -34,13 +34,13 @@ const attempts = 4
 const agreeing = 2
 
 /** Records the heads of a node. */
-export const make = (node: TronRpc): TronHead => {
+export const make = (node: TronRpc): TronLagGuard => {
   let newest: { readonly number: bigint; readonly at: number } | undefined
   const see = (number: bigint) =>
     Effect.map(Clock.currentTimeMillis, (at) => {
       if (newest === undefined || number >= newest.number || at - newest.at > memoryMillis) newest = { number, at }
     })
-  const judge: TronHead["judge"] = Effect.fnUntraced(function* (read) {
+  const judge: TronLagGuard["judge"] = Effect.fnUntraced(function* (read) {
     let refusals = 0
     for (let attempt = 0; attempt < attempts; attempt++) {
       const before = newest?.number
