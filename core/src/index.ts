@@ -129,7 +129,6 @@ export { x402v2Payer } from "./wire/x402/X402v2Payer.ts"
 export { x402v2Seller } from "./wire/x402/X402v2Seller.ts"
 export {
   outcomeOfStatus,
-  type Answer,
   type Decision,
   type SettleAfter,
   type Free,
@@ -138,6 +137,7 @@ export {
   type Refused,
   type Uncharged
 } from "./server/http/Decision.ts"
+export type { GateResponse } from "./server/http/GateResponse.ts"
 export * as PaymentGate from "./server/PaymentGate.ts"
 export { routeKeys, type PricedRoute } from "./server/route/PricedRoute.ts"
 export * as PriceResolver from "./server/shop/PriceResolver.ts"
@@ -165,11 +165,10 @@ export * as Seller from "./server/Seller.ts"
 export * as Buyer from "./client/Buyer.ts"
 export { JournalEntry, JournalState } from "./client/JournalEntry.ts"
 export { journalEntry } from "./client/JournalEntryShape.ts"
-export { NoAnswer } from "./client/PaidAnswer.ts"
+export { NoResponse, PaymentRefused } from "./client/PurchaseResponse.ts"
 export type { PayableRequest } from "./client/PayableRequest.ts"
 export * as PaymentClient from "./client/PaymentClient.ts"
 export { decline, DeclineRule, PaymentDeclined } from "./client/PaymentDeclined.ts"
 export * as PaymentJournal from "./client/PaymentJournal.ts"
 export type { AssetLimit, PaymentLimits } from "./client/PaymentLimits.ts"
 export type { PaymentAllowances, Quote } from "./client/PaymentPolicy.ts"
-export { PaymentRefused } from "./client/PaymentRefused.ts"

@@ -1,5 +1,5 @@
 /** One call of `fetch`: the first request, exactly as the caller wrote it, and the paid repetition. */
-import { NoAnswer, type PayableRequest } from "@pontage/core"
+import { NoResponse, type PayableRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as RepeatableBody from "./RepeatableBody.ts"
@@ -52,7 +52,7 @@ export const make = (
         send: (target, added) =>
           Effect.tryPromise({
             try: () => fetch(target, { ...again, headers: withAdded(again.headers, added), redirect: "error" }),
-            catch: (cause) => new NoAnswer({ cause })
+            catch: (cause) => new NoResponse({ cause })
           })
       }
     }

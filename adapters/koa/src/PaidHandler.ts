@@ -40,7 +40,7 @@ export const serve = async (
     case "Free":
       return next()
     case "Refused":
-      return PaidResponse.send(ctx, decision.answer)
+      return PaidResponse.send(ctx, decision.response)
     case "Granted":
       open(ctx, route)
       return serveGranted(seller, decision, ctx, next)
@@ -102,7 +102,7 @@ const settle = async (
       return
     case "Refused":
       HeldResponse.drop(ctx, before)
-      return PaidResponse.send(ctx, completed.answer)
+      return PaidResponse.send(ctx, completed.response)
     case "Granted":
       return release(seller, completed, ctx)
   }

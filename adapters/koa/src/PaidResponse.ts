@@ -1,6 +1,6 @@
 /** Applies the gate's responses and receipts to a Koa response, and determines whether a response was served. */
 import {
-  type Answer,
+  type GateResponse,
   type ExecutionOutcome,
   ResponseHeaders,
   ResponseSeal,
@@ -19,17 +19,17 @@ const settlements = new WeakMap<object, Settlement.Settlement>()
 export const settlementOf = (ctx: Pick<Context, "req">): Settlement.Settlement | undefined => settlements.get(ctx.req)
 
 /** Sends a response of the gate. */
-export const send = (ctx: Context, answer: Answer): void => {
-  ctx.status = answer.status
-  lay(ctx, answer.headers)
-  if (answer.body !== "") ctx.body = answer.body
+export const send = (ctx: Context, response: GateResponse): void => {
+  ctx.status = response.status
+  lay(ctx, response.headers)
+  if (response.body !== "") ctx.body = response.body
 }
 
 /**
  * Lays the gate's headers over the current ones, and again when they are written: Koa drops all headers when it answers
  * an error, and outer middleware runs after the gate.
  */
-const lay = (ctx: Context, headers: Answer["headers"]): void => {
+const lay = (ctx: Context, headers: GateResponse["headers"]): void => {
   ctx.set(ResponseHeaders.over(headers, (name) => presentIn(ctx, name)))
   ResponseSeal.seal(ctx.res, headers)
 }
@@ -43,7 +43,7 @@ const presentIn = ({ res }: Context, name: string): string | undefined => {
 /** Adds the receipt to a paid response. */
 export const receipt = (
   ctx: Context,
-  paid: { readonly settlement: Settlement.Settlement; readonly headers: Answer["headers"] }
+  paid: { readonly settlement: Settlement.Settlement; readonly headers: GateResponse["headers"] }
 ): void => {
   settlements.set(ctx.req, paid.settlement)
   lay(ctx, paid.headers)

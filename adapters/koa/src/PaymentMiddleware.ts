@@ -21,7 +21,7 @@ import * as PaidResponse from "./PaidResponse.ts"
 import * as RouterGate from "./RouterGate.ts"
 import * as Layers from "./RouterLayer.ts"
 import * as RouterOrder from "./RouterOrder.ts"
-import * as UngatedAnswer from "./UngatedAnswer.ts"
+import * as UngatedResponse from "./UngatedResponse.ts"
 
 /** Options of `paymentMiddleware`. */
 export interface PaymentOptions<Keys extends string = string> extends Seller.SellerOptions {
@@ -112,7 +112,7 @@ const before = (
   const keys = keyed.map(({ key }) => key)
   const isOpen = (layer: Layers.RouterLayer) =>
     !GateStep.isIn(layer.stack) && keys.some((key) => Layers.isMeant(key, layer))
-  const soldAs = (passage: UngatedAnswer.Passage) => UngatedAnswer.keyOf(keys, passage)
+  const soldAs = (passage: UngatedResponse.Passage) => UngatedResponse.keyOf(keys, passage)
   return {
     checkOrder: (app, self) =>
       self === undefined ? RouterOrder.checkAll(app, isOpen) : RouterOrder.checkEarlier(app, self, isOpen),
@@ -120,9 +120,9 @@ const before = (
       const match = table.find(ctx.method, ctx.path, RequestTarget.pathOf(ctx.originalUrl))
       switch (match._tag) {
         case "None":
-          return UngatedAnswer.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
-        case "Answered":
-          return PaidResponse.send(ctx, match.answer)
+          return UngatedResponse.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
+        case "Responded":
+          return PaidResponse.send(ctx, match.response)
         case "Found":
           return PaidHandler.serve(seller, match.route, ctx, next, match.params)
       }
@@ -142,8 +142,8 @@ const inside = (
     PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx))
   )
   const keys = keyed.map(({ key }) => key)
-  const soldAs = (passage: UngatedAnswer.Passage) =>
-    UngatedAnswer.keyOf(keys, passage) ?? openLayer(passage, gate.isOpen)
+  const soldAs = (passage: UngatedResponse.Passage) =>
+    UngatedResponse.keyOf(keys, passage) ?? openLayer(passage, gate.isOpen)
   return {
     checkOrder: (app) => {
       gate.refresh()
@@ -151,12 +151,12 @@ const inside = (
     },
     middleware: (ctx, next) => {
       gate.refresh()
-      return UngatedAnswer.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
+      return UngatedResponse.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
     }
   }
 }
 
-const openLayer = ({ layers, methods }: UngatedAnswer.Passage, isOpen: RouterOrder.IsOpen): string | undefined => {
+const openLayer = ({ layers, methods }: UngatedResponse.Passage, isOpen: RouterOrder.IsOpen): string | undefined => {
   const layer = layers.find(
     (one) => isOpen(one) && one.methods.some((method) => methods.has(Layers.soldMethod(method)))
   )

@@ -1,7 +1,7 @@
 /** One call of a tool: the first call, exactly as the caller wrote it, and the paid repetition. */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js"
-import { CanonicalText, MetaPayer, NoAnswer, type PayableRequest } from "@pontage/core"
+import { CanonicalText, MetaPayer, NoResponse, type PayableRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 /** The parameters of `Client.callTool`. */
@@ -50,7 +50,7 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
       send: (_url, headers) =>
         Effect.tryPromise({
           try: () => send({ ...kept, _meta: { ...kept._meta, ...MetaPayer.metaOf(headers) } }),
-          catch: (cause) => new NoAnswer({ cause })
+          catch: (cause) => new NoResponse({ cause })
         })
     }),
     outcomeOf: (response) => {

@@ -26,7 +26,7 @@ export const serve = async (
     case "Free":
       return call.run()
     case "Refused":
-      return ToolResult.refusal(decision.answer)
+      return ToolResult.refusal(decision.response)
     case "Granted":
       return serveGranted(seller, route, decision, call)
     case "SettleAfter":
@@ -81,7 +81,7 @@ const serveSettleAfter = async (
     case "Uncharged":
       return result
     case "Refused":
-      return ToolResult.refusal(completed.answer)
+      return ToolResult.refusal(completed.response)
     case "Granted":
       settlements.set(call.extra, completed.settlement)
       void seller.run(completed.finish(isGone(call) ? "failed" : outcome))

@@ -75,4 +75,4 @@ export const make = Effect.fnUntraced(function* (
  * The receipt on a tool's result: the payment as the server reports it. `undefined` if there is none, or it cannot be
  * read.
  */
-export const receiptOf = (result: MetaPayer.ToolAnswer): Settlement.Receipt | undefined => MetaPayer.receiptOf(result)
+export const receiptOf = (result: MetaPayer.ToolResponse): Settlement.Receipt | undefined => MetaPayer.receiptOf(result)

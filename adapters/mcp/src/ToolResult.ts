@@ -6,10 +6,10 @@ import {
   safeParseAsync
 } from "@modelcontextprotocol/sdk/server/zod-compat.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
-import { type Answer, MetaSeller, type Settlement } from "@pontage/core"
+import { type GateResponse, MetaSeller, type Settlement } from "@pontage/core"
 
 /** The gate's response to a call that is not served: the payment request, as an object and as the same text. */
-export const refusal = ({ body }: Answer): CallToolResult => ({
+export const refusal = ({ body }: GateResponse): CallToolResult => ({
   isError: true,
   structuredContent: JSON.parse(body),
   content: [{ type: "text", text: body }]

@@ -1,22 +1,22 @@
 /** The gate's refusal as an exception: a guard cannot respond by itself, it throws. */
 import { HttpException } from "@nestjs/common"
-import type { Answer } from "@pontage/core"
+import type { GateResponse } from "@pontage/core"
 
 /**
  * The gate's response, 402 or another. Its headers are already on the response. An exception filter of the application
  * that catches everything should send `getResponse()` unchanged: clients pay by it.
  */
 export class PaymentRefusedException extends HttpException {
-  readonly answer: Answer
+  readonly gateResponse: GateResponse
 
-  constructor(answer: Answer) {
-    super("Payment refused", answer.status)
-    this.answer = answer
+  constructor(gateResponse: GateResponse) {
+    super("Payment refused", gateResponse.status)
+    this.gateResponse = gateResponse
   }
 
   /** The JSON body for the client. */
   override getResponse(): object | string {
-    const body: unknown = this.answer.body === "" ? "" : JSON.parse(this.answer.body)
+    const body: unknown = this.gateResponse.body === "" ? "" : JSON.parse(this.gateResponse.body)
     return typeof body === "object" && body !== null ? body : ""
   }
 }

@@ -16,7 +16,7 @@ export class PaymentRefusedFilter implements ExceptionFilter<PaymentRefusedExcep
   catch(exception: PaymentRefusedException, host: ArgumentsHost): void {
     const { httpAdapter } = this.#host
     const response = host.switchToHttp().getResponse<unknown>()
-    const { body, status } = exception.answer
+    const { body, status } = exception.gateResponse
     if (httpAdapter.isHeadersSent(response)) httpAdapter.end(response)
     else httpAdapter.reply(response, body === "" ? undefined : body, status)
   }

@@ -48,8 +48,8 @@ export class PaymentGuard implements CanActivate {
     const request = http.getRequest<HostRequest>()
     const response = http.getResponse<HostResponse>()
     if (decision._tag === "Refused") {
-      layOver(this.#host.httpAdapter, response, decision.answer.headers)
-      throw new PaymentRefusedException(decision.answer)
+      layOver(this.#host.httpAdapter, response, decision.response.headers)
+      throw new PaymentRefusedException(decision.response)
     }
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true

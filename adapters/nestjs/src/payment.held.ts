@@ -8,25 +8,25 @@ import { StreamableFile } from "@nestjs/common"
 export const maximumHeldBytes = 8 * 1024 * 1024
 
 /** A handler's response that cannot be held back. Nest answers 500; nothing was charged. */
-export class AnswerNotHeld extends Error {
-  override readonly name = "AnswerNotHeld"
+export class ResponseNotHeld extends Error {
+  override readonly name = "ResponseNotHeld"
 }
 
 /** The same response, wholly in memory. */
-export const hold = async (answer: unknown): Promise<unknown> => {
-  if (answer instanceof StreamableFile) {
-    const chunks = await collect(answer.getStream())
-    return new StreamableFile(Buffer.concat(chunks.map(bytesOf)), answer.options)
+export const hold = async (result: unknown): Promise<unknown> => {
+  if (result instanceof StreamableFile) {
+    const chunks = await collect(result.getStream())
+    return new StreamableFile(Buffer.concat(chunks.map(bytesOf)), result.options)
   }
-  if (answer instanceof Response) {
-    if (answer.body === null) return answer
-    return new Response(Buffer.concat((await collect(answer.body)).map(bytesOf)), answer)
+  if (result instanceof Response) {
+    if (result.body === null) return result
+    return new Response(Buffer.concat((await collect(result.body)).map(bytesOf)), result)
   }
-  return isStreamed(answer) ? replay(await collect(answer)) : answer
+  return isStreamed(result) ? replay(await collect(result)) : result
 }
 
-const isStreamed = (answer: unknown): answer is AsyncIterable<unknown> =>
-  typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer && !("then" in answer)
+const isStreamed = (result: unknown): result is AsyncIterable<unknown> =>
+  typeof result === "object" && result !== null && Symbol.asyncIterator in result && !("then" in result)
 
 const collect = async (stream: AsyncIterable<unknown>): Promise<ReadonlyArray<unknown>> => {
   const chunks: Array<unknown> = []
@@ -34,7 +34,7 @@ const collect = async (stream: AsyncIterable<unknown>): Promise<ReadonlyArray<un
   for await (const chunk of stream) {
     length += bytesOf(chunk).length
     if (length > maximumHeldBytes) {
-      throw new AnswerNotHeld(`a route with settle: "after-handler" answers with at most ${maximumHeldBytes} bytes`)
+      throw new ResponseNotHeld(`a route with settle: "after-handler" answers with at most ${maximumHeldBytes} bytes`)
     }
     chunks.push(chunk)
   }

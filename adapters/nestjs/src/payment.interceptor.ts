@@ -64,20 +64,20 @@ export class PaymentInterceptor implements NestInterceptor {
     next: CallHandler
   ): Promise<unknown> {
     const { httpAdapter } = this.#host
-    const answer = await hold(await lastValueFrom(next.handle(), { defaultValue: undefined }))
-    if (exchange.isOver || exchange.isGone || httpAdapter.isHeadersSent(response)) return answer
-    const status = answer instanceof Response ? answer.status : response.statusCode
+    const result = await hold(await lastValueFrom(next.handle(), { defaultValue: undefined }))
+    if (exchange.isOver || exchange.isGone || httpAdapter.isHeadersSent(response)) return result
+    const status = result instanceof Response ? result.status : response.statusCode
     const completed = await exchange.complete(settleAfter, status)
     switch (completed._tag) {
       case "Uncharged":
-        return answer
+        return result
       case "Granted":
         layOver(httpAdapter, response, completed.headers)
-        return answer
+        return result
       case "Refused":
         restoreHeaders(response, exchange.headersBefore)
-        layOver(httpAdapter, response, completed.answer.headers)
-        throw new PaymentRefusedException(completed.answer)
+        layOver(httpAdapter, response, completed.response.headers)
+        throw new PaymentRefusedException(completed.response)
     }
   }
 }

@@ -5,13 +5,13 @@ import * as PontageNest from "../src/index.ts"
 describe("@pontage/nestjs", () => {
   it("exports what an application needs, and nothing else", () => {
     assert.deepStrictEqual(Object.keys(PontageNest).toSorted(), [
-      "AnswerNotHeld",
       "Paid",
       "Payment",
       "PaymentGuard",
       "PaymentModule",
       "PaymentRefusedException",
       "PaymentRoutes",
+      "ResponseNotHeld",
       "maximumHeldBytes"
     ])
   })

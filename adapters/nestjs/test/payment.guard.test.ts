@@ -155,8 +155,8 @@ describe.each(hosts)("PaymentGuard on $name", (host) => {
     await seller.close()
     assert(decision._tag === "Refused")
     assert.strictEqual(response.status, 402)
-    assert.strictEqual(await response.text(), decision.answer.body)
-    for (const [name, value] of Object.entries(decision.answer.headers)) {
+    assert.strictEqual(await response.text(), decision.response.body)
+    for (const [name, value] of Object.entries(decision.response.headers)) {
       // Each offer of x402 version 2 has its own random bits.
       if (name === "PAYMENT-REQUIRED") continue
       const expected = name === "Content-Type" ? `${value}; charset=utf-8` : value

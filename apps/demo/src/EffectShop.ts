@@ -67,7 +67,7 @@ const sold = Effect.fnUntraced(function* ({ network, payTo }: EffectShopOptions)
   return Effect.fnUntraced(function* (request: GateRequest) {
     const decision = yield* gate.decide(route, request)
     if (decision._tag === "Refused") {
-      const { body, headers, status } = decision.answer
+      const { body, headers, status } = decision.response
       return new Response(body, { status, headers })
     }
     if (decision._tag !== "Granted") return yield* Effect.die("this route is never free and settles first")

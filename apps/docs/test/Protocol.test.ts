@@ -66,7 +66,7 @@ const structures: Readonly<Record<string, Structure>> = {
   FinishesResponse: FacilitatorApi.FinishesResponse,
   Fault: FacilitatorApi.Fault,
   PaymentPage,
-  SupportedAnswer: X402ServerApiKinds.SupportedAnswer,
+  X402SupportedResponse: X402ServerApiKinds.X402SupportedResponse,
   WebhookBody,
   ReadinessReport,
   RefusalHeader
@@ -117,22 +117,22 @@ const decoders: Readonly<Record<string, (json: unknown) => void>> = {
   X402ReceiptV1: (json) =>
     assert.isDefined(x402v1Payer.readReceipt(head(200, { "x-payment-response": base64(json) }).header)),
   McpRefusal: (json) => {
-    const refusal = MetaPayer.requestIn(json as MetaPayer.ToolAnswer)
+    const refusal = MetaPayer.requestIn(json as MetaPayer.ToolResponse)
     assert(refusal !== undefined, "it is not a payment request over MCP")
     decoders["X402Required"]?.(JSON.parse(refusal))
-    assert.strictEqual(MetaPayer.toResponse(json as MetaPayer.ToolAnswer).status, 402)
+    assert.strictEqual(MetaPayer.toResponse(json as MetaPayer.ToolResponse).status, 402)
   },
   McpCall: (json) => {
     const call = Schema.Struct({ _meta: Schema.Struct({ "x402/payment": Schema.Json }) })
     decoders["X402Payment"]?.(Schema.decodeUnknownSync(call)(json)._meta["x402/payment"])
   },
-  McpResult: (json) => assert.isDefined(MetaPayer.receiptOf(json as MetaPayer.ToolAnswer)),
+  McpResult: (json) => assert.isDefined(MetaPayer.receiptOf(json as MetaPayer.ToolResponse)),
   X402Request: (json) => {
     const request = X402ServerApiRequest.read(Schema.decodeUnknownSync(X402ServerApiRequest.RequestV2)(json))
     assert(Result.isSuccess(request.paymentPayload) && Result.isSuccess(request.paymentRequirements))
   },
-  X402VerifyAnswer: (json) => void Schema.decodeUnknownSync(X402ServerApiResponse.VerifyAnswer, strictly)(json),
-  X402SettleAnswer: (json) => void Schema.decodeUnknownSync(X402ServerApiResponse.SettleAnswer, strictly)(json)
+  X402VerifyResponse: (json) => void Schema.decodeUnknownSync(X402ServerApiResponse.X402VerifyResponse, strictly)(json),
+  X402SettleResponse: (json) => void Schema.decodeUnknownSync(X402ServerApiResponse.X402SettleResponse, strictly)(json)
 }
 
 const decoded = (shape: string, json: unknown): void => {

@@ -77,7 +77,7 @@ const buy = Effect.fnUntraced(function* (
 ) {
   const unpaid = yield* decide(requestFrom(address))
   if (unpaid._tag !== "Refused") return yield* Effect.die("the report costs nothing")
-  const [offer] = (yield* decodeOffers(unpaid.answer.body)).accepts
+  const [offer] = (yield* decodeOffers(unpaid.response.body)).accepts
   const challenge = offer?.extra?.["challenge"]
   if (offer === undefined || typeof challenge !== "string") return yield* Effect.die("the shop offers nothing")
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)

@@ -10,8 +10,8 @@ import { BatchSettler, EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-import * as EvmModelAnswers from "../src/simulation/evm/model/EvmModelAnswers.ts"
 import * as EvmModelChain from "../src/simulation/evm/model/EvmModelChain.ts"
+import * as EvmModelRpc from "../src/simulation/evm/model/EvmModelRpc.ts"
 import * as EvmModelState from "../src/simulation/evm/model/EvmModelState.ts"
 import { slots } from "../src/simulation/evm/model/EvmModelToken.ts"
 import type { ModelToken } from "../src/simulation/evm/model/EvmModelToken.ts"
@@ -107,7 +107,7 @@ const originOf = (view: () => EvmModelView) => (): HttpOrigin.HttpOrigin => ({
   send: ({ body = "" }) =>
     Effect.sync(() => {
       const { id, method, params }: { id: number; method: string; params: ReadonlyArray<unknown> } = JSON.parse(body)
-      const text = JSON.stringify({ jsonrpc: "2.0", id, ...EvmModelAnswers.answer(view(), method, params) })
+      const text = JSON.stringify({ jsonrpc: "2.0", id, ...EvmModelRpc.answer(view(), method, params) })
       return { status: 200, contentType: "application/json", body: { _tag: "Read" as const, text } }
     })
 })

@@ -7,8 +7,8 @@ import * as Result from "effect/Result"
 
 import { Hash } from "../platform/Hash.ts"
 import type { HeaderFields } from "../wire/pontage/Dialect.ts"
-import type { NoAnswer } from "./PaidAnswer.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
+import type { NoResponse } from "./PurchaseResponse.ts"
 
 /** A request that can be sent more than once. */
 export interface PayableRequest {
@@ -18,7 +18,7 @@ export interface PayableRequest {
   /** The body's content, to tell requests apart: the same content gives the same bytes. Empty without a body. */
   readonly body: Effect.Effect<Uint8Array>
   /** Sends the request to `url` with these headers added. It must not follow redirects. */
-  readonly send: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoAnswer>
+  readonly send: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoResponse>
 }
 
 const text = new TextEncoder()

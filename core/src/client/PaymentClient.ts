@@ -22,13 +22,13 @@ import * as PayerDialects from "../wire/PayerDialects.ts"
 import type { PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { isExpired } from "./JournalLedger.ts"
-import type { RefusalError } from "./PaidAnswer.ts"
 import * as PayableRequest from "./PayableRequest.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 import { PaymentJournal, type JournalUnavailable } from "./PaymentJournal.ts"
 import * as PaymentLimits from "./PaymentLimits.ts"
 import * as PaymentPolicy from "./PaymentPolicy.ts"
 import * as Purchase from "./Purchase.ts"
+import type { RefusalError } from "./PurchaseResponse.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 
 /**
@@ -241,7 +241,7 @@ const resumeEarlier = Effect.fnUntraced(function* (
   const { journal } = context
   const tried = new Set<string>()
   while (true) {
-    const answer = yield* Effect.uninterruptibleMask((restore) =>
+    const response = yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const entry = yield* restore(journal.adopt(name))
         if (entry === undefined) return none
@@ -251,8 +251,8 @@ const resumeEarlier = Effect.fnUntraced(function* (
         return yield* Effect.onExit(restore(resumed(context, purchases, request, entry)), () => journal.letGo(entry.id))
       })
     )
-    if (answer === none) return undefined
-    if (answer !== undefined) return answer
+    if (response === none) return undefined
+    if (response !== undefined) return response
   }
 })
 

@@ -16,10 +16,10 @@ import type { Settlement } from "../protocol/Settlement.ts"
 import { SigningFailed, type SignedPayment } from "../scheme/SchemeClient.ts"
 import type { HeaderFields, PayerDialect } from "../wire/pontage/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
-import * as PaidAnswer from "./PaidAnswer.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentJournal } from "./PaymentJournal.ts"
 import { spendingsOf, type Allowed } from "./PaymentPolicy.ts"
+import * as PurchaseResponse from "./PurchaseResponse.ts"
 
 /** Services that all purchases of a client share. */
 export interface PurchaseContext {
@@ -170,7 +170,9 @@ export const reuse = Effect.fnUntraced(function* (
 })
 
 /** The refusal of a payment that another tab was served for, by the journal. */
-class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{ readonly refusal: PaidAnswer.RefusalError }> {}
+class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{
+  readonly refusal: PurchaseResponse.RefusalError
+}> {}
 
 /**
  * Sends the authorization until there is a response, a refusal, or no more time: its validity is over by the clock, or
@@ -185,21 +187,21 @@ const present = Effect.fnUntraced(function* (
   const until = isReused ? (entry.owedUntil ?? 0) : entry.validBefore * 1000
   let waited = 0
   for (let attempt = 0; ; attempt++) {
-    const answer = yield* send(context, request, entry)
-    if (answer._tag === "Answered") {
-      yield* answered(context, entry, answer)
-      return answer.response
+    const meaning = yield* send(context, request, entry)
+    if (meaning._tag === "NotRefused") {
+      yield* recordResponse(context, entry, meaning)
+      return meaning.response
     }
-    if (answer._tag === "Refused") {
-      yield* refused(context, entry, answer.error)
-      if (!isReused) return yield* Effect.fail(answer.error)
+    if (meaning._tag === "Refused") {
+      yield* refused(context, entry, meaning.error)
+      if (!isReused) return yield* Effect.fail(meaning.error)
       yield* record(context, { ...entry, state: "settled" })
-      return yield* attempt === 0 ? new ServedElsewhere({ refusal: answer.error }) : Effect.fail(answer.error)
+      return yield* attempt === 0 ? new ServedElsewhere({ refusal: meaning.error }) : Effect.fail(meaning.error)
     }
     const now = yield* Clock.currentTimeMillis
     const left = Math.min(until - lastRequest - now, maximumValiditySeconds * 1000 - waited)
-    if (left <= 0) return yield* Effect.fail(pending(entry, answer))
-    const seconds = Math.max(shortestWait, answer.retryAfter ?? Math.min(2 ** Math.min(attempt, 5), longestOwnWait))
+    if (left <= 0) return yield* Effect.fail(pending(entry, meaning))
+    const seconds = Math.max(shortestWait, meaning.retryAfter ?? Math.min(2 ** Math.min(attempt, 5), longestOwnWait))
     // The remaining time is waited too: a response may come until its end.
     const pause = Math.min(seconds * 1000, longestWait * 1000, left)
     waited += pause
@@ -214,7 +216,7 @@ const present = Effect.fnUntraced(function* (
 const refused = Effect.fnUntraced(function* (
   context: PurchaseContext,
   entry: JournalEntry,
-  refusal: PaidAnswer.RefusalError
+  refusal: PurchaseResponse.RefusalError
 ) {
   const standing = yield* record(context, { ...entry, state: "refused" })
   if (standing.state === "settled") return yield* new ServedElsewhere({ refusal })
@@ -226,10 +228,10 @@ const send = (
   { dialects }: PurchaseContext,
   request: PayableRequest,
   entry: JournalEntry
-): Effect.Effect<PaidAnswer.PaidAnswer> =>
+): Effect.Effect<PurchaseResponse.PurchaseResponse> =>
   request.send(entry.url, entry.headers ?? {}).pipe(
-    Effect.flatMap((response) => PaidAnswer.fromResponse(dialects, entry, response)),
-    Effect.catch((failure) => Effect.succeed(PaidAnswer.fromNoAnswer(failure)))
+    Effect.flatMap((response) => PurchaseResponse.fromResponse(dialects, entry, response)),
+    Effect.catch((failure) => Effect.succeed(PurchaseResponse.fromNoResponse(failure)))
   )
 
 /**
@@ -237,16 +239,16 @@ const send = (
  * whose receipt says so leaves the payment good for other requests too. A response without a receipt that is not a
  * failure was served; a failure without a receipt says nothing about the money.
  */
-const answered = Effect.fnUntraced(function* (
+const recordResponse = Effect.fnUntraced(function* (
   context: PurchaseContext,
   entry: JournalEntry,
-  answer: PaidAnswer.Answered
+  meaning: PurchaseResponse.NotRefused
 ) {
-  const { receipt = entry.receipt, response } = answer
+  const { receipt = entry.receipt, response } = meaning
   if (response.status >= 400 && receipt === undefined) return
   const { reuse: _, ...rest } = entry
   const known = receipt === undefined ? rest : { ...rest, receipt }
-  yield* record(context, { ...known, ...outcomeOf(entry, answer, yield* Clock.currentTimeMillis) })
+  yield* record(context, { ...known, ...outcomeOf(entry, meaning, yield* Clock.currentTimeMillis) })
   if (receipt !== undefined && entry.receipt === undefined) {
     // A listener's mistake must not cost the caller the paid response.
     yield* Effect.catchCause(context.onPayment(receipt), (cause) =>
@@ -258,7 +260,7 @@ const answered = Effect.fnUntraced(function* (
 /** The state after a response. The server's validity for the payment is accepted up to our own limit. */
 const outcomeOf = (
   entry: JournalEntry,
-  { ifRefused, response: { status } }: PaidAnswer.Answered,
+  { ifRefused, response: { status } }: PurchaseResponse.NotRefused,
   now: number
 ): Pick<JournalEntry, "state" | "owedUntil" | "reuse"> => {
   const latest = entry.owedUntil ?? now + entitlement
@@ -279,7 +281,7 @@ const record = (context: PurchaseContext, entry: JournalEntry) =>
 const reportTrouble = ({ onTrouble }: PurchaseContext, error: unknown) =>
   Effect.catchCause(onTrouble(error), () => Effect.void)
 
-const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PaidAnswer.Unknown) =>
+const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PurchaseResponse.Unknown) =>
   new SettlementPending({
     paymentId,
     status,

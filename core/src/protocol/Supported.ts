@@ -30,7 +30,7 @@ export interface Sellable extends Omit<Supported, "kinds"> {
   readonly kinds: ReadonlyArray<typeof SupportedKind.Type & { readonly obstacle?: string }>
 }
 
-const decodeAnswer = Schema.decodeUnknownResult(
+const decodeResponse = Schema.decodeUnknownResult(
   Schema.Struct({ kinds: Schema.Array(Schema.Json), signers: Schema.Json })
 )
 const isOurs = Schema.is(Schema.Struct({ protocolVersion: Schema.Literal(protocolVersion) }))
@@ -40,4 +40,4 @@ const decodeKinds = Schema.decodeUnknownResult(Supported)
  * Reads a facilitator's response. It drops kinds of other versions and other protocols.
  */
 export const decode = (json: unknown): Result.Result<Supported, Schema.SchemaError> =>
-  Result.flatMap(decodeAnswer(json), ({ kinds, signers }) => decodeKinds({ kinds: kinds.filter(isOurs), signers }))
+  Result.flatMap(decodeResponse(json), ({ kinds, signers }) => decodeKinds({ kinds: kinds.filter(isOurs), signers }))

@@ -21,7 +21,7 @@ import type { PresentedPayment } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
 import type { SettleAfter, Granted, Refused, Uncharged } from "./http/Decision.ts"
-import * as GateAnswer from "./http/GateAnswer.ts"
+import * as GateResponse from "./http/GateResponse.ts"
 import * as ClaimedResource from "./offer/ClaimedResource.ts"
 import * as OfferMatch from "./offer/OfferMatch.ts"
 import * as RouteOffer from "./offer/RouteOffer.ts"
@@ -81,10 +81,10 @@ export const refused = (
   request: GatedRequest,
   failure: PaymentFailure
 ): Effect.Effect<Refused> => {
-  const answer = answered(context, request, Refusal.fromFailure(failure))
+  const refusal = refusalFor(context, request, Refusal.fromFailure(failure))
   return failure._tag === "PaymentError" || failure._tag === "ValidationError"
-    ? answer
-    : Effect.andThen(warned(context, request, failure), answer)
+    ? refusal
+    : Effect.andThen(warned(context, request, failure), refusal)
 }
 
 /**
@@ -96,14 +96,14 @@ const warned = (
   { _tag, message }: PaymentFailure
 ) => warn(`${route.name} ${_tag}`, `${route.name}: ${_tag}: ${message}`)
 
-const answered = (
+const refusalFor = (
   { entropy, signer }: Pick<PaidRequestContext, "entropy" | "signer">,
   { crossOrigin, epoch, priced, dialects }: GatedRequest,
   refusal: Refusal.Refusal
 ): Effect.Effect<Refused> =>
   Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
     _tag: "Refused",
-    answer: GateAnswer.drafted(
+    response: GateResponse.drafted(
       { dialects, order: priced.route.settle, crossOrigin },
       refusal,
       accepts
@@ -133,7 +133,7 @@ const accept = Effect.fnUntraced(function* (
   if (context.executions.unreported.has(settled.paymentId)) {
     return yield* Effect.andThen(
       begun.end("served"),
-      answered(context, request, Refusal.fromExecution("spent", settled))
+      refusalFor(context, request, Refusal.fromExecution("spent", settled))
     )
   }
   const granted = outcomeOf(request, settled, begun)
@@ -184,20 +184,20 @@ const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request:
     return { claimed, settled }
   })
   const takeFor = Effect.fnUntraced(function* (candidate: SignedOffer) {
-    let answer = yield* takeUnder(candidate, claim)
+    let taken = yield* takeUnder(candidate, claim)
     for (const secret of others) {
-      if (answer.settled.execution !== "conflict") break
-      answer = yield* takeUnder(candidate, yield* claimUnder(secret))
+      if (taken.settled.execution !== "conflict") break
+      taken = yield* takeUnder(candidate, yield* claimUnder(secret))
     }
-    return answer
+    return taken
   })
   for (const candidate of candidates) {
     const own = yield* Effect.result(ShopInspection.inspect(candidate))
     if (Result.isFailure(own) && unlessKnown === undefined) return yield* own.failure
     if (Result.isFailure(own)) continue
-    const answer = yield* Effect.result(takeFor({ ...candidate, signed: own.success }))
-    if (Result.isSuccess(answer)) return answer.success
-    if (unlessKnown === undefined || !isNotOnRecord(answer.failure)) return yield* answer.failure
+    const taken = yield* Effect.result(takeFor({ ...candidate, signed: own.success }))
+    if (Result.isSuccess(taken)) return taken.success
+    if (unlessKnown === undefined || !isNotOnRecord(taken.failure)) return yield* taken.failure
   }
   return yield* unlessKnown ?? notOnRecord
 })
@@ -252,7 +252,7 @@ const unlessGranted = (
 ): Effect.Effect<Refused | undefined, FacilitatorUnavailable> => {
   const { execution } = settled
   if (execution === undefined) return nonsense("its response lacks `execution`")
-  if (execution !== "granted") return answered(context, request, Refusal.fromExecution(execution, settled))
+  if (execution !== "granted") return refusalFor(context, request, Refusal.fromExecution(execution, settled))
   const difference = differenceOf(claimed, settled)
   return difference === undefined
     ? Effect.undefined
@@ -285,7 +285,10 @@ const charged = Effect.fnUntraced(function* (
   settled: Settled
 ): Effect.fn.Return<Granted | Refused> {
   if (!isSettled(settled.status)) {
-    return yield* Effect.andThen(granted.end("unanswered"), answered(context, request, Refusal.fromUnsettled(settled)))
+    return yield* Effect.andThen(
+      granted.end("unanswered"),
+      refusalFor(context, request, Refusal.fromUnsettled(settled))
+    )
   }
   const { crossOrigin, priced, dialects } = request
   const routeToken = yield* RouteOffer.routeTokenOf(context.signer, priced)
@@ -298,7 +301,7 @@ const charged = Effect.fnUntraced(function* (
       ...SellerDialects.receiptHeaders(dialects, settlement),
       "Cache-Control": priced.route.cache,
       Vary: priced.route.dialects.paymentHeaders,
-      ...(crossOrigin ? GateAnswer.exposed(priced.route.dialects) : {})
+      ...(crossOrigin ? GateResponse.exposed(priced.route.dialects) : {})
     }
   }
 })

@@ -20,11 +20,11 @@ import { ServerSchemeRegistry } from "../scheme/ServerSchemeRegistry.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
 import type { Decision, Free, GateRequest, Refused } from "./http/Decision.ts"
-import * as GateAnswer from "./http/GateAnswer.ts"
+import * as GateResponse from "./http/GateResponse.ts"
 import * as RequestTarget from "./http/RequestTarget.ts"
 import * as Challenge from "./offer/Challenge.ts"
 import type { PricedRequest } from "./offer/RouteOffer.ts"
-import * as UnpaidAnswers from "./offer/UnpaidAnswers.ts"
+import * as UnpaidResponses from "./offer/UnpaidResponses.ts"
 import * as PaidRequest from "./PaidRequest.ts"
 import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
@@ -88,7 +88,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
     clock,
     shop,
     paid: { signer, entropy, executions, doubts: ClaimsInDoubt.make(signer, clock), warn },
-    unpaid: UnpaidAnswers.make(signer, entropy)
+    unpaid: UnpaidResponses.make(signer, entropy)
   }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.run(proof, facilitator)), {
@@ -113,7 +113,7 @@ interface GateContext {
   readonly shop: Shop.Shop
   readonly clock: Clock.Clock
   readonly paid: PaidRequest.PaidRequestContext
-  readonly unpaid: UnpaidAnswers.UnpaidAnswers
+  readonly unpaid: UnpaidResponses.UnpaidResponses
 }
 
 type Deciding = Decision | Effect.Effect<Decision>
@@ -138,7 +138,7 @@ const decide = (context: GateContext, route: PricedRoute.PricedRoute, request: G
       onSuccess: (terms) => toEffect(decidePriced(context, route, request, terms)),
       onFailure: (failure) =>
         failure._tag === "NotSold"
-          ? Effect.succeed<Refused>({ _tag: "Refused", answer: failure.answer })
+          ? Effect.succeed<Refused>({ _tag: "Refused", response: failure.response })
           : Effect.as(
               context.paid.warn(`${route.name} is not priced`, `${route.name}: ${failure.message}`),
               turnedAway(route, failure.refusal, request.header("origin") !== undefined)
@@ -163,7 +163,7 @@ const decidePriced = (
   const { pattern = "" } = request
   const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest }
   const found = SellerDialects.readPayment(route.dialects, request.header)
-  if (found === undefined) return context.unpaid.answer(priced, epoch, crossOrigin)
+  if (found === undefined) return context.unpaid.responseTo(priced, epoch, crossOrigin)
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)
   const gated = { priced, epoch, crossOrigin, dialects, clientAddress }
@@ -177,15 +177,15 @@ const decidePriced = (
 
 const free: Free = { _tag: "Free" }
 
-const ambiguous: Refused = { _tag: "Refused", answer: GateAnswer.ambiguousTarget }
+const ambiguous: Refused = { _tag: "Refused", response: GateResponse.ambiguousTarget }
 
 /** OPTIONS never runs a priced handler. */
-const preflight: Refused = { _tag: "Refused", answer: GateAnswer.preflight([]) }
+const preflight: Refused = { _tag: "Refused", response: GateResponse.preflight([]) }
 
 /** A refusal without offers: nothing could be paid now. */
 const turnedAway = (route: PricedRoute.PricedRoute, refusal: Refusal.Refusal, crossOrigin: boolean): Refused => ({
   _tag: "Refused",
-  answer: GateAnswer.refused({ dialects: route.dialects, order: route.settle, crossOrigin }, refusal)
+  response: GateResponse.refused({ dialects: route.dialects, order: route.settle, crossOrigin }, refusal)
 })
 
 /** A defect in this code must not open the gate: it is logged, and the payer may repeat the request. */

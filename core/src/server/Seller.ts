@@ -21,7 +21,7 @@ import type { SchemeServer } from "../scheme/SchemeServer.ts"
 import * as ServerSchemeRegistry from "../scheme/ServerSchemeRegistry.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import type { Decision, GateRequest } from "./http/Decision.ts"
-import * as GateAnswer from "./http/GateAnswer.ts"
+import * as GateResponse from "./http/GateResponse.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
@@ -136,7 +136,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** The decision while the facilitator is not available. */
 const unavailable = ({ settle: order, dialects }: PricedRoute.PricedRoute): Decision => ({
   _tag: "Refused",
-  answer: GateAnswer.refused({ dialects, order, crossOrigin: false }, notOpen)
+  response: GateResponse.refused({ dialects, order, crossOrigin: false }, notOpen)
 })
 
 const notOpen = Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" }))

@@ -4,10 +4,10 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import type { JournalEntry } from "../../src/client/JournalEntry.ts"
-import { NoAnswer } from "../../src/client/PaidAnswer.ts"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
+import { NoResponse } from "../../src/client/PurchaseResponse.ts"
 import * as Spending from "../../src/client/Spending.ts"
 import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import type { SchemeClient } from "../../src/scheme/SchemeClient.ts"
@@ -30,7 +30,7 @@ const handler: LedgerGate.Handler = (target) => {
 }
 
 /** The fate of paid requests on their way: the response as it is, or another one. */
-type Way = (reply: LedgerGate.Reply, paidRequest: number) => Effect.Effect<LedgerGate.Reply, NoAnswer>
+type Way = (reply: LedgerGate.Reply, paidRequest: number) => Effect.Effect<LedgerGate.Reply, NoResponse>
 
 const open = Effect.fnUntraced(function* (
   way: Way = (reply) => Effect.succeed(reply),
@@ -81,7 +81,7 @@ const open = Effect.fnUntraced(function* (
 
 const unit = Spending.assetUnit(TestScheme.network, TestScheme.asset.address)
 
-const lost = Effect.fail(new NoAnswer({ cause: new Error("ECONNRESET") }))
+const lost = Effect.fail(new NoResponse({ cause: new Error("ECONNRESET") }))
 
 describe("a payment whose request was refused", () => {
   it.effect("pays for the corrected request: no other signature, no other transfer, no more spent", () =>

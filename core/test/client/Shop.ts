@@ -3,15 +3,15 @@
  */
 import * as Effect from "effect/Effect"
 
-import { NoAnswer } from "../../src/client/PaidAnswer.ts"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
+import { NoResponse } from "../../src/client/PurchaseResponse.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
 import type { HeaderFields } from "../../src/wire/pontage/Dialect.ts"
 import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
 import * as Wallet from "./Wallet.ts"
 
-export type Reply = () => Effect.Effect<Response, NoAnswer>
+export type Reply = () => Effect.Effect<Response, NoResponse>
 
 /** A refusal of the dialect, or something like one. */
 export const refusal = (
@@ -46,7 +46,7 @@ export const reply =
 
 export const refuse = (...args: Parameters<typeof refusal>): Reply => reply(() => refusal(...args))
 
-export const reset: Reply = () => Effect.fail(new NoAnswer({ cause: new Error("ECONNRESET") }))
+export const reset: Reply = () => Effect.fail(new NoResponse({ cause: new Error("ECONNRESET") }))
 
 export const never: Reply = () => Effect.never
 

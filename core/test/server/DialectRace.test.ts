@@ -61,7 +61,7 @@ const everyWay = Effect.fnUntraced(function* ({ gate, report }: Shop) {
     validBefore: Math.floor((yield* Clock.currentTimeMillis) / 1000) + 60,
     binding: undefined
   })
-  const required = Schema.decodeUnknownSync(Offered)(X402.unbase64(refusal.answer.headers["PAYMENT-REQUIRED"]))
+  const required = Schema.decodeUnknownSync(Offered)(X402.unbase64(refusal.response.headers["PAYMENT-REQUIRED"]))
   return [
     { "x-payment": AsciiJson.encode(PaymentPayload.sealPayload("exact", "ledger:test", payload)) },
     { "payment-signature": X402.base64({ x402Version: 2, payload, accepted: required.accepts[0] }) }
@@ -69,7 +69,7 @@ const everyWay = Effect.fnUntraced(function* ({ gate, report }: Shop) {
 })
 
 const statusOf = (decision: Decision): number | string =>
-  decision._tag === "Refused" ? decision.answer.status : decision._tag
+  decision._tag === "Refused" ? decision.response.status : decision._tag
 
 describe("one authorization, bound to nothing, in two dialects at once", () => {
   for (const settle of ["before-handler", "after-handler"] as const) {

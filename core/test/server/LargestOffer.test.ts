@@ -57,7 +57,7 @@ describe("the largest offer", () => {
       for (const target of [`/${"a".repeat(2_000)}`, `/report?${"b".repeat(6_000)}`, `/${"c/".repeat(3_000)}`]) {
         const refused = yield* gate.decide(route, request(target))
         assert(refused._tag === "Refused")
-        const { body, headers, status } = refused.answer
+        const { body, headers, status } = refused.response
         const fields = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, value]))
         const head: ResponseHead = { status, header: (name) => fields.get(name) }
         const read = payer.readRefusal(head, JSON.parse(body))

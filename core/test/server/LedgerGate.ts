@@ -89,7 +89,7 @@ export const open = Effect.fnUntraced(function* ({ handler, routes, shop: shared
     more: Partial<GateRequest> = {}
   ): Effect.fn.Return<Reply> {
     const decision = yield* decide(name, target, headers, more)
-    if (decision._tag === "Refused") return decision.answer
+    if (decision._tag === "Refused") return decision.response
     if (decision._tag !== "Granted") throw new Error(`no grant: ${decision._tag}`)
     ran.push(target)
     const end = handler(target)
@@ -129,6 +129,6 @@ export const receiptOn = ({ headers }: Reply) =>
 /** A decision's tag, or the status and the detail of its answer. */
 export const verdictOf = (decision: Decision): string => {
   if (decision._tag !== "Refused") return decision._tag
-  const { detail } = JSON.parse(decision.answer.body) as { readonly detail?: string }
-  return `${decision.answer.status} ${detail}`
+  const { detail } = JSON.parse(decision.response.body) as { readonly detail?: string }
+  return `${decision.response.status} ${detail}`
 }

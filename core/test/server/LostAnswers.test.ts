@@ -124,7 +124,7 @@ type Shop = Effect.Success<ReturnType<typeof shopOf>>
 const signed = Effect.fnUntraced(function* ({ get }: Shop, bound: boolean) {
   const unpaid = yield* get()
   assert(unpaid._tag === "Refused")
-  return yield* payFor(unpaid.answer, bound)
+  return yield* payFor(unpaid.response, bound)
 })
 
 /** Has time pass until the decision is there. */
@@ -173,7 +173,7 @@ describe("a facilitator that dies under a request", () => {
             yield* far.kill
             const told = yield* Fiber.join(first)
             assert(told._tag === "Refused", told._tag)
-            assert.strictEqual(told.answer.status, 503)
+            assert.strictEqual(told.response.status, 503)
             // While no process listens, the buyer gets the same response.
             assert.strictEqual(verdictOf(yield* shop.get(headers)), "503 facilitator_unavailable")
             ledger.faults.holdBlocks = false

@@ -59,9 +59,9 @@ const pay = (gate: Gate, route: Route, asked: GateRequest, index = 0) =>
     return yield* gate.decide(route, { ...asked, headers, header: (name) => headers[name] })
   })
 
-const refused = (decision: Decision | { readonly _tag: "Uncharged" }): Refused["answer"] => {
+const refused = (decision: Decision | { readonly _tag: "Uncharged" }): Refused["response"] => {
   assert(decision._tag === "Refused", `expected a refusal, got ${decision._tag}`)
-  return decision.answer
+  return decision.response
 }
 
 const granted = (decision: Decision | { readonly _tag: "Uncharged" }): Granted => {

@@ -37,7 +37,7 @@ export const payment = (
 
 export const bodyOf = (decision: Decision): PaymentRequired.PaymentRequired => {
   if (decision._tag !== "Refused") throw new Error(`expected a refusal, got ${decision._tag}`)
-  return Schema.decodeUnknownSync(PaymentRequired.PaymentRequired)(JSON.parse(decision.answer.body))
+  return Schema.decodeUnknownSync(PaymentRequired.PaymentRequired)(JSON.parse(decision.response.body))
 }
 
 /** The challenge of an offer. */

@@ -48,8 +48,8 @@ const isForKnown = (one: PretendFacilitator.Told) => one.ask === "settle" && one
 
 const refused = (decision: Decision) => {
   assert(decision._tag === "Refused", `expected a refusal, got ${decision._tag}`)
-  const body: unknown = JSON.parse(decision.answer.body)
-  return { ...decision.answer, body }
+  const body: unknown = JSON.parse(decision.response.body)
+  return { ...decision.response, body }
 }
 
 const Offered = Schema.Struct({ accepts: Schema.NonEmptyArray(Schema.Record(Schema.String, Schema.Json)) })

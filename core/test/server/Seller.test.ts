@@ -50,10 +50,10 @@ describe("a seller", () => {
     const early = seller.decide(route, request("/report"))
     Deferred.doneUnsafe(built, Effect.void)
     const decision = await early
-    assert.strictEqual(decision._tag === "Refused" && decision.answer.status, 503)
+    assert.strictEqual(decision._tag === "Refused" && decision.response.status, 503)
     await seller.ready()
     const late = await seller.decide(route, request("/report"))
-    assert.strictEqual(late._tag === "Refused" && late.answer.status, 402)
+    assert.strictEqual(late._tag === "Refused" && late.response.status, 402)
     await seller.close()
   })
 
@@ -63,7 +63,7 @@ describe("a seller", () => {
     const route = seller.route("GET /report", report)
     await seller.ready()
     const decision = await seller.decide(route, request("/report"))
-    assert.strictEqual(decision._tag === "Refused" && decision.answer.status, 402)
+    assert.strictEqual(decision._tag === "Refused" && decision.response.status, 402)
     await seller.close()
   })
 
@@ -73,7 +73,7 @@ describe("a seller", () => {
     const route = seller.route("GET /report", report)
     assert.strictEqual(await rejection(seller.ready()), wrong)
     const decision = await seller.decide(route, request("/report", payment(undefined)))
-    assert.strictEqual(decision._tag === "Refused" && decision.answer.status, 503)
+    assert.strictEqual(decision._tag === "Refused" && decision.response.status, 503)
     await seller.close()
   })
 
@@ -83,7 +83,7 @@ describe("a seller", () => {
     const route = seller.route("GET /report", report)
     assert.strictEqual(await rejection(seller.ready()), wrong)
     const decision = await seller.decide(route, request("/report", payment(undefined)))
-    assert.strictEqual(decision._tag === "Refused" && decision.answer.status, 503)
+    assert.strictEqual(decision._tag === "Refused" && decision.response.status, 503)
     await seller.close()
   })
 
@@ -117,7 +117,7 @@ describe("a seller", () => {
     await seller.close()
     await seller.run(decision.finish("served"))
     const after = await seller.decide(route, request("/report", payment(undefined)))
-    assert.strictEqual(after._tag === "Refused" && after.answer.status, 503)
+    assert.strictEqual(after._tag === "Refused" && after.response.status, 503)
   })
 
   it("waits for the reports under way when it closes", async () => {
@@ -149,7 +149,7 @@ describe("a seller", () => {
     const seller = open("http://127.0.0.1:9")
     const route = seller.route("GET /report", report)
     const decision = await seller.decide(route, request("/report", payment(undefined)))
-    assert.strictEqual(decision._tag === "Refused" && decision.answer.status, 503)
+    assert.strictEqual(decision._tag === "Refused" && decision.response.status, 503)
     await seller.close()
   })
 })

@@ -74,7 +74,7 @@ const pay = Effect.fnUntraced(function* (challenge: string | undefined) {
 const offered = (decision: Decision) => pay(challengeIn(decision))
 
 const reasonOf = (decision: Decision): unknown =>
-  decision._tag === "Refused" ? JSON.parse(decision.answer.body).detail : decision._tag
+  decision._tag === "Refused" ? JSON.parse(decision.response.body).detail : decision._tag
 
 /** Runs, and the run fails: the payment is owed its resource. */
 const fail = (decision: Decision) => {

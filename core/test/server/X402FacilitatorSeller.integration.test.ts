@@ -70,7 +70,7 @@ describe("a shop on a facilitator of another kind", () => {
     assert.lengthOf(granted, 1)
     assert.strictEqual(granted[0]?.settlement.transaction, "tx-1")
     assert.deepStrictEqual(
-      decisions.flatMap((one) => (one._tag === "Refused" ? [one.answer.status] : [])),
+      decisions.flatMap((one) => (one._tag === "Refused" ? [one.response.status] : [])),
       Array.from({ length: 15 }, () => 409)
     )
     if (granted[0] !== undefined) await seller.run(granted[0].finish("served"))
@@ -88,7 +88,7 @@ describe("a shop on a facilitator of another kind", () => {
     const headers = await paying(await seller.decide(route, request("/report")))
     stub.settles.push(X402FacilitatorStub.drops)
     const open503 = await seller.decide(route, request("/report", headers))
-    assert.strictEqual(open503._tag === "Refused" && open503.answer.status, 503)
+    assert.strictEqual(open503._tag === "Refused" && open503.response.status, 503)
     assert.deepInclude(bodyOf(open503), { retry: "same_payment" })
     const later = await seller.decide(route, request("/report", headers))
     assert.strictEqual(later._tag, "Granted")
@@ -142,7 +142,7 @@ describe("a shop on a facilitator of another kind", () => {
     assert.include(String(error), "ledger:test")
     assert.include(String(error), "remove the network from the routes")
     const decision = await seller.decide(route, request("/report"))
-    assert.strictEqual(decision._tag === "Refused" && decision.answer.status, 503)
+    assert.strictEqual(decision._tag === "Refused" && decision.response.status, 503)
     await seller.close()
   })
 

@@ -123,7 +123,7 @@ const questionsAt = ({
 const Answer = Schema.fromJsonString(
   Schema.Struct({ isValid: Schema.optionalKey(Schema.Boolean), success: Schema.optionalKey(Schema.Boolean) })
 )
-const decodeAnswer = Schema.decodeUnknownSync(Answer)
+const decodeResponse = Schema.decodeUnknownSync(Answer)
 
 /** Every answer must be yes, or the figure means nothing. */
 const askAll = async (asked: Asked, connections = 32): Promise<Cost> => {
@@ -136,7 +136,7 @@ const askAll = async (asked: Asked, connections = 32): Promise<Cost> => {
   const seconds = Number(process.hrtime.bigint() - start) / 1e9
   const micros = ((await facilitator.cpuMicros()) - before) / count
   for (const answer of answers) {
-    const { isValid, success } = decodeAnswer(answer)
+    const { isValid, success } = decodeResponse(answer)
     if ((isValid ?? success) !== true) throw new Error(`${path} of ${name} said ${answer}`)
   }
   return { micros, perSecond: count / seconds }

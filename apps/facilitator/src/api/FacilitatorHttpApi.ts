@@ -105,7 +105,7 @@ class RecordsGroup extends HttpApiGroup.make("records")
 class OffersGroup extends HttpApiGroup.make("offers")
   .add(
     HttpApiEndpoint.get("supported", "/supported", {
-      success: X402ServerApiKinds.SupportedAnswer,
+      success: X402ServerApiKinds.X402SupportedResponse,
       error: TemporarilyUnavailableResponse
     }).annotateMerge(described("The schemes and networks that this facilitator settles, and its signers."))
   )

@@ -64,10 +64,10 @@ export const SettleRequest = Schema.Union([
 export const ClaimRequest = Schema.Struct({ ...FacilitatorApi.ClaimRequest.fields, ...ours })
 
 /** Response of `POST /verify` in either dialect. */
-export const VerifyResponse = Schema.Union([X402ServerApiResponse.VerifyAnswer, FacilitatorApi.VerifyResponse])
+export const VerifyResponse = Schema.Union([X402ServerApiResponse.X402VerifyResponse, FacilitatorApi.VerifyResponse])
 
 /** Response of `POST /settle` in either dialect. */
-export const SettleResponse = Schema.Union([FacilitatorApi.SettleResponse, X402ServerApiResponse.SettleAnswer])
+export const SettleResponse = Schema.Union([FacilitatorApi.SettleResponse, X402ServerApiResponse.X402SettleResponse])
 
 type Refused = PaymentError | ValidationError
 

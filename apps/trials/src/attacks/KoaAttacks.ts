@@ -78,7 +78,7 @@ const unpaid =
 
 /** Without it a response that bypassed the gate is sent. */
 const lastLook = {
-  module: "adapters/koa/src/UngatedAnswer",
+  module: "adapters/koa/src/UngatedResponse",
   piece: "key === undefined",
   instead: "key !== null"
 }

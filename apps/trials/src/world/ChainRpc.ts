@@ -23,7 +23,7 @@ const Answer = Schema.Struct({
   error: Schema.optionalKey(Schema.Struct({ code: Schema.Number, message: Schema.String }))
 })
 
-const decodeAnswer = Schema.decodeUnknownSync(Answer)
+const decodeResponse = Schema.decodeUnknownSync(Answer)
 
 /** Questions to the node at this address. */
 export const make = (url: string): ChainRpc => {
@@ -38,7 +38,7 @@ export const make = (url: string): ChainRpc => {
 const exchange = async (url: string, method: string, params: ReadonlyArray<unknown>): Promise<unknown> => {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
   const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
-  const { error, result } = decodeAnswer(await response.json())
+  const { error, result } = decodeResponse(await response.json())
   if (error !== undefined) throw new Error(`${method} was refused: ${error.message} (${error.code})`)
   return result
 }

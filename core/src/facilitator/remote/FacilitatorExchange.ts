@@ -66,7 +66,7 @@ export interface Exchange {
 }
 
 /** Maximum length of a response, in bytes. */
-export const maximumAnswerBytes = 64 * 1024
+export const maximumResponseBytes = 64 * 1024
 
 const decodeFault = Schema.decodeUnknownResult(Fault)
 
@@ -193,7 +193,7 @@ const requestOf = ({ path }: Wire, call: Call, headers: Fields): HttpOrigin.Http
   path: path + call.path,
   headers: call.headers === undefined ? headers : { ...headers, ...call.headers },
   redirect: "manual",
-  maximumBytes: maximumAnswerBytes,
+  maximumBytes: maximumResponseBytes,
   ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
 })
 

@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields, ReadHeader } from "../../wire/pontage/Dialect.ts"
+import type { GateResponse } from "./GateResponse.ts"
 import type { BodyStream } from "./UnreadBody.ts"
 
 /** A request in the form that the gate reads. */
@@ -57,17 +58,6 @@ export interface GateRequest {
   readonly native: unknown
 }
 
-/**
- * A complete response that the host sends instead of running the handler. Lay the headers over those that are already
- * set with `ResponseHeaders.over`, and once more when they are written (on Node `ResponseSeal.seal`).
- */
-export interface Answer {
-  readonly status: number
-  readonly headers: HeaderFields
-  /** JSON text, or empty. */
-  readonly body: string
-}
-
 /** The resource is free for this request (a price of exactly zero): run the handler, report nothing. */
 export interface Free {
   readonly _tag: "Free"
@@ -76,7 +66,7 @@ export interface Free {
 /** Do not run the handler (or, after `SettleAfter.complete`, drop its output): send this response. */
 export interface Refused {
   readonly _tag: "Refused"
-  readonly answer: Answer
+  readonly response: GateResponse
 }
 
 /**

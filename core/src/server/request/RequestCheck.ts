@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-import type { Answer, GateRequest } from "../http/Decision.ts"
-import * as GateAnswer from "../http/GateAnswer.ts"
+import type { GateRequest } from "../http/Decision.ts"
+import * as GateResponse from "../http/GateResponse.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Validate } from "../route/RouteConfig.ts"
 import * as RouteHook from "../route/RouteHook.ts"
@@ -35,17 +35,17 @@ export const ask = (
   route: PricedRoute,
   request: GateRequest,
   validate: Validate
-): Effect.Effect<Answer | undefined, RouteHook.HookFailed> =>
+): Effect.Effect<GateResponse.GateResponse | undefined, RouteHook.HookFailed> =>
   Effect.flatMap(RouteHook.ask("validate", route, request, validate), (returned) => {
     if (returned === undefined) return Effect.undefined
     const refusal = decode(returned)
-    if (Result.isSuccess(refusal)) return Effect.succeed(answerOf(refusal.success))
+    if (Result.isSuccess(refusal)) return Effect.succeed(responseOf(refusal.success))
     const message = `validate returned ${RouteHook.kindOf(returned)}; expected ${expected}`
     return Effect.fail(new RouteHook.HookFailed({ message }))
   })
 
-const answerOf = (refusal: typeof RefusalOfRequest.Type): Answer =>
-  GateAnswer.plain(
+const responseOf = (refusal: typeof RefusalOfRequest.Type): GateResponse.GateResponse =>
+  GateResponse.plain(
     refusal.status,
     "body" in refusal ? refusal.body : { error: refusal.message ?? "This request was refused. Nothing was charged." }
   )

@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import type { HashFunctions } from "../../platform/Hash.ts"
 import * as Refusal from "../../wire/pontage/Refusal.ts"
 import * as BoundBody from "../http/BoundBody.ts"
-import type { Answer, GateRequest } from "../http/Decision.ts"
-import * as GateAnswer from "../http/GateAnswer.ts"
+import type { GateRequest } from "../http/Decision.ts"
+import * as GateResponse from "../http/GateResponse.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { PriceResolver } from "../shop/PriceResolver.ts"
 import * as RequestCheck from "./RequestCheck.ts"
@@ -21,8 +21,8 @@ export interface RequestTerms {
   readonly bodyDigest: string | undefined
 }
 
-/** The request is not sold: `answer` is the response. */
-export class NotSold extends Data.TaggedError("NotSold")<{ readonly answer: Answer }> {}
+/** The request is not sold: `response` is sent instead. */
+export class NotSold extends Data.TaggedError("NotSold")<{ readonly response: GateResponse.GateResponse }> {}
 
 /** The seller's configuration or code is at fault. `message` is for the operator. */
 export class NotDecided extends Data.TaggedError("NotDecided")<{
@@ -42,7 +42,7 @@ export const find = Effect.fnUntraced(function* (
     const no = yield* Effect.mapError(RequestCheck.ask(route, request, validate), (error) =>
       undecided(Refusal.unchecked, error)
     )
-    if (no !== undefined) return yield* new NotSold({ answer: no })
+    if (no !== undefined) return yield* new NotSold({ response: no })
   }
   const amounts =
     typeof price === "function"
@@ -62,9 +62,9 @@ const unbound = (error: BoundBody.Unbindable): NotSold | NotDecided => {
     case "BodyUnavailable":
       return undecided(Refusal.unbindable, error)
     case "BodyTooLong":
-      return new NotSold({ answer: GateAnswer.plain(413, { error: tooLong(error.maximumBytes) }) })
+      return new NotSold({ response: GateResponse.plain(413, { error: tooLong(error.maximumBytes) }) })
     case "BodyLost":
-      return new NotSold({ answer: GateAnswer.plain(400, { error: error.message }) })
+      return new NotSold({ response: GateResponse.plain(400, { error: error.message }) })
   }
 }
 

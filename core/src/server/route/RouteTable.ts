@@ -6,8 +6,7 @@
 import * as Result from "effect/Result"
 
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
-import type { Answer } from "../http/Decision.ts"
-import * as GateAnswer from "../http/GateAnswer.ts"
+import * as GateResponse from "../http/GateResponse.ts"
 import * as PathForms from "./PathForms.ts"
 import * as RouteKey from "./RouteKey.ts"
 
@@ -18,7 +17,7 @@ import * as RouteKey from "./RouteKey.ts"
 export type RouteMatch<Route> =
   | { readonly _tag: "None" }
   | { readonly _tag: "Found"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  | { readonly _tag: "Answered"; readonly answer: Answer }
+  | { readonly _tag: "Responded"; readonly response: GateResponse.GateResponse }
 
 /** A table of routes. */
 export interface RouteTable<Route> {
@@ -83,7 +82,7 @@ const lookUp = <Route>(
   for (const form of forms) {
     const row = rows.find(({ key }) => key.method === method && matches(key.segments, form))
     if (row === undefined) continue
-    if (found !== undefined && found.row !== row) return { _tag: "Answered", answer: GateAnswer.ambiguousPath }
+    if (found !== undefined && found.row !== row) return { _tag: "Responded", response: GateResponse.ambiguousPath }
     found ??= { row, form }
   }
   return found === undefined ? none : { _tag: "Found", route: found.row.route, params: paramsOf(found) }
@@ -95,7 +94,7 @@ const preflight = <Route>(
 ): RouteMatch<Route> => {
   const sold = rows.filter(({ key }) => forms.some((form) => matches(key.segments, form)))
   if (sold.length === 0) return none
-  return { _tag: "Answered", answer: GateAnswer.preflight(sold.map(({ key }) => key.method)) }
+  return { _tag: "Responded", response: GateResponse.preflight(sold.map(({ key }) => key.method)) }
 }
 
 const matches = (segments: ReadonlyArray<RouteKey.Segment>, { exact, parts }: PathForms.PathForm): boolean => {

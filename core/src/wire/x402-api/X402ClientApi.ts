@@ -33,7 +33,7 @@ const AnyKind = Schema.Struct({
   extra: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Json)))
 })
 
-const decodeAnswer = Schema.decodeUnknownResult(
+const decodeResponse = Schema.decodeUnknownResult(
   Schema.Struct({ kinds: Schema.Array(Schema.Json), signers: Schema.optionalKey(Schema.Json) })
 )
 const decodeKind = Schema.decodeUnknownResult(AnyKind)
@@ -42,7 +42,7 @@ const isOurKind = Schema.is(Schema.Struct({ protocolVersion: Schema.Json }))
 
 /** Whether a response to `GET /supported` comes from a facilitator that supports x402 and not Pontage's protocol. */
 export const isForeign = (json: unknown): boolean => {
-  const answer = decodeAnswer(json)
+  const answer = decodeResponse(json)
   if (Result.isFailure(answer)) return false
   const { kinds } = answer.success
   return !kinds.some(isOurKind) && kinds.some((kind) => Result.isSuccess(decodeKind(kind)))
@@ -52,7 +52,7 @@ export const isForeign = (json: unknown): boolean => {
  * Reads the response to `GET /supported`. Kinds of other versions, and on networks without a CAIP-2 name, are left out.
  */
 export const readKinds = (json: unknown): Result.Result<Kinds, { readonly message: string }> =>
-  Result.map(decodeAnswer(json), ({ kinds, signers }) => ({
+  Result.map(decodeResponse(json), ({ kinds, signers }) => ({
     kinds: kinds.flatMap((kind) => {
       const decoded = Result.getOrUndefined(decodeKind(kind))
       const known = decoded && kindOf(decoded)

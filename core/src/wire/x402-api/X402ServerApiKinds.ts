@@ -19,7 +19,7 @@ const KindV1 = Schema.Struct({
 }).annotate({ description: "A kind for servers of x402 version 1, by that version's name of the network" })
 
 /** The response of `GET /supported`. */
-export const SupportedAnswer = Schema.Struct({
+export const X402SupportedResponse = Schema.Struct({
   kinds: Schema.Array(Schema.Union([Kind, KindV1])),
   extensions: Schema.Array(Schema.String),
   signers: Schema.Record(Schema.String, Schema.Array(Schema.String))
@@ -29,7 +29,7 @@ export const SupportedAnswer = Schema.Struct({
  * The supported kinds for both kinds of servers. Pontage's come first: a reader of one version takes the first that it
  * knows.
  */
-export const fromSupported = ({ kinds, signers }: Supported): typeof SupportedAnswer.Type => ({
+export const fromSupported = ({ kinds, signers }: Supported): typeof X402SupportedResponse.Type => ({
   kinds: [
     ...kinds.map((kind) => ({ ...kind, x402Version: 2 as const })),
     ...kinds.flatMap(({ extra, network, scheme }) => {

@@ -11,7 +11,7 @@ import type { X402Request } from "./X402ServerApiRequest.ts"
 const messages = { description: "For people; version 1 has no such field" }
 
 /** The response of `POST /verify`. */
-export const VerifyAnswer = Schema.Union([
+export const X402VerifyResponse = Schema.Union([
   Schema.Struct({ isValid: Schema.Literal(true), payer: Schema.optionalKey(Schema.String) }),
   Schema.Struct({
     isValid: Schema.Literal(false),
@@ -21,13 +21,13 @@ export const VerifyAnswer = Schema.Union([
   })
 ])
 
-export type VerifyAnswer = typeof VerifyAnswer.Type
+export type X402VerifyResponse = typeof X402VerifyResponse.Type
 
 /**
  * The response of `POST /settle`. `transaction` is empty while none is known; `network` is the caller's own name for
  * it.
  */
-export const SettleAnswer = Schema.Union([
+export const X402SettleResponse = Schema.Union([
   Schema.Struct({
     success: Schema.Literal(true),
     payer: Schema.optionalKey(Schema.String),
@@ -45,14 +45,17 @@ export const SettleAnswer = Schema.Union([
   })
 ])
 
-export type SettleAnswer = typeof SettleAnswer.Type
+export type X402SettleResponse = typeof X402SettleResponse.Type
 
 type Caller = Pick<X402Request, "version" | "network">
 
 const payerOf = ({ payer }: { readonly payer?: string }) => (payer === undefined || payer === "" ? {} : { payer })
 
 /** The verdict of a verification. */
-export const ofVerify = ({ version }: Caller, answer: typeof FacilitatorApi.VerifyResponse.Type): VerifyAnswer => {
+export const ofVerify = (
+  { version }: Caller,
+  answer: typeof FacilitatorApi.VerifyResponse.Type
+): X402VerifyResponse => {
   if (answer.isValid) return { isValid: true, ...payerOf(answer) }
   return {
     isValid: false,
@@ -69,7 +72,7 @@ export const ofVerify = ({ version }: Caller, answer: typeof FacilitatorApi.Veri
 export const ofSettle = (
   { network, version }: Caller,
   answer: typeof FacilitatorApi.SettleResponse.Type
-): SettleAnswer => {
+): X402SettleResponse => {
   const { amount, code, detail, message, reason, status, success, transaction } = answer
   if (success) {
     const counted = version === 2 && amount !== undefined ? { amount } : {}

@@ -22,7 +22,7 @@ const maximumTextLength = 64 * 1024
 const maximumDepth = 32
 
 /** The parts of a tool's result that are read. */
-export interface ToolAnswer {
+export interface ToolResponse {
   readonly isError?: boolean | undefined
   readonly structuredContent?: unknown
   readonly content?: unknown
@@ -30,7 +30,7 @@ export interface ToolAnswer {
 }
 
 /** A tool's result as an HTTP response. Its body is the payment request, if it is one, and empty otherwise. */
-export const toResponse = (answer: ToolAnswer): Response => {
+export const toResponse = (answer: ToolResponse): Response => {
   const receipt = receiptIn(answer)
   const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
   const request = requestIn(answer)
@@ -57,7 +57,7 @@ const statusOf = (request: string): 402 | 409 => {
  * The JSON text of the payment request in a tool's result: its structured content, or else its first text. `undefined`
  * if it is not such a request, or is paid.
  */
-export const requestIn = (answer: ToolAnswer): string | undefined => {
+export const requestIn = (answer: ToolResponse): string | undefined => {
   if (answer.isError !== true || receiptOf(answer) !== undefined) return undefined
   const { content, structuredContent } = answer
   if (isPaymentRequest(structuredContent)) return textOf(structuredContent)
@@ -66,7 +66,7 @@ export const requestIn = (answer: ToolAnswer): string | undefined => {
   return typeof text === "string" && isPaymentRequest(parse(text)) ? text : undefined
 }
 
-const receiptIn = ({ _meta }: ToolAnswer): string | undefined => {
+const receiptIn = ({ _meta }: ToolResponse): string | undefined => {
   if (!Shape.isObject(_meta) || !Object.hasOwn(_meta, receiptKey)) return undefined
   const text = textOf(_meta[receiptKey])
   return text === undefined || text.length > AsciiJson.maximumHeaderBytes ? undefined : text
@@ -76,7 +76,7 @@ const readReceipt = (text: string | undefined): Receipt | undefined =>
   text === undefined ? undefined : receiptFromJson(parse(text))
 
 /** The receipt on a tool's result, if it has one and it says that the money has moved. */
-export const receiptOf = (answer: ToolAnswer): Receipt | undefined => readReceipt(receiptIn(answer))
+export const receiptOf = (answer: ToolResponse): Receipt | undefined => readReceipt(receiptIn(answer))
 
 const parse = (text: string): unknown => {
   if (text.length > maximumTextLength || depthOf(text) > maximumDepth) return undefined

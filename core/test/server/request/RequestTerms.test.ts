@@ -35,7 +35,7 @@ const open = Effect.fnUntraced(function* (config: Partial<RouteConfig>) {
 })
 
 const statusOf = (decision: Decision): number | string =>
-  decision._tag === "Refused" ? decision.answer.status : decision._tag
+  decision._tag === "Refused" ? decision.response.status : decision._tag
 
 const json = { "content-type": "application/json", "content-length": "11" }
 const posted = (more: Parameters<typeof request>[2], headers: Parameters<typeof request>[1] = json) =>
@@ -138,7 +138,7 @@ describe('bind: "body"', () => {
       const { decide, told } = yield* open({ bind: "body" })
       const decision = yield* decide(asked)
       assert.strictEqual(statusOf(decision), 500)
-      assert.deepInclude(JSON.parse(decision._tag === "Refused" ? decision.answer.body : ""), {
+      assert.deepInclude(JSON.parse(decision._tag === "Refused" ? decision.response.body : ""), {
         detail: "body_unavailable",
         accepts: []
       })
@@ -173,7 +173,7 @@ describe("validate", () => {
       const { buy, decide, told } = yield* open({ validate })
       for (const decision of [yield* decide(posted(invalid)), yield* buy(posted(valid), posted(invalid))]) {
         assert(decision._tag === "Refused")
-        assert.deepStrictEqual(decision.answer, {
+        assert.deepStrictEqual(decision.response, {
           status: 422,
           headers: { "Content-Type": "application/json", "Cache-Control": "no-store" },
           body: '{"error":"POST /render: no such pages"}'
@@ -189,7 +189,7 @@ describe("validate", () => {
       const own = yield* open({ validate: async () => ({ status: 404, body: { nothing: ["here"] } }) })
       const decision = yield* own.decide(posted(valid))
       assert(decision._tag === "Refused")
-      assert.strictEqual(decision.answer.body, '{"nothing":["here"]}')
+      assert.strictEqual(decision.response.body, '{"nothing":["here"]}')
       const bare = yield* open({ validate: () => ({ status: 400 }) })
       assert.strictEqual(statusOf(yield* bare.decide(posted(valid))), 400)
     })
@@ -212,7 +212,7 @@ describe("validate", () => {
         const decision = yield* decide(asked)
         assert.strictEqual(statusOf(decision), 500)
         assert(decision._tag === "Refused")
-        assert.deepInclude(JSON.parse(decision.answer.body), { detail: "check_failed", accepts: [] })
+        assert.deepInclude(JSON.parse(decision.response.body), { detail: "check_failed", accepts: [] })
       }
       assert.deepStrictEqual(told, [])
     })

@@ -6,7 +6,7 @@ const table = (...keys: ReadonlyArray<string>) =>
   RouteTable.make(keys.map((key) => [Result.getOrThrow(RouteKey.parse(key)), key] as const))
 
 const found = (match: RouteTable.RouteMatch<string>): string =>
-  match._tag === "Found" ? match.route : match._tag === "Answered" ? `${match.answer.status}` : "none"
+  match._tag === "Found" ? match.route : match._tag === "Responded" ? `${match.response.status}` : "none"
 
 const reports = Result.getOrThrow(
   table("GET /report", "GET /files/*", "GET /users/:id", "GET /users/me", "POST /report")
@@ -78,12 +78,12 @@ describe("find", () => {
 
   it("tells the methods of a sold path and runs nothing", () => {
     const match = reports.find("OPTIONS", "/report")
-    assert.strictEqual(match._tag === "Answered" && match.answer.headers["Allow"], "GET, HEAD, POST, OPTIONS")
+    assert.strictEqual(match._tag === "Responded" && match.response.headers["Allow"], "GET, HEAD, POST, OPTIONS")
   })
 
   it("does not cache the refusal of an ambiguous path", () => {
     const match = reports.find("GET", "/users/ME")
-    assert.strictEqual(match._tag === "Answered" && match.answer.headers["Cache-Control"], "no-store")
+    assert.strictEqual(match._tag === "Responded" && match.response.headers["Cache-Control"], "no-store")
   })
 
   it("keeps __proto__ as a parameter's name from doing harm", () => {

@@ -25,7 +25,7 @@ const offered = fc.record({ kinds: fc.array(kinds), signers: fc.dictionary(netwo
 
 const readAsPeer = Schema.decodeUnknownSync(X402PeerAnswers.supported)
 const isKindV1 = Schema.is(X402PeerAnswers.kindV1)
-const write = Schema.encodeSync(X402ServerApiKinds.SupportedAnswer)
+const write = Schema.encodeSync(X402ServerApiKinds.X402SupportedResponse)
 
 describe("what is supported", () => {
   it("is read by x402 of both versions and by ours, each its own", () => {

@@ -97,8 +97,8 @@ for (const version of [1, 2] as const) {
     })
 
     it("what is said passes the service's own description unchanged", () => {
-      const writeVerify = Schema.encodeSync(X402ServerApiResponse.VerifyAnswer)
-      const writeSettle = Schema.encodeSync(X402ServerApiResponse.SettleAnswer)
+      const writeVerify = Schema.encodeSync(X402ServerApiResponse.X402VerifyResponse)
+      const writeSettle = Schema.encodeSync(X402ServerApiResponse.X402SettleResponse)
       fc.assert(
         fc.property(callers(version), verifications, settlements, (caller, verification, settlement) => {
           const verified = X402ServerApiResponse.ofVerify(caller, verification)

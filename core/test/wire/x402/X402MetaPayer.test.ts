@@ -7,18 +7,18 @@ import * as X402 from "../X402Cases.ts"
 
 const { metaPayer, toResponse } = MetaPayer
 
-const asked = (request: unknown): MetaPayer.ToolAnswer => ({
+const asked = (request: unknown): MetaPayer.ToolResponse => ({
   isError: true,
   structuredContent: request,
   content: [{ type: "text", text: JSON.stringify(request) }]
 })
 
-const textOnly = (text: string): MetaPayer.ToolAnswer => ({ isError: true, content: [{ type: "text", text }] })
+const textOnly = (text: string): MetaPayer.ToolResponse => ({ isError: true, content: [{ type: "text", text }] })
 
 const { paymentId: _, ...receipt } = X402.settlement
 const paid = (value: unknown) => ({ _meta: { "x402/payment-response": value } })
 
-const refusalOf = async (answer: MetaPayer.ToolAnswer) => {
+const refusalOf = async (answer: MetaPayer.ToolResponse) => {
   const response = toResponse(answer)
   const head = { status: response.status, header: (name: string) => response.headers.get(name) }
   assert.isTrue(metaPayer.mayRefuse(head))
@@ -35,7 +35,7 @@ describe("requestIn", () => {
     assert.strictEqual(MetaPayer.requestIn({ ...textOnly(text), structuredContent: { error: "?" } }), text)
   })
 
-  const others: Readonly<Record<string, MetaPayer.ToolAnswer>> = {
+  const others: Readonly<Record<string, MetaPayer.ToolResponse>> = {
     "a result that is no error": { ...asked(X402.requestV2), isError: false },
     "a result that says nothing of an error": { structuredContent: X402.requestV2 },
     "an error that was paid for": { ...asked(X402.requestV2), ...paid(receipt) },

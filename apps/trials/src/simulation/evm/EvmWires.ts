@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 import type { NetworkLink } from "../world/NetworkLink.ts"
-import type { RpcAnswer } from "./model/EvmModelAnswers.ts"
+import type { RpcAnswer } from "./model/EvmModelRpc.ts"
 import * as SimulatedEvmPeople from "./SimulatedEvmPeople.ts"
 
 /** The address of the nodes. */

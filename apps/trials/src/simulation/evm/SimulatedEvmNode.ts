@@ -5,11 +5,11 @@
 import { EvmHex } from "@pontage/evm"
 
 import type { ChainTrouble } from "../world/SimulatedChain.ts"
-import * as EvmModelAnswers from "./model/EvmModelAnswers.ts"
-import type { RpcAnswer } from "./model/EvmModelAnswers.ts"
 import * as EvmModelBlock from "./model/EvmModelBlock.ts"
 import type { ModelBlock } from "./model/EvmModelBlock.ts"
 import type { EvmModelChain } from "./model/EvmModelChain.ts"
+import * as EvmModelRpc from "./model/EvmModelRpc.ts"
+import type { RpcAnswer } from "./model/EvmModelRpc.ts"
 import * as EvmModelTransaction from "./model/EvmModelTransaction.ts"
 import type { ModelTransaction } from "./model/EvmModelTransaction.ts"
 import type { EvmModelView } from "./model/EvmModelView.ts"
@@ -99,7 +99,7 @@ const saidBy = (
   params: ReadonlyArray<unknown>
 ): RpcAnswer => {
   if (method === "eth_sendRawTransaction" && now < node.dropsUntil) return forgotten(view, params)
-  const said = EvmModelAnswers.answer(view, method, params)
+  const said = EvmModelRpc.answer(view, method, params)
   return method === "eth_getTransactionReceipt" && now < node.liesUntil ? lied(node, view, params, said) : said
 }
 
@@ -134,5 +134,5 @@ const forged = ({ chain }: EvmModelView, waiting: ModelTransaction, head: ModelB
   invented.include(waiting)
   const block = invented.finish(`0xbad0${waiting.hash.slice(6)}`)
   const [mined] = block.mined
-  return { result: mined === undefined ? null : EvmModelAnswers.receiptOf({ block, mined }) }
+  return { result: mined === undefined ? null : EvmModelRpc.receiptOf({ block, mined }) }
 }

@@ -5,7 +5,7 @@
 import type { PaymentRequirements, PaymentRequest, PayableRequest, SchemeClient } from "@pontage/core"
 import {
   ClientSchemeRegistry,
-  NoAnswer,
+  NoResponse,
   PaymentClient,
   PaymentJournal,
   PaymentPayload,
@@ -123,9 +123,9 @@ const counted = ({ reports, wallet }: Options): SchemeClient => ({
     Effect.tap(wallet.sign(request), ({ nonce }) => Effect.sync(() => reports.signed(nonce, request.validBefore)))
 })
 
-const asked = (options: Options, headers: object): Effect.Effect<Response, NoAnswer> =>
+const asked = (options: Options, headers: object): Effect.Effect<Response, NoResponse> =>
   Effect.matchEffect(replyTo(options, headers), {
-    onFailure: ({ reason }) => Effect.fail(new NoAnswer({ cause: new Error(reason) })),
+    onFailure: ({ reason }) => Effect.fail(new NoResponse({ cause: new Error(reason) })),
     onSuccess: (reply) =>
       Effect.sync(() => {
         options.promised()

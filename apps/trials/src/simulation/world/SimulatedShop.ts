@@ -134,7 +134,7 @@ const served = (options: Options, deciding: Effect.Effect<Decision>, target: str
         case "Free":
           return Effect.die("nothing is free here")
         case "Refused":
-          return Effect.succeed(replyOf(decision.answer))
+          return Effect.succeed(replyOf(decision.response))
         case "Granted":
           return run(options, decision, target, restore)
         case "SettleAfter":
@@ -152,7 +152,7 @@ const released = (
   target: string,
   restore: Restore
 ): Effect.Effect<Reply> => {
-  if (end._tag === "Refused") return Effect.succeed(replyOf(end.answer))
+  if (end._tag === "Refused") return Effect.succeed(replyOf(end.response))
   if (end._tag === "Uncharged") return Effect.die("a handler that succeeds is charged for")
   return run({ ...options, handlerMillis: 0 }, end, target, restore)
 }

@@ -8,7 +8,17 @@ import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { HeaderFields, SettleOrder } from "../../wire/pontage/Dialect.ts"
 import type { Refusal } from "../../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../../wire/SellerDialects.ts"
-import type { Answer } from "./Decision.ts"
+
+/**
+ * A complete response that the host sends instead of running the handler. Lay the headers over those that are already
+ * set with `ResponseHeaders.over`, and once more when they are written (on Node `ResponseSeal.seal`).
+ */
+export interface GateResponse {
+  readonly status: number
+  readonly headers: HeaderFields
+  /** JSON text, or empty. */
+  readonly body: string
+}
 
 /** Headers that let a page from another origin read our responses; sent if the request names its `Origin`. */
 export const exposed = (dialects: SellerDialects.SellerDialects): HeaderFields => ({
@@ -28,7 +38,7 @@ export interface Manner {
  * The response for a refusal as each payer gets it: a function from the token of one response (`RetryToken`) to that
  * response.
  */
-export type Draft = (retryToken: string) => Answer
+export type Draft = (retryToken: string) => GateResponse
 
 /** The response for a refusal, with the accepted payments. */
 export const drafted = (
@@ -43,28 +53,28 @@ export const drafted = (
     ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
     ...(crossOrigin ? exposed(dialects) : {})
   }
-  const answer: Answer = { status: refusal.status, headers, body: JSON.stringify(message.body) ?? "" }
+  const response: GateResponse = { status: refusal.status, headers, body: JSON.stringify(message.body) ?? "" }
   const { personal } = message
-  if (personal === undefined) return () => answer
+  if (personal === undefined) return () => response
   return (retryToken) => {
     const own = personal(retryToken)
     return {
       status: refusal.status,
       headers: { ...headers, ...own.headers },
-      body: own.body === undefined ? answer.body : JSON.stringify(own.body)
+      body: own.body === undefined ? response.body : JSON.stringify(own.body)
     }
   }
 }
 
 /** A response without offers, given before any payment is looked at. */
-export const plain = (status: number, body: Schema.Json): Answer => ({
+export const plain = (status: number, body: Schema.Json): GateResponse => ({
   status,
   headers: json,
   body: JSON.stringify(body)
 })
 
 /** The response to a request target that parsers read in different ways. */
-export const ambiguousTarget: Answer = {
+export const ambiguousTarget: GateResponse = {
   status: 400,
   headers: json,
   body: JSON.stringify({
@@ -73,10 +83,10 @@ export const ambiguousTarget: Answer = {
 }
 
 /** The response for a refusal without offers. */
-export const refused = (manner: Manner, refusal: Refusal): Answer => drafted(manner, refusal, [])("")
+export const refused = (manner: Manner, refusal: Refusal): GateResponse => drafted(manner, refusal, [])("")
 
 /** The response to a path that different readers assign to different routes. */
-export const ambiguousPath: Answer = {
+export const ambiguousPath: GateResponse = {
   status: 400,
   headers: json,
   body: JSON.stringify({ error: "This path can be read as more than one priced resource; send it in its plain form." })
@@ -86,7 +96,7 @@ export const ambiguousPath: Answer = {
  * The response to OPTIONS on a sold path: its methods; no handler runs. A CORS preflight belongs to the application's
  * CORS middleware, which stands before the gate.
  */
-export const preflight = (methods: ReadonlyArray<string>): Answer => {
+export const preflight = (methods: ReadonlyArray<string>): GateResponse => {
   const allowed = new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))
   const headers: HeaderFields = { "Cache-Control": "no-store" }
   return {

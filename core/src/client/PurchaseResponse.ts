@@ -1,5 +1,5 @@
 /**
- * The meaning of the response to a paid request for the payment: answered, refused, or unknown. Only the server's own
+ * The meaning of the response to a paid request for the payment: not refused, refused, or unknown. Only the server's own
  * clear refusal counts as one; silence, a broken connection and every "come back later" leave the outcome unknown.
  */
 import * as Data from "effect/Data"
@@ -14,21 +14,30 @@ import * as AsciiJson from "../wire/http/AsciiJson.ts"
 import * as PayerDialects from "../wire/PayerDialects.ts"
 import type { PayerDialect } from "../wire/pontage/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
-import { PaymentRefused } from "./PaymentRefused.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 
 /** The transport returned no response: no connection, a reset, a timeout, a redirect that is not followed. */
-export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly cause: unknown }> {}
+export class NoResponse extends Data.TaggedError("NoResponse")<{ readonly cause: unknown }> {}
+
+/**
+ * The server received the payment and refused it without one of the five codes or a reason, as a server that knows only
+ * `error` and `accepts` does. `message` contains the server's text; `paymentId` names the authorization, which the journal
+ * keeps and sends again until it expires.
+ */
+export class PaymentRefused extends Data.TaggedError("PaymentRefused")<{
+  readonly paymentId: string
+  readonly message: string
+}> {}
 
 /** The error that reports a server's refusal. */
 export type RefusalError = PaymentError | ValidationError | PaymentRefused
 
 /** One of the three meanings. */
-export type PaidAnswer = Answered | Refused | Unknown
+export type PurchaseResponse = NotRefused | Refused | Unknown
 
 /** A response that does not refuse the payment; its body is unread. */
-export interface Answered {
-  readonly _tag: "Answered"
+export interface NotRefused {
+  readonly _tag: "NotRefused"
   readonly response: Response
   /** Present if the server says that the money has moved, and the receipt is for this payment. */
   readonly receipt: Settlement | undefined
@@ -54,11 +63,11 @@ export interface Unknown {
 }
 
 /** The meaning of a missing response. */
-export const fromNoAnswer = ({ cause }: NoAnswer): Unknown => ({
+export const fromNoResponse = ({ cause }: NoResponse): Unknown => ({
   _tag: "Unknown",
   status: undefined,
   retryAfter: undefined,
-  said: `no answer: ${cause instanceof Error ? cause.message : String(cause)}`
+  said: `no response: ${cause instanceof Error ? cause.message : String(cause)}`
 })
 
 /** The meaning of a response in these dialects. It reads the body only of a refusal. */
@@ -66,14 +75,14 @@ export const fromResponse = Effect.fnUntraced(function* (
   understood: ReadonlyArray<PayerDialect>,
   entry: JournalEntry,
   response: Response
-): Effect.fn.Return<PaidAnswer> {
+): Effect.fn.Return<PurchaseResponse> {
   const dialects = PayerDialects.ofPayment(understood, entry.headers ?? {})
   const receipt = receiptOn(dialects, entry, response)
   // A response with a receipt is the paid one, even if the handler passed on another server's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
     const ifRefused = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))?.ifRefused
-    return { _tag: "Answered", response, receipt, ifRefused }
+    return { _tag: "NotRefused", response, receipt, ifRefused }
   }
   return Result.isSuccess(refusal)
     ? fromRefusal(entry, response, refusal.success.required)
@@ -94,7 +103,7 @@ const receiptOn = (
   return { success: true, transaction, network, payer, amount, paymentId }
 }
 
-const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequired): PaidAnswer => {
+const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequired): PurchaseResponse => {
   const unknown = unknownOf(response, body.error, body.paymentState)
   if (response.status >= 500 || body.retry === "same_payment" || body.retry === "wait") return unknown
   const isSaid =
@@ -115,7 +124,7 @@ const errorOf = (
   return new PaymentRefused({ paymentId, message })
 }
 
-const fromUnreadable = (entry: JournalEntry, response: Response, { message }: ValidationError): PaidAnswer =>
+const fromUnreadable = (entry: JournalEntry, response: Response, { message }: ValidationError): PurchaseResponse =>
   response.status === 402
     ? { _tag: "Refused", error: errorOf(entry, { error: message, accepts: [] }) }
     : unknownOf(response, message, undefined)

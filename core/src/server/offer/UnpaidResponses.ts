@@ -9,14 +9,14 @@ import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Refusal from "../../wire/pontage/Refusal.ts"
 import type { Refused } from "../http/Decision.ts"
-import * as GateAnswer from "../http/GateAnswer.ts"
+import * as GateResponse from "../http/GateResponse.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
 /** The store of responses. */
-export interface UnpaidAnswers {
+export interface UnpaidResponses {
   /** Returns the refusal itself if it is already stored. */
-  readonly answer: (
+  readonly responseTo: (
     request: RouteOffer.PricedRequest,
     epoch: number,
     crossOrigin: boolean
@@ -25,8 +25,8 @@ export interface UnpaidAnswers {
 
 /** One response for requests with an `Origin`, one for the others. */
 interface Pair {
-  readonly plain: GateAnswer.Draft
-  readonly crossOrigin: GateAnswer.Draft
+  readonly plain: GateResponse.Draft
+  readonly crossOrigin: GateResponse.Draft
 }
 
 interface Page {
@@ -39,7 +39,7 @@ const maximumPairs = 512
 const maximumTargetLength = 1024
 
 /** An empty store. */
-export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Source): UnpaidAnswers => {
+export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Source): UnpaidResponses => {
   const pages = new WeakMap<PricedRoute, Page>()
   const pageOf = (route: PricedRoute, epoch: number): Page => {
     const page = pages.get(route)
@@ -49,7 +49,7 @@ export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
     return fresh
   }
   return {
-    answer: (request, epoch, crossOrigin) => {
+    responseTo: (request, epoch, crossOrigin) => {
       const key = keyOf(request)
       const { pairs } = pageOf(request.route, epoch)
       const known = key === undefined ? undefined : pairs.get(key)
@@ -65,14 +65,14 @@ export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
 
 const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean): Refused => ({
   _tag: "Refused",
-  answer: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy))
+  response: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy))
 })
 
 const pairOf = ({ settle: order, dialects }: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
   const manner = { dialects, order, crossOrigin: false }
   return {
-    plain: GateAnswer.drafted(manner, Refusal.unpaid, accepts),
-    crossOrigin: GateAnswer.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)
+    plain: GateResponse.drafted(manner, Refusal.unpaid, accepts),
+    crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)
   }
 }
 
