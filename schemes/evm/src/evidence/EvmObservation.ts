@@ -228,32 +228,40 @@ const assess = Effect.fnUntraced(function* (
     return { observation: finding, failure: undefined }
   }
   if (known === undefined) {
-    if (failure !== undefined) failures.remember(expected, inclusion.block, failure, head.number)
-    return { observation: pending, failure }
+    const unconfirmed: Assessment = { observation: pending, failure }
+    if (failure === undefined) return unconfirmed
+    failures.remember(expected, inclusion.block, failure, head.number)
+    return yield* laterUse(rpc, expected, failure, head.number, unconfirmed)
   }
   const held: Assessment = { observation: pending, failure: known.failure }
-  if (!isDue) return yield* laterUse(rpc, expected, known, head.number, held)
+  if (!isDue) {
+    if (head.number === known.lastObserved) return held
+    known.lastObserved = head.number
+    return yield* laterUse(rpc, expected, known.failure, head.number, held)
+  }
   if (failure === undefined) return held
   if (!EvmUnconfirmedFailures.isSame(failure, known.failure)) {
     failures.remember(expected, inclusion.block, failure, head.number)
     return { ...held, failure }
   }
   // The state as of the final block has to agree: ended by another transaction, or not used at all.
-  if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== failure.isEnded) return held
+  if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== failure.isEnded)
+    return yield* laterUse(rpc, expected, failure, head.number, held)
   return { observation: EvmTransferEvidence.failed(failure.transaction, failure.error), failure }
 })
 
-/** While an authorization is valid anybody may submit it, even after our transaction has failed. */
+/**
+ * The assessment by a transfer after the failure, or `held` without one: while an authorization is valid anybody may submit it, even
+ * after our transaction has failed.
+ */
 const laterUse = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   expected: EvmTransferEvidence.ExpectedTransfer,
-  known: EvmUnconfirmedFailures.RememberedFailure,
+  { block, isEnded }: EvmUnconfirmedFailures.UnconfirmedFailure,
   head: bigint,
   held: Assessment
 ): Effect.fn.Return<Assessment, ChainUnavailable> {
-  const { block, isEnded } = known.failure
-  if (isEnded || head === known.lastObserved) return held
-  known.lastObserved = head
+  if (isEnded) return held
   if (!(yield* EvmTokenState.hasEnded(rpc, expected, head))) return held
   const [end] = yield* EvmAuthorizationSearch.after(rpc, [{ expected, since: block.number }], head)
   const seen = end && (yield* EvmTransferEvidence.reader(rpc)(expected, end))

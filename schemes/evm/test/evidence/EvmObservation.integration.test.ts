@@ -184,15 +184,22 @@ describe("EvmObservation", () => {
           yield* Token.allow(account)
           const signed = yield* Payment.signedPayment(deviation)
           const call = yield* Token.emptying(account.address)
-          const { look, received } = yield* overtaken(signed, overtake(call, accounts.deployer.address))
-          assert.strictEqual((yield* look)._tag, "Pending")
+          const race = yield* overtaken(signed, overtake(call, accounts.deployer.address))
+          assert.strictEqual((yield* race.look)._tag, "Pending")
           yield* mint(account.address, 10_000n)
           yield* mine(2 * finalityDepth)
-          assert.strictEqual((yield* look)._tag, "Pending")
+          assert.strictEqual((yield* race.look)._tag, "Pending")
           const { transactionHash } = yield* send({ from: accounts.stranger.address, ...signed.call })
-          const end = yield* look
-          assert.deepInclude(end, { _tag: "Settled", transaction: transactionHash, external: true })
-          assert.strictEqual(yield* received, 10_000n)
+          const settled = { _tag: "Settled", transaction: transactionHash, external: true } as const
+          assert.deepInclude(yield* race.look, settled)
+          assert.strictEqual(yield* race.received, 10_000n)
+
+          // The same is seen when the transfer is final and the validity is over, also by a process that has not seen the failure.
+          yield* Payment.finalise(signed.authorization.validBefore, finalityDepth)
+          assert.deepInclude(yield* race.look, settled)
+          const restarted = yield* Payment.scheme(yield* chain, { finalityDepth })
+          const { observation } = yield* Payment.observeAlone(restarted, race.payment, race.prepared)
+          assert.deepInclude(observation, settled)
         })
     )
 
