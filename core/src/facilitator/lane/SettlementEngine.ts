@@ -132,8 +132,12 @@ export const make = Effect.fnUntraced(function* (
     judge: (scheme, arrival) => Effect.tap(choice.laneFor(scheme), (lane) => admission.judge(scheme, lane, arrival)),
     admit: admission.admit,
     rememberVerified: verified.add,
-    settle: (scheme, request) =>
-      isOver(request.stored) ? Effect.succeed(request.stored) : settle({ store, choice, startedAt }, scheme, request),
+    settle: (scheme, request) => {
+      if (isOver(request.stored)) return Effect.succeed(request.stored)
+      const settling = settle({ store, choice, startedAt }, scheme, request)
+      // One call makes a record: so each payment is observed once.
+      return request.isNew ? Effect.tap(settling, (end) => Effect.sync(() => admission.observe(end))) : settling
+    },
     isSettledByAnother: (scheme, stored, payment, refusal) => isExplained(scheme, stored, payment, refusal, startedAt),
     isTransferMade: (scheme, stored, payment) => OthersTransfers.isMade(scheme, stored, payment, startedAt),
     whileWaiting: waitingCallers.during

@@ -10,7 +10,13 @@ import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { marginSeconds } from "../OfferCheck.ts"
-import { type NewPayment, type PaymentStore, type QueueShare, settledAt } from "../store/PaymentStore.ts"
+import {
+  type NewPayment,
+  type PaymentStore,
+  type QueueShare,
+  settledAt,
+  type StoredPayment
+} from "../store/PaymentStore.ts"
 import * as LaneCapacity from "./LaneCapacity.ts"
 import * as QueuePosition from "./QueuePosition.ts"
 
@@ -38,6 +44,8 @@ export interface Admission {
   ) => Effect.Effect<void, FacilitatorUnavailable>
   /** Counts a verified payment that is about to wait in this lane. */
   readonly admit: (scheme: SchemeFacilitator, lane: string, arrival: Arrival) => Effect.Effect<void>
+  /** Observes the record of an included payment. Each payment is told once. */
+  readonly observe: (included: StoredPayment) => void
   /** The lanes that were judged so far. */
   readonly views: Effect.Effect<ReadonlyArray<LaneStatistics>>
 }
@@ -98,6 +106,14 @@ export const make = (store: PaymentStore["Service"]): Admission => {
         lane.waiting++
         lane.shares.push({ caller, payer: authorization.payer, waiting: 1 })
       }),
+    observe: (included) => {
+      const { block, lane, paymentId } = included
+      const at = settledAt(included)
+      const capacity = lane === undefined ? undefined : lanes.get(lane)?.capacity
+      if (capacity === undefined || block === undefined || at === undefined) return
+      capacity.includedIn(block.number, at)
+      capacity.included(paymentId, at)
+    },
     views: Effect.map(store.now, (now) =>
       [...lanes.values()].map(({ capacity, name, turnedAway }) => ({
         lane: name,

@@ -3,8 +3,13 @@
  * payment that found a free place shows how long an inclusion takes; one that waited shows, by the number before it, how fast the
  * queue moves. While little was observed, the lane's places and the time of an inclusion stand for it, and before the first
  * observation a guess. A payment that is pending for long counts before it is included, so that a chain that stands still is noticed.
+ *
+ * A queue moves in steps: a block includes many payments at once, in transactions of one each or of many. A payment that waited for the
+ * next block alone had few before it, and yet a whole step went with it. The size of a step is counted by the blocks of this process's
+ * own payments; the settings promise more than a transaction may hold.
  */
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 
 /** The throughput of one lane. Times are Unix milliseconds. */
@@ -23,6 +28,8 @@ export interface LaneCapacity {
   readonly watched: () => ReadonlyArray<string>
   /** A watched payment was included at this time. */
   readonly included: (paymentId: string, at: number) => void
+  /** A payment of the lane, watched or not, was included in this block at this time. Each payment counts once. */
+  readonly includedIn: (block: bigint, at: number) => void
   /** A watched payment has expired at this time: the queue was slow, or the payment failed for its own reason. */
   readonly expired: (paymentId: string, at: number) => void
   /** A watched payment has left the lane for another reason. */
@@ -41,6 +48,9 @@ const weightOf = { quicker: 0.5, slower: 0.05 }
 /** The half-life of observations of the queue; milliseconds. */
 const halfLifeMillis = 20_000
 
+/** The most blocks whose payments are counted at once: the worker may record the ends of some blocks in another order. */
+const mostBlocks = 16
+
 interface Watched {
   readonly before: number
   readonly since: number
@@ -55,6 +65,8 @@ export const make = (places: number): LaneCapacity => {
   /** The wait of payments that waited, and the payments that went before them meanwhile. */
   let queue = { millis: 0, payments: 0, at: 0 }
 
+  const steps = makeSteps()
+
   const oldest = (isQueued: boolean): Watched | undefined => {
     for (const one of watched.values()) if (one.before > 0 === isQueued) return one
     return undefined
@@ -66,14 +78,14 @@ export const make = (places: number): LaneCapacity => {
   const inclusionMillis = (now: number) => Math.max(seenMillis(), still(oldest(false), now))
   /** The expectation counts as much as this number of observed payments. */
   const weight = Math.min(places, mostWatched)
-  const faded = (now: number) => 0.5 ** (Math.max(0, now - queue.at) / halfLifeMillis)
+  const faded = (now: number) => fadedSince(queue.at, now)
   /** Milliseconds for each payment of a queue. */
   const pace = (now: number): number => {
     const share = faded(now)
     const expected = (inclusionMillis(now) / places) * weight
     const seen = (queue.millis * share + expected) / (queue.payments * share + weight)
     const first = oldest(true)
-    const open = first === undefined ? 0 : (now - first.since - seenMillis()) / first.before
+    const open = first === undefined ? 0 : (now - first.since - seenMillis()) / Math.max(first.before, steps.size(now))
     return Math.max(seen, open)
   }
   const included = ({ before, since }: Watched, at: number) => {
@@ -85,7 +97,9 @@ export const make = (places: number): LaneCapacity => {
     }
     const share = faded(at)
     const waited = Math.max(0, millis - seenMillis())
-    queue = { millis: queue.millis * share + waited, payments: queue.payments * share + before, at }
+    // On average a payment stands in the middle of its step.
+    const moved = Math.max(before, (1 + steps.size(at)) / 2)
+    queue = { millis: queue.millis * share + waited, payments: queue.payments * share + moved, at }
   }
   return {
     inclusionMillis,
@@ -101,12 +115,45 @@ export const make = (places: number): LaneCapacity => {
       lastInclusion = Math.max(lastInclusion, at)
       included(known, at)
     },
+    includedIn: steps.includedIn,
     expired: (paymentId, at) => {
       const known = watched.get(paymentId)
       watched.delete(paymentId)
       if (known !== undefined && known.before > 0) included(known, at)
     },
     left: (paymentId) => void watched.delete(paymentId)
+  }
+}
+
+/** The part that an observation of this time still has. */
+const fadedSince = (since: number, now: number): number => 0.5 ** (Math.max(0, now - since) / halfLifeMillis)
+
+/** The steps in which a queue moves: the payments that were included in one block. */
+interface Steps extends Pick<LaneCapacity, "includedIn"> {
+  /** The payments of a step, as a payment finds it on average; 1 while none was observed. */
+  readonly size: (now: number) => number
+}
+
+const makeSteps = (): Steps => {
+  const blocks = BoundedMap.oldestOut<bigint, number>(mostBlocks)
+  /** The observed payments, and the sum of the sizes of the steps that each of them found. */
+  let seen = { payments: 0, sizes: 0, at: 0 }
+  return {
+    size: (now) => {
+      const share = fadedSince(seen.at, now)
+      return (seen.sizes * share + 1) / (seen.payments * share + 1)
+    },
+    includedIn: (block, at) => {
+      const before = blocks.get(block) ?? 0
+      blocks.set(block, before + 1)
+      const share = fadedSince(seen.at, at)
+      // It finds those before it, and each of them finds it.
+      seen = {
+        payments: seen.payments * share + 1,
+        sizes: seen.sizes * share + 2 * before + 1,
+        at: Math.max(at, seen.at)
+      }
+    }
   }
 }
 

@@ -45,7 +45,7 @@ const open = Effect.fnUntraced(function* (capacity: number, options: LedgerShop.
       if (blocks) shop.ledger.mine()
     }
   })
-  return { ...shop, load, purchases }
+  return { ...shop, buy, load, purchases }
 })
 
 type Loaded = Effect.Success<ReturnType<typeof open>>
@@ -178,6 +178,45 @@ describe("a chain that stands still", () => {
       yield* shop.load(20, { later: 3 })
       yield* runDry(shop)
       assert.deepStrictEqual(outcome(shop, "later"), { turnedAway: 0, settled: 60, expired: 0, other: 0, open: 0 })
+    })
+  )
+})
+
+/** Buys one by one at this rate, for this caller and seconds; a block ends every half second, or none does. */
+const trickle = Effect.fnUntraced(function* (
+  { buy, ledger }: Loaded,
+  caller: string,
+  { blocks = true, millis, perSecond }: { blocks?: boolean; millis: number; perSecond: number }
+) {
+  for (let past = 0; past < millis; past += 1000 / perSecond) {
+    yield* buy(caller, 60)
+    yield* TestClock.adjust(1000 / perSecond)
+    if (blocks && past % 500 === 0) ledger.mine()
+  }
+})
+
+describe("a lane that pauses", () => {
+  const none = { turnedAway: 0, expired: 0, other: 0, open: 0 }
+
+  it.effect("turns nobody away whom its next batches serve: they take more than the few who wait first", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(2, { batches: { maximum: 50, windowMillis: 50 } })
+      yield* trickle(shop, "before", { millis: 15_000, perSecond: 40 })
+      yield* trickle(shop, "paused", { millis: 4_000, perSecond: 40, blocks: false })
+      yield* runDry(shop)
+      assert.deepStrictEqual(outcome(shop, "before"), { ...none, settled: 600 })
+      assert.deepStrictEqual(outcome(shop, "paused"), { ...none, settled: 160 })
+    })
+  )
+
+  it.effect("does so too where each payment has its own transaction, and a block includes many", () =>
+    Effect.gen(function* () {
+      const shop = yield* open(16)
+      yield* trickle(shop, "before", { millis: 15_000, perSecond: 20 })
+      yield* trickle(shop, "paused", { millis: 4_000, perSecond: 20, blocks: false })
+      yield* runDry(shop)
+      assert.deepStrictEqual(outcome(shop, "before"), { ...none, settled: 300 })
+      assert.deepStrictEqual(outcome(shop, "paused"), { ...none, settled: 80 })
     })
   )
 })

@@ -53,6 +53,36 @@ describe("the capacity of a lane", () => {
     assert.approximately(lane.inclusionMillis(70_000), 1_000, 1)
   })
 
+  it("counts a wait for the next block as that of the payments that blocks include, and not of the few before", () => {
+    const lane = seen()
+    const rates = [0, 1].map((steps) => {
+      for (let index = 0; index < 20; index++) {
+        const at = 11_000 + index * 1_000
+        if (steps === 1) for (let one = 0; one < 39; one++) lane.includedIn(BigInt(index), at)
+        lane.watch(`q${steps}-${index}`, 1 + (index % 4), at - 1_500)
+        lane.included(`q${steps}-${index}`, at)
+      }
+      return lane.perSecond(30_000)
+    })
+    assert.isBelow(rates[0] ?? 0, 8)
+    assert.isAbove(rates[1] ?? 0, 20)
+    assert.isAtMost(rates[1] ?? 0, 40)
+    lane.watch("first", 1, 31_000)
+    assert.approximately(lane.intervalMillis(37_500), 5_500 / 39, 8)
+    assert.isAbove(lane.intervalMillis(400_000), 20_000, "what was observed long ago says little")
+  })
+
+  it("counts a long wait by the payments before, whatever blocks include", () => {
+    const lane = seen()
+    for (let index = 0; index < 20; index++) {
+      const at = 21_000 + index * 1_000
+      for (let one = 0; one < 4; one++) lane.includedIn(BigInt(index), at)
+      lane.watch(`q${index}`, 40, at - 11_000)
+      lane.included(`q${index}`, at)
+    }
+    assert.approximately(lane.perSecond(40_000), 4, 0.5)
+  })
+
   it("says nothing of a payment that left for another reason", () => {
     const lane = seen()
     lane.watch("back", 100, 10_000)
