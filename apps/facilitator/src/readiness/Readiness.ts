@@ -133,18 +133,28 @@ interface NamedFinding extends ReadinessCheck.Finding {
 
 /** A check whose troubles are logged when they come and go, and close the gate where they stop payments. */
 const watched = (check: ReadinessCheck.ReadinessCheck, intake: IntakeGate.IntakeGate): WatchedCheck => {
-  let known: ReadonlyMap<string, ReadinessCheck.Trouble> = new Map()
+  let known: Troubles = new Map()
   const run = Effect.flatMap(ReadinessCheck.bounded(check), (finding) =>
     Effect.suspend(() => {
       const before = known
-      known = new Map(finding.troubles.map((trouble) => [trouble.kind, trouble]))
-      intake.close(check.name, [...known.values()].flatMap(closureOf))
-      const named: NamedFinding = { name: check.name, ...finding }
+      known = troublesAfter(before, finding)
+      const troubles = [...known.values()]
+      intake.close(check.name, troubles.flatMap(closureOf))
+      const named: NamedFinding = { ...finding, name: check.name, troubles }
       return Effect.as(logChanges(check.name, before, known), named)
     })
   )
   return { check, run, isStopping: () => [...known.values()].some(({ stops }) => stops !== undefined) }
 }
+
+type Troubles = ReadonlyMap<string, ReadinessCheck.Trouble>
+
+/** Troubles after a run. A run without an answer mends nothing: an earlier trouble that stops payments stays. */
+const troublesAfter = (before: Troubles, { isAnswered, troubles }: ReadinessCheck.BoundedFinding): Troubles =>
+  new Map([
+    ...(isAnswered ? [] : [...before].filter(([, { stops }]) => stops !== undefined)),
+    ...troubles.map((trouble) => [trouble.kind, trouble] as const)
+  ])
 
 const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<IntakeGate.Closure> => {
   if (stops === undefined) return []
@@ -154,8 +164,8 @@ const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<In
 /** Logs each trouble when it comes and when it goes. */
 const logChanges = (
   name: string,
-  before: ReadonlyMap<string, ReadinessCheck.Trouble>,
-  after: ReadonlyMap<string, ReadinessCheck.Trouble>
+  before: Troubles,
+  after: Troubles
 ): Effect.Effect<void> => {
   const come = [...after.values()].filter(({ kind }) => !before.has(kind))
   const gone = [...before.values()].filter(({ kind }) => !after.has(kind))

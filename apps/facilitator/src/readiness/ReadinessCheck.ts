@@ -55,6 +55,11 @@ export interface Finding {
   readonly lanes?: ReadonlyArray<LaneView>
 }
 
+/** Finding of one run. `isAnswered` is false when the run failed or timed out, so that it says nothing about earlier troubles. */
+export interface BoundedFinding extends Finding {
+  readonly isAnswered: boolean
+}
+
 /** A check. */
 export interface ReadinessCheck {
   /** Unique name in a word or two: "records", "chain eip155:8453". */
@@ -75,17 +80,19 @@ const timeout = "2 seconds"
 const timedOut = "there was no answer within 2 seconds"
 
 /** Runs the check within two seconds; it never fails. While an earlier run of this check hangs, no other run begins. */
-export const bounded = ({ failed, run }: ReadinessCheck): Effect.Effect<Finding> => {
-  let running: Deferred.Deferred<Finding> | undefined
+export const bounded = ({ failed, run }: ReadinessCheck): Effect.Effect<BoundedFinding> => {
+  let running: Deferred.Deferred<BoundedFinding> | undefined
+  const unanswered = (why: string): BoundedFinding => ({ ...failed(why), isAnswered: false })
+  const answered = Effect.map(run, (finding): BoundedFinding => ({ ...finding, isAnswered: true }))
   const begun = Effect.suspend(() => {
-    const done = Deferred.makeUnsafe<Finding>()
+    const done = Deferred.makeUnsafe<BoundedFinding>()
     running = done
-    const found = Effect.matchCause(Effect.timeoutOption(run, timeout), {
+    const found = Effect.matchCause(Effect.timeoutOption(answered, timeout), {
       onFailure: (cause) => {
         const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
-        return failed(failure?.message ?? "the check itself has a defect")
+        return unanswered(failure?.message ?? "the check itself has a defect")
       },
-      onSuccess: Option.getOrElse(() => failed(timedOut))
+      onSuccess: Option.getOrElse(() => unanswered(timedOut))
     })
     const ended = Effect.flatMap(found, (finding) =>
       Effect.suspend(() => {
@@ -100,7 +107,7 @@ export const bounded = ({ failed, run }: ReadinessCheck): Effect.Effect<Finding>
     (done) =>
       Effect.map(
         Effect.timeoutOption(Deferred.await(done), timeout),
-        Option.getOrElse(() => failed(timedOut))
+        Option.getOrElse(() => unanswered(timedOut))
       )
   )
 }

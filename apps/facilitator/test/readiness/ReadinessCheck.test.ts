@@ -91,6 +91,26 @@ describe("records that cannot be written", () => {
       })
   )
 
+  it.effect("stop every payment until a write succeeds, also while the store does not answer meanwhile", () =>
+    Effect.gen(function* () {
+      const { isOpen, lines, store } = yield* watching()
+      store.probe = Effect.fail(new FacilitatorUnavailable({ message: full }))
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(yield* isOpen)
+      store.probe = Effect.never
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(yield* isOpen)
+      assert.isFalse(lines.some((line) => line.startsWith("mended")))
+      store.probe = Effect.die("out of order")
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(yield* isOpen)
+      store.probe = Effect.void
+      yield* TestClock.adjust("500 millis")
+      assert.isTrue(yield* isOpen)
+      assert.include(lines, `mended (records): "${full}" is over`)
+    })
+  )
+
   it.effect("stop no payment while they are only slow", () =>
     Effect.gen(function* () {
       const { isOpen, lines, store } = yield* watching()
