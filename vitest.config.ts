@@ -4,6 +4,7 @@ import { join } from "node:path"
 
 import { defaultServerConditions } from "vite"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 import root from "./package.json" with { type: "json" }
 
@@ -13,6 +14,9 @@ process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache")
 /** Tests read every package from its sources, so that nothing has to be built first. */
 const conditions = ["@pontage/source", ...defaultServerConditions]
 
+/** Projects with tests that put something else in a module's place, so that each file needs modules of its own. */
+const isolated: ReadonlySet<string> = new Set(["adapters/fetch"])
+
 const project = (directory: string) => ({
   extends: true as const,
   root: directory,
@@ -20,8 +24,8 @@ const project = (directory: string) => ({
     name: directory,
     include: ["test/**/*.test.ts"],
     exclude: ["test/Architecture.test.ts"],
-    // The core's tests share nothing that changes: a worker for each of its files would be the longest part of them.
-    isolate: directory !== "core"
+    // Tests share nothing that changes: to load the modules again for each file would take most of the time of most files.
+    isolate: isolated.has(directory)
   }
 })
 
@@ -34,11 +38,36 @@ const packages = globSync(
 /** The one app that is no workspace: the published peers have a lock file of their own, and are installed when it is tested. */
 const conformance = project("apps/conformance")
 
+/**
+ * Files that take long, the longest first: begun last, one of them would run alone at the end. A file that is not named here, or
+ * no longer there, costs time and nothing else.
+ */
+const longest = [
+  "apps/trials/test/attacks/ShopAttacks.integration.test.ts",
+  "apps/trials/test/CrashTrials.integration.test.ts",
+  "apps/trials/test/FaultTrials.integration.test.ts",
+  "apps/trials/test/attacks/EvmAttacks.integration.test.ts",
+  "apps/trials/test/attacks/TonTronAttacks.integration.test.ts",
+  "apps/trials/test/attacks/RestoredFaults.integration.test.ts",
+  "apps/trials/test/Simulations.test.ts",
+  "schemes/evm/test/SchemeLaws.integration.test.ts",
+  "apps/trials/test/SettingsTrials.integration.test.ts"
+].map((file) => join(import.meta.dirname, file))
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const usual = await super.sort(files)
+    const first = longest.flatMap((file) => usual.filter(({ moduleId }) => moduleId === file))
+    return [...first, ...usual.filter((file) => !first.includes(file))]
+  }
+}
+
 export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
-    // On two cores one worker would leave one of them idle: many tests wait for chains and databases.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // More workers than cores: many tests wait for chains, databases and processes.
+    maxWorkers: Math.max(3, availableParallelism()),
+    sequence: { sequencer: LongestFirst },
     // A test that stands still ends some time. No verdict hangs on it: a busy machine is given five times what an idle one takes.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -162,11 +162,7 @@ const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<In
 }
 
 /** Logs each trouble when it comes and when it goes. */
-const logChanges = (
-  name: string,
-  before: Troubles,
-  after: Troubles
-): Effect.Effect<void> => {
+const logChanges = (name: string, before: Troubles, after: Troubles): Effect.Effect<void> => {
   const come = [...after.values()].filter(({ kind }) => !before.has(kind))
   const gone = [...before.values()].filter(({ kind }) => !after.has(kind))
   return Effect.andThen(

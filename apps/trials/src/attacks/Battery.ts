@@ -18,8 +18,8 @@ import * as ServiceAttacks from "./ServiceAttacks.ts"
 import * as TonAttacks from "./TonAttacks.ts"
 import * as TronAttacks from "./TronAttacks.ts"
 
-/** In the order of the table. */
-export const battery: ReadonlyArray<Attack> = [
+/** Attacks on what a shop sells: records, prices, repeated payments, hosts and their routes. */
+export const shopBattery: ReadonlyArray<Attack> = [
   ...RecordAttacks.attacks,
   ...PriceAttacks.attacks,
   ...RefusedAttacks.attacks,
@@ -27,12 +27,20 @@ export const battery: ReadonlyArray<Attack> = [
   ...HostAttacks.attacks,
   ...KoaAttacks.attacks,
   ...NestAttacks.attacks,
-  ...McpAttacks.attacks,
+  ...McpAttacks.attacks
+]
+
+/** Attacks on the facilitator's process, on buyers, and on EVM chains and their nodes. */
+export const evmBattery: ReadonlyArray<Attack> = [
   ...ServiceAttacks.attacks,
   ...BuyerAttacks.attacks,
   ...EvmGasAttacks.attacks,
   ...EvmChainAttacks.attacks,
-  ...EvmNodeAttacks.attacks,
-  ...TonAttacks.attacks,
-  ...TronAttacks.attacks
+  ...EvmNodeAttacks.attacks
 ]
+
+/** Attacks on TON and TRON. */
+export const tonTronBattery: ReadonlyArray<Attack> = [...TonAttacks.attacks, ...TronAttacks.attacks]
+
+/** In the order of the table. */
+export const battery: ReadonlyArray<Attack> = [...shopBattery, ...evmBattery, ...tonTronBattery]
