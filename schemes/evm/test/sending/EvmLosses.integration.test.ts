@@ -82,7 +82,7 @@ const attack = Effect.fnUntraced(function* (facilitator: Facilitator, by: Addres
     })
   )
   const pooled = Effect.map(request("txpool_status"), (answer) => Number(Pool(answer).pending))
-  const inPool = yield* Effect.repeat(pooled, { until: (count) => count + ended === wallets.length })
+  const inPool = yield* Effect.repeat(pooled, { until: (count) => count + ended >= wallets.length })
   const fees = {
     maxFeePerGas: `0x${parseGwei("500").toString(16)}`,
     maxPriorityFeePerGas: `0x${parseGwei("50").toString(16)}`
@@ -121,7 +121,8 @@ describe("a hundred hostile contract payers", () => {
           const facilitator = yield* Payment.facilitator({
             contractPayers: "any",
             lossBudget,
-            settleTimeoutMillis: 5_000
+            // Nothing here is to end because the machine is slow.
+            settleTimeoutMillis: 120_000
           })
           assert.strictEqual(yield* settle(facilitator, "hostile", 1, "proof"), "ok")
           let last = yield* attack(facilitator, by, wallets)
@@ -140,7 +141,7 @@ describe("a hundred hostile contract payers", () => {
           assert.strictEqual(yield* settle(facilitator, "shop", 3, "another caller's"), "ok")
           assert.strictEqual(yield* settle(facilitator, "", 4, "nobody"), "ok")
         }),
-      300_000
+      1_800_000
     )
   })
 })
