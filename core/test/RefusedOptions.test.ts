@@ -119,10 +119,33 @@ const refusals: ReadonlyArray<readonly [keyof typeof constructors, Loose, string
   ["Buyer.make", { limits: { assets: { "0x": { perday: "1" } } } }, "perday: unknown key; did you mean perDay?"],
   ["Buyer.make", { allow: { host: ["a.example"] } }, "allow.host: unknown key; did you mean hosts?"],
   ["Buyer.make", { allow: { hosts: "a.example" } }, "allow.hosts: expected a list, got a text"],
-  ["Buyer.make", { schemes: payer }, "schemes: expected a list, got an object"],
+  [
+    "Buyer.make",
+    { schemes: payer },
+    "schemes: expected a list such as [exactEvm.client({ signer, network })], got an object"
+  ],
   ["Buyer.make", { schemes: [seller] }, "schemes[0]: expected a scheme client"],
   ["Buyer.make", { journal: Promise.resolve() }, "journal: expected a journal, such as await fileJournal(path)"],
   ["Buyer.make", { confirm: true }, "confirm: expected a function, got true or false"],
+  [
+    "Buyer.make",
+    { schemes: undefined },
+    "schemes: expected a list such as [exactEvm.client({ signer, network })], got nothing"
+  ],
+  [
+    "Seller.make",
+    { origin: undefined },
+    'origin: expected the shop\'s public origin such as "https://shop.example", got nothing; is the'
+  ],
+  ["Seller.make", { secret: undefined }, "secret: expected at least 32 characters"],
+  ["Seller.make", { secret: "" }, "got an empty text; is the environment variable that holds it set?"],
+  ["Seller.make", { facilitator: undefined }, "got nothing; is the environment variable that holds it set?"],
+  ["Seller.make", { facilitator: "localhost:4021" }, 'write for example "http://localhost:4021"'],
+  [
+    "Seller.make",
+    { schemes: undefined },
+    "schemes: expected a list such as [exactEvm.server({ rpcUrl })], got nothing"
+  ],
   ["Seller.make", { schemes: [payer] }, "schemes[0]: expected a scheme server"],
   ["Seller.make", { prices: {} }, "prices: expected a function, got an object"],
   ["Seller.make", { facilitator: 1 }, "facilitator: expected the address of a facilitator"],
@@ -165,7 +188,7 @@ describe("a route refuses", () => {
     [{ ...route, payto: PretendScheme.alice }, "payto: unknown key; did you mean payTo?"],
     [{ ...route, setle: "after-handler" }, "setle: unknown key; did you mean settle?"],
     [{ ...listed, price: "$1" }, "price: unknown key; did you mean accepts[].price?"],
-    [{ accepts: [{ ...listed.accepts[0], prise: "$1" }] }, "[0].prise: unknown key; did you mean price?"],
+    [{ accepts: [{ ...listed.accepts[0], prise: "$1" }] }, "accepts[0].prise: unknown key; did you mean price?"],
     [Object.create(route), "the options: expected a plain object, got an object that inherits from another"],
     [{ __proto__: route }, "the options: expected a plain object"],
     [null, "the options: expected a plain object, got null"],

@@ -43,12 +43,17 @@ const defaultMaxBodyBytes = 1024 * 1024
 export const wrapFetch = (fetch: FetchFunction, options: PayingFetchOptions): PayingFetch =>
   Effect.runSync(make(fetch, options))
 
+const fetchCheck = OptionCheck.options<{ readonly fetch: FetchFunction }>({
+  fetch: OptionCheck.given("the fetch to wrap, such as globalThis.fetch", (value) => typeof value === "function")
+})
+
 /** Wraps a `fetch` with the services of the context (`Clock`, `Entropy`, `Hash`). */
 export const make = Effect.fnUntraced(function* (
   fetch: FetchFunction,
   options: PayingFetchOptions
 ): Effect.fn.Return<PayingFetch, Misconfigured> {
-  const checked = yield* Effect.fromResult(OptionCheck.read(check, options))
+  yield* Effect.fromResult(OptionCheck.read(fetchCheck, { fetch }, "wrapFetch"))
+  const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "wrapFetch"))
   const { dialects = PayerDialects.usual, maxBodyBytes = defaultMaxBodyBytes, ...rest } = checked
   const buyer = yield* Buyer.make(rest, dialects)
   const paying: FetchFunction = async (input, init = {}) => {

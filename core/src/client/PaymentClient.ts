@@ -370,10 +370,10 @@ const schemeClientFor = (
   schemeClients: ReadonlyArray<SchemeClient>,
   { network, scheme }: PaymentRequirements
 ): Result.Result<SchemeClient, PaymentDeclined> => {
-  const schemeClient = schemeClients.find(
-    (schemeClient) =>
-      schemeClient.scheme.name === scheme && schemeClient.scheme.network(network) === schemeClient.network
-  )
+  const named = schemeClients.filter((schemeClient) => schemeClient.scheme.name === scheme)
+  const schemeClient =
+    named.find((one) => one.network !== undefined && one.scheme.network(network) === one.network) ??
+    named.find((one) => one.network === undefined && one.scheme.network(network) !== undefined)
   if (schemeClient !== undefined) return Result.succeed(schemeClient)
   return Result.fail(
     decline("no_acceptable_option", `no scheme is configured that pays ${AsciiJson.quoted(scheme)} on ${network}`)

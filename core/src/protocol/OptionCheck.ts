@@ -54,6 +54,31 @@ const kindOf = (value: unknown): string => {
 /** A text. */
 export const text: Check<string> = /* @__PURE__ */ given("a text", (value) => typeof value === "string")
 
+/**
+ * A text that commonly comes from the environment, where it may be missing; `expected` describes it with an example. Its value
+ * is never shown: it may hold a key.
+ */
+export const setting = (expected: string, isRight: (text: string) => boolean = () => true): Check<string> => ({
+  fault: (value) => {
+    const unset = unsetSetting(expected, value)
+    if (unset !== undefined) return unset
+    return typeof value === "string" && isRight(value) ? undefined : unlike(expected, value)
+  }
+})
+
+/** The fault of a setting that is absent or empty: an unset variable is the most common mistake of all. */
+export const unsetSetting = (expected: string, value: unknown): Fault | undefined =>
+  value === undefined || value === ""
+    ? new Fault("", `expected ${expected}, got ${kindOf(value)}; is the environment variable that holds it set?`)
+    : undefined
+
+/** The URL of a chain's node. */
+export const nodeUrl = (example: string): Check<string> =>
+  setting(
+    `the URL of a node, with http:// or https://, such as "${example}"`,
+    (text) => /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
+  )
+
 /** `true` or `false`. */
 export const flag: Check<boolean> = /* @__PURE__ */ given("true or false", (value) => typeof value === "boolean")
 
@@ -135,10 +160,10 @@ export const either = <A, B>(one: Check<A>, other: Check<B>): Check<A | B> => ({
   }
 })
 
-/** A list whose items all pass one check. */
-export const list = <A>(check: Check<A>): Check<ReadonlyArray<A>> => ({
+/** A list whose items all pass one check; `example` is one, for messages. */
+export const list = <A>(check: Check<A>, example?: string): Check<ReadonlyArray<A>> => ({
   fault: (value) => {
-    if (!Array.isArray(value)) return unlike("a list", value)
+    if (!Array.isArray(value)) return unlike(example === undefined ? "a list" : `a list such as ${example}`, value)
     for (const [index, item] of value.entries()) {
       const fault = check.fault(item)
       if (fault !== undefined) return within(`[${index}]`, fault)

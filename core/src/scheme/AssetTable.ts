@@ -41,8 +41,13 @@ export interface Family<A extends CustomAsset> {
   readonly fault?: (asset: A, network: Network) => string | undefined
   /** `Asset.extra`. */
   readonly extra: (asset: A) => Readonly<Record<string, string>>
-  /** The tokens that the family's package knows. The first of a network is its default. */
+  /** The tokens that the family's package knows. */
   readonly known: ReadonlyArray<A>
+  /**
+   * Whether a known token may be its network's default; without it all may. The default of a network is the first token that
+   * may, of the operator's own and then of the known ones.
+   */
+  readonly isDefault?: (asset: A) => boolean
 }
 
 /** The assets of one role: the operator's own, and behind them the known ones. */
@@ -60,15 +65,27 @@ export interface AssetTable {
 export const make = <A extends CustomAsset>(
   family: Family<A>,
   custom: ReadonlyArray<A>
-): Result.Result<AssetTable, Misconfigured> =>
-  Result.map(Result.all([...custom, ...family.known].map((asset) => read(family, asset))), (assets) => {
-    const of = (network: string) => assets.filter((asset) => asset.network === network)
+): Result.Result<AssetTable, Misconfigured> => {
+  const { isDefault = () => true, known } = family
+  const entries = [
+    ...custom.map((asset) => ({ asset, mayBeDefault: true })),
+    ...known.map((asset) => ({ asset, mayBeDefault: isDefault(asset) }))
+  ]
+  const all = entries.map(({ asset, mayBeDefault }) =>
+    Result.map(read(family, asset), (made) => ({ asset: made, mayBeDefault }))
+  )
+  return Result.map(Result.all(all), (rows) => {
+    const of = (network: string) => rows.flatMap(({ asset }) => (asset.network === network ? [asset] : []))
     return {
       of,
-      find: (network, text) => (text === undefined ? of(network)[0] : lookUp(family, of(network), text)),
+      find: (network, text) =>
+        text === undefined
+          ? rows.find(({ asset, mayBeDefault }) => mayBeDefault && asset.network === network)?.asset
+          : lookUp(family, of(network), text),
       names: (network) => of(network).map(({ address, symbol }) => `${symbol} (${address})`)
     }
   })
+}
 
 const lookUp = <A extends CustomAsset>(
   { addressOf }: Family<A>,

@@ -26,7 +26,8 @@ export const check: OptionCheck.Check<ReadonlyArray<SchemeClient>> = /* @__PURE_
     "network",
     "asset",
     "sign"
-  )
+  ),
+  "[exactEvm.client({ signer, network })]"
 )
 
 const checkOfList = /* @__PURE__ */ OptionCheck.options<{ readonly schemes: ReadonlyArray<SchemeClient> }>({

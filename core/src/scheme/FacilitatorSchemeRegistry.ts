@@ -28,7 +28,8 @@ export type FacilitatorScheme = Effect.Effect<SchemeFacilitator, Misconfigured |
 
 /** Checks the list, for options that take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<FacilitatorScheme>> = OptionCheck.list(
-  OptionCheck.given("a scheme facilitator, such as exactEvm.facilitator({ ... })", Effect.isEffect)
+  OptionCheck.given("a scheme facilitator, such as exactEvm.facilitator({ ... })", Effect.isEffect),
+  "[exactEvm.facilitator({ signer, rpcUrl })]"
 )
 
 const checkOfList = OptionCheck.options<{ readonly schemes: ReadonlyArray<FacilitatorScheme> }>({ schemes: check })

@@ -38,11 +38,11 @@ export interface SignedPayment {
   readonly nonce: string
 }
 
-/** The scheme client of one network. */
+/** The scheme client of one network, or of a family. */
 export interface SchemeClient {
   readonly scheme: Scheme
-  /** The one network this signer pays on. */
-  readonly network: Network
+  /** The one network this signer pays on; `undefined` for every network of the family whose assets this client knows. */
+  readonly network: Network | undefined
   /** The asset an option names, if this client knows it; an unknown asset is never paid in. */
   readonly asset: (requirements: PaymentRequirements) => Asset | undefined
   /**

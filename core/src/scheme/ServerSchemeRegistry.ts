@@ -21,7 +21,8 @@ export class ServerSchemeRegistry extends Context.Service<
 
 /** Checks the list, for options that take it as a plain value. */
 export const check: OptionCheck.Check<ReadonlyArray<SchemeServer>> = /* @__PURE__ */ OptionCheck.list(
-  /* @__PURE__ */ OptionCheck.having("a scheme server, such as exactEvm.server({ ... })", "scheme", "asset", "prove")
+  /* @__PURE__ */ OptionCheck.having("a scheme server, such as exactEvm.server({ ... })", "scheme", "asset", "prove"),
+  "[exactEvm.server({ rpcUrl })]"
 )
 
 const checkOfList = /* @__PURE__ */ OptionCheck.options<{ readonly schemes: ReadonlyArray<SchemeServer> }>({

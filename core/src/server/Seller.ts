@@ -48,14 +48,21 @@ export interface SellerOptions extends Shop.ShopOptions {
 /** A facilitator as a service, which may take the shop's schemes from the context. */
 export type FacilitatorLayer = Layer.Layer<Facilitator, unknown, ServerSchemeRegistry.ServerSchemeRegistry>
 
+const aFacilitator =
+  'the address of a facilitator such as "http://localhost:4021", { url, ... }, or a layer such as LocalFacilitator.layerMemory({ ... })'
+
+const facilitatorCheck = OptionCheck.given(
+  aFacilitator,
+  (value) => typeof value === "string" || (typeof value === "object" && value !== null)
+)
+
 /** The keys of the options, for adapters that add their own. */
 export const keys: OptionCheck.Table<SellerOptions> = {
   ...Shop.keys,
   schemes: ServerSchemeRegistry.check,
-  facilitator: OptionCheck.given(
-    "the address of a facilitator, { url, ... }, or a layer such as LocalFacilitator.layerMemory({ ... })",
-    (value) => typeof value === "string" || (typeof value === "object" && value !== null)
-  ),
+  facilitator: {
+    fault: (value) => OptionCheck.unsetSetting(aFacilitator, value) ?? facilitatorCheck.fault(value)
+  },
   prices: OptionCheck.optional(OptionCheck.callable())
 }
 

@@ -44,6 +44,18 @@ describe("an asset table", () => {
     )
   })
 
+  it("has no default among the known ones where its family excludes it", () => {
+    const strict: AssetTable.Family<Coin> = { ...family, isDefault: ({ colour }) => colour === "green" }
+    const known = Result.getOrThrow(AssetTable.make(strict, []))
+    assert.deepStrictEqual(
+      [known.find("coin:1", undefined)?.symbol, known.find("coin:2", undefined)],
+      ["USD", undefined]
+    )
+    assert.strictEqual(known.find("coin:2", "USD")?.address, "bb")
+    const withOwn = Result.getOrThrow(AssetTable.make(strict, [{ ...own, network: "coin:2" }]))
+    assert.strictEqual(withOwn.find("coin:2", undefined)?.symbol, "GOLD")
+  })
+
   it("finds nothing by another network's address, another case of a symbol, or no text", () => {
     for (const text of ["bb", "usd", "", "a", "undefined"]) assert.isUndefined(table.find("coin:1", text))
   })

@@ -11,7 +11,8 @@ const evmScheme: Scheme = {
     const match = /^(?:eip155|evm):([1-9]\d{0,9})$/.exec(text)
     return match === null ? undefined : Network.make(`eip155:${match[1]}`)
   },
-  address: (text) => (/^0x[0-9a-f]{40}$/i.test(text) ? text.toLowerCase() : undefined)
+  address: (text) => (/^0x[0-9a-f]{40}$/i.test(text) ? text.toLowerCase() : undefined),
+  recipientFault: (text) => (text === "nobody" ? "is nobody's" : undefined)
 }
 
 /** Takes the shop's EVM addresses for its own, as a family with hexadecimal addresses would. */

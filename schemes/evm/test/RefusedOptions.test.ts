@@ -33,7 +33,15 @@ describe("exactEvm.client refuses", () => {
     [{ ...good, assets: asset }, /^exactEvm\.client: assets: expected a list, got an object$/],
     [{ ...good, assets: [{ ...asset, dolar: false }] }, /assets\[0\]\.dolar: unknown key; did you mean dollar\?$/],
     [{ ...good, assets: [{ ...asset, dollar: "no" }] }, /assets\[0\]\.dollar: expected true or false, got a text$/],
-    [{ ...good, signer: signer.address }, /signer: expected a signer, such as a viem account, got a text$/],
+    [
+      { ...good, signer: signer.address },
+      /signer: expected a signer, such as exactEvm\.localSigner\(privateKey\) or a viem account, got a text$/
+    ],
+    [
+      { ...good, network: undefined },
+      /network: expected a network such as .*, got nothing; is the environment variable/
+    ],
+    [{ ...good, network: "bass" }, /^exactEvm\.client: network: "bass" is not an EVM network; write its chain id/],
     [null, /^exactEvm\.client: the options: expected a plain object, got null$/]
   ] as const)("%o", ([options, message]) =>
     refused(
@@ -45,6 +53,9 @@ describe("exactEvm.client refuses", () => {
 
 describe("exactEvm.server refuses", () => {
   it.effect.each([
+    [{ rpcUrl: undefined }, /rpcUrl: expected the URL of a node, .*, got nothing; is the environment variable/],
+    [{ rpcUrl: "127.0.0.1:8545" }, /rpcUrl: expected the URL of a node, with http:\/\/ or https:\/\/, .*, got a text$/],
+    [{ rpcUrl: "localhost:8545" }, /rpcUrl: expected the URL of a node, with http:\/\/ or https:\/\/, .*, got a text$/],
     [{ rpcURL: rpcUrl }, /^exactEvm\.server: rpcURL: unknown key; did you mean rpcUrl\?$/],
     [
       { rpcUrl, signer },
@@ -73,8 +84,11 @@ describe("exactEvm.facilitator refuses, before it asks a node,", () => {
     [{ ...good, batches: {} }, /batches\.settler: expected a text, got nothing$/],
     [{ ...good, contractPayers: "false" }, /contractPayers: expected "known" or "any" or "none", got "false"$/],
     [{ ...good, finalityDepth: 1.5 }, /finalityDepth: expected a whole number of at least 0, got 1\.5$/],
-    [{ rpcUrl, signer: {} }, /signer: expected a list, got an object; or expected a signer/],
-    [{ rpcUrl, signer: [signer, {}] }, /signer\[1\]: expected a signer, such as a viem local account, got an object$/]
+    [{ rpcUrl, signer: {} }, /signer: expected a signer, such as .*, got an object; or expected a list/],
+    [
+      { rpcUrl, signer: [signer, {}] },
+      /signer\[1\]: expected a signer, such as .* or a viem local account, got an object$/
+    ]
   ] as const)("%o", ([options, message]) => refused(Effect.scoped(exactEvm.facilitator(options as never)), message))
 })
 

@@ -24,7 +24,10 @@ describe("exactTon.client refuses", () => {
   it.effect.each([
     [{ ...good, apikey: "k" }, /^exactTon\.client: apikey: unknown key; did you mean apiKey\?$/],
     [{ ...good, kind: "w5" }, /^exactTon\.client: kind: expected "w5-internal" or "external", got "w5"$/],
-    [{ ...good, signer: {} }, /^exactTon\.client: signer: expected a signer: a key pair/],
+    [
+      { ...good, signer: {} },
+      /^exactTon\.client: signer: expected a signer: exactTon\.localSigner\(seed\), a key pair/
+    ],
     [{ ...good, subwallet: "1" }, /subwallet: expected a whole number of at least 0, got a text$/],
     [{ ...good, assets: [{ ...asset, dollar: 1 }] }, /assets\[0\]\.dollar: expected true or false, got a number$/],
     [null, /^exactTon\.client: the options: expected a plain object, got null$/]
@@ -58,7 +61,10 @@ describe("exactTon.facilitator refuses, before it sends a request to a node,", (
     [{ ...good, kinds: ["internal"] }, /kinds\[0\]: expected "w5-internal" or "external", got "internal"$/],
     [{ ...good, emulation: true }, /emulation: expected a function, got true or false$/],
     [{ ...good, extendedPayers: "no" }, /extendedPayers: expected true or false, got a text$/],
-    [{ ...good, signer: [signer, {}] }, /signer\[1\]: expected a signer: a key pair, or \{ publicKey, sign \}, got an/]
+    [
+      { ...good, signer: [signer, {}] },
+      /signer\[1\]: expected a signer: exactTon\.localSigner\(seed\), a key pair, or \{ publicKey, sign \}, got an/
+    ]
   ] as const)("%o", ([options, message]) => refused(Effect.scoped(exactTon.facilitator(options as never)), message))
 })
 

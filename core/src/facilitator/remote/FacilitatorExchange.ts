@@ -220,6 +220,10 @@ const baseOf = ({ allowInsecure = false, url }: Options): Result.Result<string, 
     return misconfigured('the url is not an address; expected something like "https://facilitator.example"')
   }
   const { hash, hostname, origin, password, pathname, protocol, search, username } = new URL(url)
+  // "localhost:4021" is a URL whose scheme is "localhost:".
+  if (protocol !== "https:" && protocol !== "http:") {
+    return misconfigured('the url begins with neither https:// nor http://; write for example "http://localhost:4021"')
+  }
   if (username !== "" || password !== "") return misconfigured("the url carries credentials; put them into headers")
   if (search !== "" || hash !== "")
     return misconfigured("the url has a query or a fragment; give the base address only")

@@ -10,7 +10,7 @@ import * as Network from "../../protocol/Network.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { defaultMaxTimeoutSeconds } from "../../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
-import type { Fault } from "../../protocol/Shape.ts"
+import { Fault } from "../../protocol/Shape.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
 import * as SellerDialects from "../../wire/SellerDialects.ts"
@@ -168,12 +168,31 @@ const read = (config: RouteConfig): Checked<Written> => {
 /** The mistake that the keys show; the schemas check the values. */
 const faultOf = (config: RouteConfig): Fault | undefined => {
   const own = OptionCheck.unknownKey(routeKeys, config)
-  if (own !== undefined || config.accepts === undefined) return own
+  if (own !== undefined) return own
+  if (config.accepts === undefined) return unsetFault(config)
   const alone = OptionCheck.unknownKey(listedKeys, config, listedHints)
-  return alone ?? (Array.isArray(config.accepts) ? acceptFault.fault(config.accepts) : undefined)
+  if (alone !== undefined || !Array.isArray(config.accepts)) return alone
+  const fault = acceptFault.fault(config.accepts)
+  return fault && new Fault(`.accepts${fault.path}`, fault.problem)
 }
 
-const acceptFault = OptionCheck.list({ fault: (accept) => OptionCheck.unknownKey(acceptKeys, accept) })
+const acceptFault = OptionCheck.list({
+  fault: (accept) => OptionCheck.unknownKey(acceptKeys, accept) ?? unsetFault(accept)
+})
+
+/** The texts of an option that commonly come from the environment. */
+const settings = {
+  network: OptionCheck.setting('a network such as "eip155:8453" or "base-sepolia"'),
+  payTo: OptionCheck.setting("the address that is paid")
+}
+
+const unsetFault = (option: unknown): Fault | undefined => {
+  for (const [key, check] of Object.entries(settings)) {
+    const fault = check.fault(Reflect.get(Object(option), key))
+    if (fault !== undefined) return new Fault(`.${key}`, fault.problem)
+  }
+  return undefined
+}
 
 const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }: Accept): Entry => ({
   place,
@@ -281,6 +300,8 @@ const schemeServerFor = (shop: Shop.Shop, { network: text, place, scheme }: Entr
 
 const recipientOf = (shop: Shop.Shop, schemeServer: SchemeServer, { payTo: text, place }: Entry): Checked<string> => {
   const { family } = schemeServer.scheme
+  const fault = schemeServer.scheme.recipientFault?.(text)
+  if (fault !== undefined) return Result.fail(`${place}payTo "${text}" ${fault}`)
   const payTo = schemeServer.scheme.address(text)
   if (payTo === undefined) {
     const owner = shop.schemes.schemes.find((other) => other.scheme.address(text) !== undefined)
@@ -305,11 +326,11 @@ const assetOf = (
   const asset = schemeServer.asset(network, text)
   if (asset !== undefined) return Result.succeed(asset)
   const names = schemeServer.assetNames(network).join(", ")
-  return Result.fail(
-    text === undefined
-      ? `${place}no dollar stablecoin is known on ${network}; name the asset, one of: ${names}`
-      : `${place}asset "${text}" is unknown on ${network}; known are: ${names}`
-  )
+  const what =
+    text === undefined ? `no default token is known on ${network}` : `asset "${text}" is unknown on ${network}`
+  const mend =
+    names === "" ? "give the token to the scheme server as one of its assets" : `name the asset, one of: ${names}`
+  return Result.fail(`${place}${what}; ${mend}`)
 }
 
 const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retryToken"])

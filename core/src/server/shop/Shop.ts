@@ -91,6 +91,8 @@ const addressOf =
   }
 
 const originOf = (text: string): Result.Result<string, Misconfigured> => {
+  const unset = OptionCheck.unsetSetting('the shop\'s public origin such as "https://shop.example"', text)
+  if (unset !== undefined) return mistake(`origin: ${unset.problem}`)
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
     return mistake(`origin: expected the shop's public origin such as "https://shop.example", got ${quote(text)}`)
@@ -110,6 +112,11 @@ const maximumSecrets = 4
 /** Reads the secrets; messages never contain them. */
 const secretsOf = (given: ShopOptions["secret"]): Result.Result<Shop["secrets"], Misconfigured> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : [given]
+  const unset = OptionCheck.unsetSetting(
+    `at least ${minimumSecretLength} characters that only this shop's servers know, such as "openssl rand -base64 32" makes`,
+    given
+  )
+  if (unset !== undefined) return mistake(`secret: ${unset.problem}`)
   if (texts.length > maximumSecrets) return mistake(`secret: expected at most ${maximumSecrets}, got ${texts.length}`)
   if (new Set(texts).size !== texts.length) return mistake("secret: two of the list are the same; keep one")
   const [first, ...older] = texts.flatMap((text) =>

@@ -80,6 +80,23 @@ describe("make", () => {
     ["price as a number", single({ price: 1 }), "price"],
     ["too many digits", single({ price: "$0.0000001" }), "more digits than the asset's 6 decimals"],
     ["address of another family", single({ payTo: "UQabc" }), "is an address of ton; expected an address of eip155"],
+    [
+      "an unset recipient",
+      single({ payTo: undefined }),
+      "payTo: expected the address that is paid, got nothing; is the"
+    ],
+    [
+      "an empty recipient",
+      single({ payTo: "" }),
+      "payTo: expected the address that is paid, got an empty text; is the"
+    ],
+    ["an unset network", single({ network: undefined }), "network: expected a network such as"],
+    [
+      "an unset recipient in a list",
+      { accepts: [base, { ...base, payTo: undefined }] },
+      "accepts[1].payTo: expected the address that is paid, got nothing"
+    ],
+    ["an account of nobody", single({ payTo: "nobody" }), 'payTo "nobody" is nobody\'s'],
     ["no address", single({ payTo: "alice" }), "is not an address; expected an address of eip155"],
     [
       "one recipient in two families",
@@ -92,7 +109,11 @@ describe("make", () => {
       'accepts[1] offers "exact" on eip155:8453 in USDC a second time'
     ],
     ["the same option by an alias", listed({}, { network: "evm:8453" }), "a second time"],
-    ["unknown asset", single({ asset: "DOGE" }), 'asset "DOGE" is unknown on eip155:8453; known are: USDC, DAI, WETH'],
+    [
+      "unknown asset",
+      single({ asset: "DOGE" }),
+      'asset "DOGE" is unknown on eip155:8453; name the asset, one of: USDC, DAI, WETH'
+    ],
     ["an asset that is no dollar", single({ asset: "WETH" }), 'give the shop "prices"'],
     ["a price missing", single({ price: undefined }), 'price is missing; give a price such as "$0.01"'],
     [
@@ -130,7 +151,7 @@ describe("make", () => {
 
   it("names the assets where a network has no dollar stablecoin", () => {
     const message = mistake(() => route(single({ network: "eip155:1" }), { schemes: [PretendScheme.coinless()] }))
-    assert.include(message, "no dollar stablecoin is known on eip155:1; name the asset, one of: USDC, DAI, WETH")
+    assert.include(message, "no default token is known on eip155:1; name the asset, one of: USDC, DAI, WETH")
   })
 
   it("finds one recipient in two families across routes", () => {

@@ -55,7 +55,7 @@ export interface Options {
   /** The account that sends transactions and pays their gas, or several that share the load. A viem local account fits. */
   readonly signer: EvmTransactionSigner | ReadonlyArray<EvmTransactionSigner>
   readonly rpcUrl: string
-  /** `eip155:<chain id>`; default the network that the RPC serves. */
+  /** `eip155:<chain id>`, or a name such as `base`; default the network that the RPC serves. */
   readonly network?: string
   /** Tokens to settle beside the known ones; no other token is ever settled. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
@@ -97,14 +97,14 @@ export interface Options {
 }
 
 const signer = OptionCheck.having<EvmTransactionSigner>(
-  "a signer, such as a viem local account",
+  "a signer, such as exactEvm.localSigner(privateKey) or a viem local account",
   "address",
   "signTransaction"
 )
 
 const check = OptionCheck.options<Options>({
-  signer: OptionCheck.either(OptionCheck.list(signer), signer),
-  rpcUrl: OptionCheck.text,
+  signer: OptionCheck.either(signer, OptionCheck.list(signer)),
+  rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(EvmAsset.check),
   maxFeePerGas: OptionCheck.optional(OptionCheck.amount(1n)),
@@ -230,7 +230,7 @@ const connected = Effect.fnUntraced(function* ({ network: given, onRequest, rpcT
     })
   const network = given ?? EvmNetwork.fromChainId(yield* (yield* rpcFor("eip155")).chainId)
   const canonical = EvmNetwork.fromText(network)
-  if (canonical === undefined) return yield* wrong(`"${network}" is not of the form eip155:<chain id>`)
+  if (canonical === undefined) return yield* wrong(`network: "${network}" ${EvmNetwork.fault}`)
   const node = yield* rpcFor(canonical)
   yield* EvmChainCheck.network(node, canonical)
   return { node, network: canonical }

@@ -21,17 +21,24 @@ import type { EvmSigner } from "../wallet/EvmSigner.ts"
 export interface Options {
   /** A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data. */
   readonly signer: EvmSigner
-  /** `eip155:<chain id>`. */
+  /** `eip155:<chain id>`, or a name such as `base`; `eip155:*` pays on every network whose tokens this package knows. */
   readonly network: string
   /** Tokens to pay in beside the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
 }
 
 const check = OptionCheck.options<Options>({
-  signer: OptionCheck.having("a signer, such as a viem account", "address", "signTypedData"),
-  network: OptionCheck.text,
+  signer: OptionCheck.having(
+    "a signer, such as exactEvm.localSigner(privateKey) or a viem account",
+    "address",
+    "signTypedData"
+  ),
+  network: OptionCheck.setting('a network such as "eip155:8453" or "base", or "eip155:*" for every EVM network'),
   assets: OptionCheck.optional(EvmAsset.check)
 })
+
+/** The text of a client that pays on all networks of the family. */
+const everyNetwork = "eip155:*"
 
 /** Makes the scheme client. Throws `Misconfigured` for an invalid network, signer's address or asset. */
 export const client = (options: Options): SchemeClient => {
@@ -39,8 +46,8 @@ export const client = (options: Options): SchemeClient => {
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = EvmNetwork.fromText(network)
   const payer = EvmAddress.fromText(signer.address)
-  if (chain === undefined) {
-    throw new Misconfigured({ message: `exactEvm.client: network "${network}" is not of the form eip155:<chain id>` })
+  if (chain === undefined && network !== everyNetwork) {
+    throw new Misconfigured({ message: `exactEvm.client: network: "${network}" ${EvmNetwork.fault}` })
   }
   if (payer === undefined) {
     throw new Misconfigured({ message: `exactEvm.client: the signer's address "${signer.address}" is not an address` })
@@ -48,7 +55,10 @@ export const client = (options: Options): SchemeClient => {
   return {
     scheme: ExactEvm.scheme,
     network: chain,
-    asset: (requirements) => (requirements.asset === undefined ? undefined : table.find(chain, requirements.asset)),
+    asset: ({ asset, network: offered }) => {
+      const on = EvmNetwork.fromText(offered)
+      return asset === undefined || on === undefined || (chain ?? on) !== on ? undefined : table.find(on, asset)
+    },
     objection,
     sign: (request) => sign(signer, payer, request)
   }

@@ -21,7 +21,7 @@ import * as ExactEvmUse from "./ExactEvmUse.ts"
 /** Options of `exactEvm.server`. The RPC is used at start, and for requests to which the facilitator has no answer. */
 export interface Options {
   readonly rpcUrl: string
-  /** `eip155:<chain id>`; default the EVM network that the routes name. */
+  /** `eip155:<chain id>`, or a name such as `base`; default the EVM network that the routes name. */
   readonly network?: string
   /** Tokens to be paid in beside the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
@@ -34,7 +34,7 @@ export interface Options {
 }
 
 const check = OptionCheck.options<Options>({
-  rpcUrl: OptionCheck.text,
+  rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(EvmAsset.check),
   contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none"))
@@ -48,7 +48,7 @@ export const server = (options: Options): SchemeServer => {
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = network === undefined ? undefined : EvmNetwork.fromText(network)
   if (network !== undefined && chain === undefined) {
-    throw new Misconfigured({ message: `exactEvm.server: network "${network}" is not of the form eip155:<chain id>` })
+    throw new Misconfigured({ message: `exactEvm.server: network: "${network}" ${EvmNetwork.fault}` })
   }
   return {
     scheme: ExactEvm.scheme,

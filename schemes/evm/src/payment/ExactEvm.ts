@@ -21,7 +21,8 @@ export const scheme: Scheme = {
   address: (text) => {
     const address = EvmAddress.fromText(text)
     return address && EvmAddress.checksum(address)
-  }
+  },
+  recipientFault: EvmAddress.recipientFault
 }
 
 /**

@@ -40,6 +40,15 @@ export const fromText = (text: string): Address | undefined => {
   return upperCase.test(text) || checksum(address) === text ? address : undefined
 }
 
+/** The reason why no payment may go to a text: the end of a sentence whose subject is the text. */
+export const recipientFault = (text: string): string | undefined => {
+  const address = fromText(text)
+  if (address === zero) return "is the zero address, whose money nobody can spend; give an account of yours"
+  if (address !== undefined || !anyCase.test(text)) return undefined
+  const right = checksum(make(`0x${text.slice(2).toLowerCase()}`))
+  return `has a wrong checksum, so it may be mistyped; if every digit is right, write ${right}`
+}
+
 const capacity = 4096
 const checksums = /* @__PURE__ */ BoundedMap.oldestOut<Address, Hex>(capacity)
 

@@ -9,6 +9,7 @@ import type * as Result from "effect/Result"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import type * as Eip3009 from "./Eip3009.ts"
+import * as UsdcDeployments from "./UsdcDeployments.ts"
 
 /**
  * A token that the operator adds: it must accept EIP-3009 authorizations. `name` and `version` are those of its EIP-712
@@ -24,13 +25,13 @@ export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.
   OptionCheck.options<CustomAsset>({ ...AssetTable.keys, name: OptionCheck.text, version: OptionCheck.text })
 )
 
-const usdc = (chainId: number, address: string, name: string): CustomAsset => ({
+const usdc = ([chainId, address, name]: UsdcDeployments.UsdcDeployment): CustomAsset => ({
   network: `eip155:${chainId}`,
   address,
   symbol: "USDC",
-  decimals: 6,
+  decimals: UsdcDeployments.decimals,
   name,
-  version: "2"
+  version: UsdcDeployments.version
 })
 
 const usdt0 = (chainId: number, address: string): CustomAsset => ({
@@ -42,14 +43,10 @@ const usdt0 = (chainId: number, address: string): CustomAsset => ({
   version: "1"
 })
 
-/** The first of a network is its default. */
+const local = "eip155:31337"
+
 const known: ReadonlyArray<CustomAsset> = [
-  usdc(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "USD Coin"),
-  usdc(137, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", "USD Coin"),
-  usdc(8453, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin"),
-  usdc(42161, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831", "USD Coin"),
-  usdc(84532, "0x036CbD53842c5426634e7929541eC2318f3dCF7e", "USDC"),
-  usdc(11155111, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "USDC"),
+  ...UsdcDeployments.deployments.map(usdc),
   usdt0(10, "0x01bFF41798a0BcF287b996046Ca68b395DbC1071"),
   usdt0(130, "0x9151434b16b9763660705744891fA906F660EcC5"),
   usdt0(137, "0xc2132D05D31c914a87C6611C10748AEb04B58e8F"),
@@ -58,7 +55,7 @@ const known: ReadonlyArray<CustomAsset> = [
   usdt0(80094, "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
   // The local chain's token: `@pontage/evm/testing` deploys it at this address in every run, so that a first try needs no table.
   {
-    network: "eip155:31337",
+    network: local,
     address: "0x5FbDB2315678afecb367f032d93F642f64180aa3",
     symbol: "TUSD",
     decimals: 6,
@@ -69,13 +66,14 @@ const known: ReadonlyArray<CustomAsset> = [
 
 const family: AssetTable.Family<CustomAsset> = {
   networkOf: EvmNetwork.fromText,
-  networkFault: "is not of the form eip155:<chain id>",
+  networkFault: EvmNetwork.fault,
   addressOf: (text) => {
     const address = EvmAddress.fromText(text)
     return address && EvmAddress.checksum(address)
   },
   extra: ({ name, version }) => ({ name, version }),
-  known
+  known,
+  isDefault: ({ network, symbol }) => symbol === "USDC" || network === local
 }
 
 /** Builds the table. An operator's asset with a bad address, network or decimals is `Misconfigured`, which names it. */

@@ -4,6 +4,7 @@
  * of its own.
  */
 import { Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Redacted from "effect/Redacted"
 
 import * as EvmCrypto from "../crypto/EvmCrypto.ts"
@@ -17,15 +18,22 @@ import type { EvmTransactionSigner } from "./EvmTransactionSigner.ts"
 
 const wrong = (what: string) => new Misconfigured({ message: `exactEvm.localSigner: ${what}` })
 
+const check = OptionCheck.setting("a private key: 64 hexadecimal digits, with or without 0x")
+
 /** Never passes on a library's error about a key: libraries quote their input. */
-const keyOf = (text: string, crypto: EvmCrypto.Shape): LocalKey.LocalKey => {
-  const key = EvmHex.isBytes32(text) ? LocalKey.fromBytes(EvmHex.toBytes(text), crypto) : undefined
-  if (key === undefined) throw wrong("the private key is not 0x and 64 digits of a number in range")
+const keyOf = (given: string | Redacted.Redacted, crypto: EvmCrypto.Shape): LocalKey.LocalKey => {
+  const text: unknown = Redacted.isRedacted(given) ? Redacted.value(given) : given
+  const fault = check.fault(text)
+  if (fault !== undefined || typeof text !== "string") throw wrong(fault?.problem ?? "expected a private key")
+  const digits: string = text.startsWith("0x") ? text : `0x${text}`
+  const key = EvmHex.isBytes32(digits) ? LocalKey.fromBytes(EvmHex.toBytes(digits), crypto) : undefined
+  if (key === undefined)
+    throw wrong("the private key is not 64 hexadecimal digits of a number in range, with or without 0x")
   return key
 }
 
 /**
- * Signs with a private key: `0x` and 64 hexadecimal digits, redacted or not. The key is kept redacted and appears in no
+ * Signs with a private key: 64 hexadecimal digits, optionally after `0x`, redacted or not. The key is kept redacted and appears in no
  * message. The same transaction or authorization gives the same bytes (RFC 6979). `crypto` defaults to JavaScript. The only
  * typed data it signs are EIP-3009 authorizations. Throws `Misconfigured` for an invalid key; signing rejects with it for a
  * transaction that no chain accepts, and for other typed data.
@@ -34,7 +42,7 @@ export const localSigner = (
   privateKey: string | Redacted.Redacted,
   crypto: EvmCrypto.Shape = EvmCrypto.javaScript
 ): EvmTransactionSigner & EvmSigner => {
-  const key = keyOf(typeof privateKey === "string" ? privateKey : Redacted.value(privateKey), crypto)
+  const key = keyOf(privateKey, crypto)
   const sign = (digest: Uint8Array): Uint8Array => {
     const signature = key.sign(digest)
     if (signature === undefined) throw wrong(`the cryptography by ${crypto.name} did not sign`)

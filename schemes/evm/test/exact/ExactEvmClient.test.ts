@@ -203,8 +203,28 @@ describe("exactEvm.client", () => {
     })
   )
 
+  it("pays on one network by its name, and on every one whose tokens it knows by eip155:*", () => {
+    const one = exactEvm.client({ signer: account, network: "base" })
+    assert.strictEqual(one.network, network)
+    const all = exactEvm.client({ signer: account, network: "eip155:*" })
+    assert.isUndefined(all.network)
+    const offer = request().requirements
+    for (const client of [one, all]) {
+      assert.strictEqual(client.asset(offer)?.network, network)
+      assert.isUndefined(client.asset({ ...offer, network: EvmNetwork.fromChainId(10) }), "Base's token on Optimism")
+    }
+    const onOptimism = {
+      ...offer,
+      network: EvmNetwork.fromChainId(10),
+      asset: "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"
+    }
+    assert.isUndefined(one.asset(onOptimism))
+    assert.strictEqual(all.asset(onOptimism)?.network, "eip155:10")
+    assert.isUndefined(all.asset({ ...offer, network: EvmNetwork.fromChainId(5) }))
+  })
+
   it("is not made of what is no network, no address, no asset", () => {
-    assert.throws(() => exactEvm.client({ signer: account, network: "base" }), Misconfigured)
+    assert.throws(() => exactEvm.client({ signer: account, network: "xase" }), Misconfigured)
     assert.throws(() => exactEvm.client({ signer: { ...account, address: "0x12" }, network }), Misconfigured)
     const asset = { network, address: "0x12", symbol: "X", decimals: 6, name: "X", version: "1" }
     assert.throws(() => exactEvm.client({ signer: account, network, assets: [asset] }), Misconfigured)

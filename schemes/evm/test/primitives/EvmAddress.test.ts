@@ -75,3 +75,15 @@ describe("EvmAddress", () => {
     assert.strictEqual(EvmAddress.checksum(addresses[0] ?? EvmAddress.zero), getAddress(addresses[0] ?? "0x"))
   })
 })
+
+describe("EvmAddress.recipientFault", () => {
+  it("names the account of nobody, and the right checksum of a nearly right address", () => {
+    const right = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
+    assert.match(EvmAddress.recipientFault(EvmAddress.zero) ?? "", /is the zero address/)
+    assert.include(
+      EvmAddress.recipientFault(right.replace("Bc6", "bc6")),
+      `wrong checksum, so it may be mistyped; if every digit is right, write ${right}`
+    )
+    for (const text of [right, right.toLowerCase(), "shop.eth", ""]) assert.isUndefined(EvmAddress.recipientFault(text))
+  })
+})

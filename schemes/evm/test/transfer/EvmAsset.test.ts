@@ -2,7 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import * as Eip3009 from "../../src/transfer/Eip3009.ts"
 import * as EvmAsset from "../../src/transfer/EvmAsset.ts"
+import * as UsdcDeployments from "../../src/transfer/UsdcDeployments.ts"
 
 const custom: EvmAsset.CustomAsset = {
   network: "eip155:8453",
@@ -32,6 +35,28 @@ describe("EvmAsset.table", () => {
       assert.isUndefined(known.find("eip155:8453", text))
   })
 
+  it("takes USDC for the default of every network that has Circle's, and nothing else for any other's", () => {
+    for (const [chainId, address] of UsdcDeployments.deployments) {
+      assert.strictEqual(known.find(`eip155:${chainId}`, undefined)?.address, address)
+    }
+    for (const network of ["eip155:80094", "eip155:57073"]) assert.isDefined(known.find(network, "USDT0"))
+    assert.isUndefined(known.find("eip155:80094", undefined))
+    assert.strictEqual(known.find("eip155:10", undefined)?.symbol, "USDC")
+    assert.strictEqual(known.find("eip155:31337", undefined)?.symbol, "TUSD")
+  })
+
+  it("has the domains that are on chain", () => {
+    // Values of DOMAIN_SEPARATOR() of Polygon's and Celo's USDC.
+    const onChain: ReadonlyArray<readonly [string, string]> = [
+      ["eip155:137", "0xcaa2ce1a5703ccbe253a34eb3166df60a705c561b44b192061e28f2a985be2ca"],
+      ["eip155:42220", "0xb2ce31d2838445fa765a491f550e7c78ac7280ab0f3bc9d6063a86df9c3fb578"]
+    ]
+    for (const [network, separator] of onChain) {
+      const asset = known.find(network, undefined) ?? assert.fail(network)
+      assert.strictEqual(EvmHex.fromBytes(Eip3009.domainSeparator(EvmAsset.domain(asset))), separator)
+    }
+  })
+
   it("puts the operator's own before the known", () => {
     assert.strictEqual(own.find("eip155:8453", undefined)?.symbol, "GOLD")
     assert.strictEqual(own.find("eip155:8453", "GOLD")?.dollar, false)
@@ -41,7 +66,7 @@ describe("EvmAsset.table", () => {
   })
 
   it("knows no token twice, and every address by its checksum", () => {
-    for (const network of ["eip155:1", "eip155:10", "eip155:137", "eip155:8453", "eip155:42161", "eip155:31337"]) {
+    for (const network of UsdcDeployments.deployments.map(([chainId]) => `eip155:${chainId}`)) {
       const names = known.names(network)
       assert.strictEqual(new Set(names).size, names.length)
       const asset = known.find(network, undefined)
@@ -52,7 +77,7 @@ describe("EvmAsset.table", () => {
 
   it("names the mistake in an asset", () => {
     const mistakes: ReadonlyArray<readonly [Partial<EvmAsset.CustomAsset>, RegExp]> = [
-      [{ network: "base" }, /GOLD: network "base"/],
+      [{ network: "bass" }, /GOLD: network "bass" is not an EVM network/],
       [{ address: "0x1" }, /GOLD: address "0x1"/],
       [{ address: usdc.replace("fCD", "FCD") }, /checksum/],
       [{ decimals: 37 }, /GOLD: decimals 37/],

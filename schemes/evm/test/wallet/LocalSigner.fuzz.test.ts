@@ -107,19 +107,19 @@ describe("localSigner", () => {
     const { address } = privateKeyToAccount(secret)
     assert.strictEqual(exactEvm.localSigner(Redacted.make(secret)).address, address)
     assert.strictEqual(exactEvm.localSigner(`0x${secret.slice(2).toUpperCase()}`).address, address)
+    assert.strictEqual(exactEvm.localSigner(secret.slice(2)).address, address)
+  })
+
+  it("asks for the variable of a key that is unset", () => {
+    for (const unset of [undefined, ""]) {
+      const error = thrownBy(() => exactEvm.localSigner(unset as never))
+      assert.match(String(error), /is the environment variable that holds it set\?/)
+    }
   })
 
   it("refuses what is no key, without quoting it", () => {
     const order = `0x${EvmHex.toWord(CryptoTable.order)}`
-    for (const text of [
-      "",
-      "0x",
-      `0x${"00".repeat(32)}`,
-      order,
-      secret.slice(2),
-      `${secret}00`,
-      `0x${"zz".repeat(32)}`
-    ]) {
+    for (const text of ["", "0x", `0x${"00".repeat(32)}`, order, `${secret}00`, `0x${"zz".repeat(32)}`]) {
       const error = thrownBy(() => exactEvm.localSigner(text))
       assert(error instanceof Misconfigured, text)
       assert.isFalse(text.length > 2 && inspect(error, { depth: 10 }).includes(text.slice(2, 20)), text)

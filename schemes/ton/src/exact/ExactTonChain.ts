@@ -83,14 +83,14 @@ export interface Options {
 }
 
 const signer = OptionCheck.given<TonSigner.TonKeySigner>(
-  "a signer: a key pair, or { publicKey, sign }",
+  "a signer: exactTon.localSigner(seed), a key pair, or { publicKey, sign }",
   TonSigner.isKeySigner
 )
 
 const check = OptionCheck.options<Options>({
-  signer: OptionCheck.either(OptionCheck.list(signer), signer),
+  signer: OptionCheck.either(signer, OptionCheck.list(signer)),
   subwallet: OptionCheck.optional(OptionCheck.whole()),
-  rpcUrl: OptionCheck.text,
+  rpcUrl: OptionCheck.nodeUrl("https://toncenter.com/api/v2/jsonRPC"),
   apiKey: OptionCheck.optional(OptionCheck.text),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(TonAsset.check),

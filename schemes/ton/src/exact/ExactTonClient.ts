@@ -41,12 +41,12 @@ export interface Options {
   readonly subwallet?: number
 }
 
-const signing = "a signer: a key pair, { publicKey, sign }, or { address, signMessage }"
+const signing = "a signer: exactTon.localSigner(seed), a key pair, { publicKey, sign }, or { address, signMessage }"
 
 const check = OptionCheck.options<Options>({
   signer: OptionCheck.given(signing, (value) => TonSigner.isKeySigner(value) || TonSigner.isMessageSigner(value)),
-  network: OptionCheck.text,
-  rpcUrl: OptionCheck.text,
+  network: OptionCheck.setting('a TON network such as "ton:mainnet"'),
+  rpcUrl: OptionCheck.nodeUrl("https://toncenter.com/api/v2/jsonRPC"),
   apiKey: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(TonAsset.check),
   kind: OptionCheck.optional(OptionCheck.oneOf(...ExactTon.Kind.literals)),

@@ -25,7 +25,7 @@ export interface Options {
 }
 
 const check = OptionCheck.options<Options>({
-  rpcUrl: OptionCheck.text,
+  rpcUrl: OptionCheck.nodeUrl("https://toncenter.com/api/v2/jsonRPC"),
   apiKey: OptionCheck.optional(OptionCheck.text),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(TonAsset.check)

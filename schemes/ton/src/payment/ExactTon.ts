@@ -12,12 +12,17 @@ import * as Schema from "effect/Schema"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 
+/** The address of 32 zero bytes, which belongs to nobody: `0:000…`, or `EQAAA…` with a checksum. */
+const noAccount = /^(?:0:0{64}|[EUk0]QA{43}[\w+/-]{3})$/
+
 /** The definition that the scheme client, server and facilitator share. */
 export const scheme: Scheme = {
   name: "exact",
   family: "ton",
   network: TonNetwork.fromText,
-  address: TonAddress.fromText
+  address: TonAddress.fromText,
+  recipientFault: (text) =>
+    noAccount.test(text) ? "is the zero address, whose money nobody can spend; give a wallet of yours" : undefined
 }
 
 /**

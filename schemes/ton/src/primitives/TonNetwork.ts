@@ -1,6 +1,6 @@
 /**
  * TON networks: `ton:mainnet`, `ton:testnet`, and `ton:local` for a chain on the own machine. Only this module accepts their
- * other names (the global id after `ton:` or `tvm:`), on input.
+ * other names, on input: the global id after `ton:` or `tvm:`, and the short names `ton`, `ton-mainnet` and `ton-testnet`.
  */
 import * as Network from "@pontage/core/Network"
 
@@ -20,10 +20,13 @@ const globalIds: Readonly<Record<string, number>> = { [mainnet]: -239, [testnet]
 export const fromText = (text: string): Network.Network | undefined => {
   switch (text) {
     case mainnet:
+    case "ton":
+    case "ton-mainnet":
     case "ton:-239":
     case "tvm:-239":
       return mainnet
     case testnet:
+    case "ton-testnet":
     case "ton:-3":
     case "tvm:-3":
       return testnet

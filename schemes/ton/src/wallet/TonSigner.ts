@@ -63,6 +63,10 @@ export const fromKey = (signer: TonKeySigner): HashSigning | undefined => {
   return { publicKey, sign: (hash) => Effect.map(Ed25519, ({ sign }) => sign(Redacted.value(seed), hash)) }
 }
 
+/** The signature of a hash by a seed in memory. */
+export const signLocally = (seed: Uint8Array, hash: Uint8Array): Promise<Uint8Array> =>
+  Effect.runPromise(Effect.map(Ed25519, ({ sign }) => sign(seed, hash)))
+
 /** Whether a value has the fields of a key's signer. */
 export const isKeySigner = (value: unknown): value is TonKeySigner =>
   Predicate.hasProperty(value, "publicKey") &&

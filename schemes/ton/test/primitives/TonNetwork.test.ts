@@ -5,14 +5,14 @@ import { TonNetwork, TonWallet } from "../../src/index.ts"
 
 describe("TonNetwork", () => {
   it("accepts other names of a network, and writes one", () => {
-    for (const text of ["ton:mainnet", "ton:-239", "tvm:-239"])
+    for (const text of ["ton:mainnet", "ton:-239", "tvm:-239", "ton", "ton-mainnet"])
       assert.strictEqual(TonNetwork.fromText(text), TonNetwork.mainnet)
-    for (const text of ["ton:testnet", "ton:-3", "tvm:-3"])
+    for (const text of ["ton:testnet", "ton:-3", "tvm:-3", "ton-testnet"])
       assert.strictEqual(TonNetwork.fromText(text), TonNetwork.testnet)
     assert.strictEqual(TonNetwork.fromText("ton:local"), TonNetwork.local)
   })
 
-  for (const text of ["", "ton", "ton:", "ton:Mainnet", "TON:mainnet", "tvm:mainnet", "-239", "ton:239", "eip155:1"]) {
+  for (const text of ["", "tonn", "ton:", "ton:Mainnet", "TON:mainnet", "tvm:mainnet", "-239", "ton:239", "eip155:1"]) {
     it(`knows no network "${text}"`, () => assert.isUndefined(TonNetwork.fromText(text)))
   }
 

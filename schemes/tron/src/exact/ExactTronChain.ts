@@ -54,7 +54,7 @@ const defaultPerPayer = 8
 const defaultPerCaller = 128
 
 const check = OptionCheck.options<Options>({
-  rpcUrl: OptionCheck.text,
+  rpcUrl: OptionCheck.nodeUrl("https://api.trongrid.io"),
   rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(TronAsset.check),

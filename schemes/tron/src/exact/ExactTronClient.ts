@@ -38,7 +38,7 @@ export interface Options {
 const check = OptionCheck.options<Options>({
   signer: OptionCheck.having("a signer, such as localSigner(key)", "address", "signTransaction"),
   network: OptionCheck.optional(OptionCheck.text),
-  rpcUrl: OptionCheck.optional(OptionCheck.text),
+  rpcUrl: OptionCheck.optional(OptionCheck.nodeUrl("https://api.trongrid.io")),
   rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
   assets: OptionCheck.optional(TronAsset.check),
   maxFeeLimit: OptionCheck.optional(OptionCheck.amount())

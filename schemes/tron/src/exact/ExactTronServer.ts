@@ -25,7 +25,7 @@ export interface Options {
 }
 
 const check = OptionCheck.options<Options>({
-  rpcUrl: OptionCheck.text,
+  rpcUrl: OptionCheck.nodeUrl("https://api.trongrid.io"),
   rpcHeaders: OptionCheck.optional(OptionCheck.record(OptionCheck.text)),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(TronAsset.check)

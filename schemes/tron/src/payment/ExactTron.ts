@@ -14,6 +14,9 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as TronNetwork from "../primitives/TronNetwork.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 
+/** The address of 20 zero bytes, which belongs to nobody. */
+const noAccount = `41${"0".repeat(40)}`
+
 /** The definition that the scheme client, server and facilitator share. */
 export const scheme: Scheme = {
   name: "exact",
@@ -22,7 +25,11 @@ export const scheme: Scheme = {
   address: (text) => {
     const address = TronAddress.fromText(text)
     return address && TronAddress.toBase58(address)
-  }
+  },
+  recipientFault: (text) =>
+    TronAddress.fromText(text) === noAccount
+      ? "is the zero address, whose money nobody can spend; give an account of yours"
+      : undefined
 }
 
 const isAddress = (text: string) => TronAddress.fromBase58(text) !== undefined

@@ -76,7 +76,10 @@ describe("TronSigner", () => {
   })
 
   it("shows no key in messages, and refuses one that is out of range", () => {
-    for (const key of ["", "0".repeat(64), "f".repeat(64), "zz".repeat(32), "abcd"]) {
+    for (const unset of [undefined, ""]) {
+      assert.throws(() => localSigner(unset as never), /is the environment variable that holds it set\?/)
+    }
+    for (const key of ["0".repeat(64), "f".repeat(64), "zz".repeat(32), "abcd"]) {
       assert.throws(() => localSigner(key), /the private key is not 64 digits/)
     }
     assert.notInclude(JSON.stringify(localSigner("1".repeat(64))), "1".repeat(64))
