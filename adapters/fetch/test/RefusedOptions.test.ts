@@ -7,20 +7,24 @@ const { half } = TestPayer.wallet()
 const good = { schemes: [half] }
 
 describe("wrapFetch refuses", () => {
+  it("no fetch", () => {
+    assert.throws(() => wrapFetch(undefined as never, { schemes: [] }), /^wrapFetch: fetch: expected the fetch to wrap/)
+  })
+
   it.each([
-    [{ ...good, limits: { perday: "$0.001" } }, /^limits\.perday: unknown key; did you mean perDay\?$/],
-    [{ ...good, limits: 1n }, /^limits: expected a plain object, got a bigint$/],
-    [{ ...good, limits: null }, /^limits: expected a plain object, got null$/],
-    [{ ...good, limit: { perDay: "$1" } }, /^limit: unknown key; did you mean limits\?$/],
-    [{ ...good, perRequest: "$1" }, /^perRequest: unknown key; did you mean limits\.perRequest\?$/],
-    [{ ...good, limits: Object.create({ perDay: "$1" }) }, /^limits: expected a plain object/],
-    [{ ...good, limits: JSON.parse('{"__proto__":{"perDay":"$1"}}') }, /^limits\.__proto__: unknown key/],
-    [{ ...good, allow: { host: ["a.example"] } }, /^allow\.host: unknown key; did you mean hosts\?$/],
-    [{ ...good, maxBodyBytes: "1" }, /^maxBodyBytes: expected a whole number of at least 0, got a text$/],
-    [{ ...good, dialects: [{}] }, /^dialects\[0\]: expected a payer's dialect/],
-    [{ ...good, confirms: () => true }, /^confirms: unknown key; did you mean confirm\?$/],
-    [[half], /^the options: expected a plain object, got a list$/],
-    [undefined, /^the options: expected a plain object, got nothing$/]
+    [{ ...good, limits: { perday: "$0.001" } }, /^wrapFetch: limits\.perday: unknown key; did you mean perDay\?$/],
+    [{ ...good, limits: 1n }, /^wrapFetch: limits: expected a plain object, got a bigint$/],
+    [{ ...good, limits: null }, /^wrapFetch: limits: expected a plain object, got null$/],
+    [{ ...good, limit: { perDay: "$1" } }, /^wrapFetch: limit: unknown key; did you mean limits\?$/],
+    [{ ...good, perRequest: "$1" }, /^wrapFetch: perRequest: unknown key; did you mean limits\.perRequest\?$/],
+    [{ ...good, limits: Object.create({ perDay: "$1" }) }, /^wrapFetch: limits: expected a plain object/],
+    [{ ...good, limits: JSON.parse('{"__proto__":{"perDay":"$1"}}') }, /^wrapFetch: limits\.__proto__: unknown key/],
+    [{ ...good, allow: { host: ["a.example"] } }, /^wrapFetch: allow\.host: unknown key; did you mean hosts\?$/],
+    [{ ...good, maxBodyBytes: "1" }, /^wrapFetch: maxBodyBytes: expected a whole number of at least 0, got a text$/],
+    [{ ...good, dialects: [{}] }, /^wrapFetch: dialects\[0\]: expected a payer's dialect/],
+    [{ ...good, confirms: () => true }, /^wrapFetch: confirms: unknown key; did you mean confirm\?$/],
+    [[half], /^wrapFetch: the options: expected a plain object, got a list$/],
+    [undefined, /^wrapFetch: the options: expected a plain object, got nothing$/]
   ])("%o", (options, message) => {
     assert.throws(() => wrapFetch(globalThis.fetch, options as never), message)
   })
