@@ -31,7 +31,7 @@ const request = (target: string, headers: Readonly<Record<string, string>> = {})
 
 const bodyOf = (decision: Decision) => {
   if (decision._tag !== "Refused") throw new Error(`expected a refusal, got ${decision._tag}`)
-  return Schema.decodeUnknownSync(PaymentRequired.PaymentRequired)(JSON.parse(decision.answer.body))
+  return Schema.decodeUnknownSync(PaymentRequired.PaymentRequired)(JSON.parse(decision.response.body))
 }
 
 describe("a shop that sells for Jettons", () => {
