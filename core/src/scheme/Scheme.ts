@@ -16,8 +16,8 @@ export interface Scheme {
   /** An address of this family in its canonical wire form; `undefined` for any other text. */
   readonly address: (text: string) => string | undefined
   /**
-   * The reason why no payment may go to a recipient: the end of a sentence whose subject is its text. For accounts that nobody
-   * owns, and for texts that are nearly an address. `undefined`, or absent, without such a reason.
+   * The reason why no payment may go to a recipient: the end of a sentence whose subject is its text. For accounts that have no
+   * owner, and for texts that are nearly an address. `undefined`, or absent, without such a reason.
    */
   readonly recipientFault?: (text: string) => string | undefined
 }

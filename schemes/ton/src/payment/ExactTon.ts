@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 
-/** The address of 32 zero bytes, which belongs to nobody: `0:000…`, or `EQAAA…` with a checksum. */
+/** The address of 32 zero bytes, which no key opens: `0:000…`, or `EQAAA…` with a checksum. */
 const noAccount = /^(?:0:0{64}|[EUk0]QA{43}[\w+/-]{3})$/
 
 /** The definition that the scheme client, server and facilitator share. */

@@ -14,7 +14,7 @@ import * as TronHex from "../primitives/TronHex.ts"
 import * as TronNetwork from "../primitives/TronNetwork.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 
-/** The address of 20 zero bytes, which belongs to nobody. */
+/** The address of 20 zero bytes: no key opens it. */
 const noAccount = `41${"0".repeat(40)}`
 
 /** The definition that the scheme client, server and facilitator share. */
