@@ -88,7 +88,7 @@ describe("a call that is aborted", () => {
     assert.strictEqual(one?.payment, two?.payment)
   })
 
-  it("while the answer is read breaks the answer off, as with fetch itself", async () => {
+  it("while the response is read breaks the response off, as with fetch itself", async () => {
     await using shop = await PaidShop.open(
       PaidShop.paidWith((response) => {
         response.writeHead(200)

@@ -34,15 +34,15 @@ const treatments: ReadonlyArray<readonly [string, PaidShop.Answer]> = [
     "resets the connection in the middle of the headers",
     (response) => void response.socket?.write("HTTP/1.1 200 OK\r\nX-Pay", () => response.destroy())
   ],
-  ["answers 500 without a receipt", (response) => void response.writeHead(500).end("oops")],
-  ["answers 502 like a proxy", (response) => void response.writeHead(502).end("<html>")],
+  ["responds with 500 without a receipt", (response) => void response.writeHead(500).end("oops")],
+  ["responds with 502 like a proxy", (response) => void response.writeHead(502).end("<html>")],
   ["asks for a payment again", PaidShop.refuse()],
   ["says that it is pending, for ever", PaidShop.refuse(409, { retry: "wait", paymentState: "sent" })],
   ["says that it is not known, for ever", PaidShop.refuse(503, { retry: "same_payment", paymentState: "accepted" })],
   ["says that it has expired", PaidShop.refuse(402, { code: "EXPIRED_PAYMENT", retry: "new_payment" })],
   ["says that the transfer failed", PaidShop.refuse(402, { paymentState: "failed", retry: "new_payment" })],
   ["says that it was used", PaidShop.refuse(409, { reason: "already_used", retry: "never" })],
-  ["answers 402 with a broken body", garbage],
+  ["responds with 402 with a broken body", garbage],
   ["redirects it", (response) => void response.writeHead(307, { location: "/elsewhere" }).end()],
   [
     "fails with a receipt",

@@ -1,4 +1,4 @@
-/** A process with a file journal, told over a pipe what to do: a command a line in, an answer a line out. */
+/** A process with a file journal, told over a pipe what to do: a command a line in, a response a line out. */
 import { createInterface } from "node:readline"
 
 import * as Effect from "effect/Effect"

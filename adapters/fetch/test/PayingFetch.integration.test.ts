@@ -7,7 +7,7 @@ import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
 describe("wrapFetch", () => {
-  it("pays for what is asked for, and hands over the answer with its receipt", async () => {
+  it("pays for what is asked for, and hands over the response with its receipt", async () => {
     await using shop = await PaidShop.open()
     const receipts: Array<string> = []
     const { fetch, signed } = TestPayer.make({ onPayment: ({ transaction }) => void receipts.push(transaction) })
@@ -151,13 +151,13 @@ describe("what a caller sees", () => {
     assert.strictEqual(signed.length, 0)
   })
 
-  it("is the answer where confirm says true", async () => {
+  it("is the response where confirm says true", async () => {
     await using shop = await PaidShop.open()
     const { fetch } = TestPayer.make({ confirm: ({ price }) => price === "$0.01" })
     assert.strictEqual((await fetch(shop.origin)).status, 200)
   })
 
-  it("is the answer, even where onPayment fails", async () => {
+  it("is the response, even where onPayment fails", async () => {
     await using shop = await PaidShop.open()
     const troubles: Array<unknown> = []
     const full = new Error("my book is full")
@@ -249,7 +249,7 @@ describe("status", () => {
     }
   )
 
-  it("rejects with FacilitatorUnavailable where the lookup has no answer, whatever it threw", async () => {
+  it("rejects with FacilitatorUnavailable where the lookup has no response, whatever it threw", async () => {
     const paymentId = `pay_${"a".repeat(22)}`
     await using facilitator = await PaidShop.open((response) => void response.writeHead(500).end())
     const dead = TestPayer.make({ lookup: facilitatorLookup(facilitator.origin) })

@@ -107,7 +107,7 @@ describe.each([1, 2] as const)("a shop of x402 version %i", (version) => {
   })
 
   it.each([500, 502, 503, 504])(
-    "that answers %i has its answer handed over, and the next call pays nothing more",
+    "that answers %i has its response handed over, and the next call pays nothing more",
     async (status) => {
       let failures = 1
       const selling = X402FacilitatorShop.selling(version)

@@ -10,7 +10,7 @@ import type { Context } from "koa"
 export const maximumHeldBytes = 8 * 1024 * 1024
 
 /**
- * A handler's response that cannot be held back: it was already sent, or exceeds the limit. Koa answers 500 if it still
+ * A handler's response that cannot be held back: it was already sent, or exceeds the limit. Koa responds with 500 if it still
  * can; nothing was charged.
  */
 export class NotHeld extends Error {
@@ -43,7 +43,7 @@ const collect = async (stream: Readable): Promise<Buffer> => {
     const bytes = Buffer.from(chunk)
     length += bytes.length
     if (length > maximumHeldBytes) {
-      throw new NotHeld(`a route with settle: "after-handler" answers with at most ${maximumHeldBytes} bytes`)
+      throw new NotHeld(`a route with settle: "after-handler" responds with at most ${maximumHeldBytes} bytes`)
     }
     chunks.push(bytes)
   }

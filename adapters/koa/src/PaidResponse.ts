@@ -53,7 +53,7 @@ export const receipt = (
 export const isGone = ({ req, res }: Context): boolean => ResponseWatch.isGone(req, res)
 
 /**
- * Whether no downstream middleware handled the request: the paid handler was never reached. A handler that answers 404
+ * Whether no downstream middleware handled the request: the paid handler was never reached. A handler that responds with 404
  * itself has run.
  */
 export const isUnanswered = (ctx: Context): boolean =>

@@ -60,7 +60,7 @@ const missing = (router: Layers.LayeredRouter, { text }: RouteKey.RouteKey): str
   return `route ${JSON.stringify(text)}: the router has no such route; add it to the router before the payment middleware is made, or correct the key. The router's routes: ${list}`
 }
 
-/** A step that fails, so that Koa answers 500 and logs the message. */
+/** A step that fails, so that Koa responds with 500 and logs the message. */
 const closed = (message: string) =>
   GateStep.mark(() => {
     throw new Misconfigured({ message })

@@ -18,7 +18,7 @@ export interface Passage {
 
 /**
  * Runs the following middleware, for a request that the gate has passed. `soldAs` returns the key of a sold request;
- * `isJudged` tells whether an inner gate has decided it. Fails, so that Koa answers 500, if the following middleware
+ * `isJudged` tells whether an inner gate has decided it. Fails, so that Koa responds with 500, if the following middleware
  * answers below 400 to such a request.
  */
 export const watched = async (
@@ -49,7 +49,7 @@ export const watched = async (
 
 const messageFor = ({ headerSent, method, originalUrl, respond }: Context, key: string): string => {
   const sent = headerSent || respond === false ? " and sent by its handler itself, so it could not be held back" : ""
-  return `${method} ${originalUrl} is sold as ${JSON.stringify(key)}, but was answered without a payment${sent}: what rewrites methods or paths, or answers for a handler, has to stand before the payment middleware, and routers have to be nested after it is made`
+  return `${method} ${originalUrl} is sold as ${JSON.stringify(key)}, but was served without a payment${sent}: what rewrites methods or paths, or answers for a handler, has to stand before the payment middleware, and routers have to be nested after it is made`
 }
 
 const passageOf = (ctx: Context, method: string, path: string): Passage => ({

@@ -277,7 +277,7 @@ describe("a handler that is sold", () => {
         assert(alone !== undefined && before !== undefined && inside !== undefined && below !== undefined)
         for (const gated of [before, inside, below]) assert.notStrictEqual(gated.handler, "sold", "a sold handler ran")
         for (const gated of await Promise.all(crooked.map((server) => send(server, ...request)))) {
-          assert.notStrictEqual(gated.handler, "sold", "a sold handler's answer left")
+          assert.notStrictEqual(gated.handler, "sold", "a sold handler's response left")
         }
         if (alone.handler === "sold") {
           reached.sold++

@@ -1,5 +1,5 @@
 /**
- * Sold goods are not given away beside the gate: found at start where it can be seen, and answered 500 where it cannot.
+ * Sold goods are not given away beside the gate: found at start where it can be seen, and responded with 500 where it cannot.
  */
 import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
@@ -250,7 +250,7 @@ describe("a request that goes past the gate", () => {
     assert.deepStrictEqual(await leaving(new Koa().use(gate).use(rewriting).use(goods), "/v1/report"), heldBack)
   })
 
-  it("to an answer of middleware in front of the router is a 500, streams and thrown answers too", async () => {
+  it("to a response of middleware in front of the router is a 500, streams and thrown answers too", async () => {
     const router = new Router().get("/report", other)
     const gate = gateFor(["GET /report"], { router })
     await gate.ready()

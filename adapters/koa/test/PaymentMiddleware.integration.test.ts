@@ -86,7 +86,7 @@ const mistake = (make: () => unknown): string => {
 }
 
 describe("an unpaid request", () => {
-  it("is answered 402 and the handler does not run", async () => {
+  it("gets 402 and the handler does not run", async () => {
     let ran = 0
     const shop = await open(() => void ran++)
     const { body, headers, status } = await shop.get("/report?day=1")
@@ -98,7 +98,7 @@ describe("an unpaid request", () => {
     assert.strictEqual(ran, 0)
   })
 
-  it("is answered with the headers that the application's CORS middleware set, extended", async () => {
+  it("gets the headers that the application's CORS middleware set, extended", async () => {
     const shop = await open(hello, { outer: [cors] })
     const { headers } = await shop.get("/report", { headers: { origin: "https://page.example" } })
     assert.strictEqual(
@@ -109,7 +109,7 @@ describe("an unpaid request", () => {
     assert.strictEqual(headers["cache-control"], "no-store")
   })
 
-  it("by HEAD is answered 402 too; OPTIONS runs nothing; other routes are free", async () => {
+  it("by HEAD gets 402 too; OPTIONS runs nothing; other routes are free", async () => {
     let ran = 0
     const shop = await open((ctx) => {
       ran++
@@ -268,7 +268,7 @@ describe("a paid request", () => {
     assert.strictEqual(await shop.facilitator.nextEnd(), outcome)
   })
 
-  it("that no handler takes counts as refused: the application has answered 404", async () => {
+  it("that no handler takes counts as refused: the application has responded with 404", async () => {
     const shop = await open((_ctx, next) => next())
     assert.strictEqual((await shop.get("/report", { headers: paid })).status, 404)
     assert.strictEqual(await shop.facilitator.nextEnd(), "refused")
@@ -367,7 +367,7 @@ describe("a paid request", () => {
     assert.strictEqual(ran, 1)
   })
 
-  it("whose answer is cut counts as served once 64 KiB of it have left", async () => {
+  it("whose response is cut counts as served once 64 KiB of it have left", async () => {
     const shop = await open((ctx) => {
       const parts = new PassThrough()
       parts.write(Buffer.alloc(80 * 1024))
@@ -409,7 +409,7 @@ describe("a paid request", () => {
 
 describe("after-handler", () => {
   const late = { settle: "after-handler" } as const
-  it("settles after the handler and before the answer", async () => {
+  it("settles after the handler and before the response", async () => {
     const shop = await open((ctx) => {
       assert.deepStrictEqual(
         shop.facilitator.told.map(({ ask }) => ask),
@@ -444,7 +444,7 @@ describe("after-handler", () => {
   })
 
   it.each<readonly [string, Koa.Middleware, number, string]>([
-    ["answers 404", (ctx) => void Object.assign(ctx, { status: 404, body: "no" }), 404, "failed"],
+    ["responds with 404", (ctx) => void Object.assign(ctx, { status: 404, body: "no" }), 404, "failed"],
     ["throws a 400", (ctx) => ctx.throw(400), 400, "failed"],
     ["throws", () => Promise.reject(new Error("down")), 500, "failed"],
     ["is not there", (_ctx, next) => next(), 404, "notRun"]
@@ -457,7 +457,7 @@ describe("after-handler", () => {
     assert.notInclude(asks(shop), "settle")
   })
 
-  it("drops the whole answer when the settlement fails", async () => {
+  it("drops the whole response when the settlement fails", async () => {
     const shop = await open(
       (ctx) => {
         ctx.set({ ETag: '"secret"', "Set-Cookie": "a=b", "Content-Disposition": "attachment" })
@@ -539,7 +539,7 @@ describe("after-handler", () => {
         ctx.body = new Writable()
       }
     ]
-  ])("refuses, uncharged, an answer that %s", async (_, handler) => {
+  ])("refuses, uncharged, a response that %s", async (_, handler) => {
     const shop = await open(handler, late)
     const answer = await shop.get("/report", { headers: paid })
     assert.notProperty(answer.headers, "x-payment-response")

@@ -277,7 +277,7 @@ describe("one payment", () => {
     assert.deepStrictEqual([ran.weather, signed.length, transfers()], [1, 1, 1])
   })
 
-  it("whose call the server answers with an error of the protocol is kept, and sent with the next", async () => {
+  it("whose call the server rejects with an error of the protocol is kept, and sent with the next", async () => {
     const sent: Array<Record<string, unknown>> = []
     const { ran, signed, tools, transfers } = await weather({
       between: (client) =>

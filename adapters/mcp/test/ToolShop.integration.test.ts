@@ -297,7 +297,7 @@ const asks = ({ told }: PretendTools.PretendTools["facilitator"]) => told.map(({
 
 describe("a tool that is charged for after it has run", () => {
   const after: Open = { terms: { settle: "after-handler" } }
-  it("is claimed, run, settled, and answered with the receipt", async () => {
+  it("is claimed, run, settled, and responded with the receipt", async () => {
     const seen: Array<ToolExtra> = []
     const { client, facilitator } = await open(
       (paid) => (server) =>

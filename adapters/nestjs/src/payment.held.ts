@@ -7,7 +7,7 @@ import { StreamableFile } from "@nestjs/common"
 /** Maximum length of a held streamed response, in bytes. */
 export const maximumHeldBytes = 8 * 1024 * 1024
 
-/** A handler's response that cannot be held back. Nest answers 500; nothing was charged. */
+/** A handler's response that cannot be held back. Nest responds with 500; nothing was charged. */
 export class ResponseNotHeld extends Error {
   override readonly name = "ResponseNotHeld"
 }
@@ -34,7 +34,7 @@ const collect = async (stream: AsyncIterable<unknown>): Promise<ReadonlyArray<un
   for await (const chunk of stream) {
     length += bytesOf(chunk).length
     if (length > maximumHeldBytes) {
-      throw new ResponseNotHeld(`a route with settle: "after-handler" answers with at most ${maximumHeldBytes} bytes`)
+      throw new ResponseNotHeld(`a route with settle: "after-handler" responds with at most ${maximumHeldBytes} bytes`)
     }
     chunks.push(chunk)
   }

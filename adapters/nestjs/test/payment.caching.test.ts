@@ -1,5 +1,5 @@
 /**
- * A paid answer is private to every cache, whoever sends it: a handler by value, by itself, by stream, by a web response,
+ * A paid response is private to every cache, whoever sends it: a handler by value, by itself, by stream, by a web response,
  * or a filter of the application after an error.
  */
 import { Readable } from "node:stream"
@@ -105,7 +105,7 @@ class LaxController {
   }
 }
 
-describe.each(hosts)("a paid answer on $name", (host) => {
+describe.each(hosts)("a paid response on $name", (host) => {
   it.each(["/value", "/late", "/own", "/stream", "/web", "/error"])(
     "from %s is private to every cache",
     async (path) => {

@@ -127,7 +127,7 @@ interface Seen {
   readonly handler: string | undefined
 }
 
-/** The answer to a request that is sent as it is. */
+/** The response to a request that is sent as it is. */
 const ask = (port: number, verb: string, what: string): Promise<Seen> =>
   new Promise((resolve, reject) => {
     const chunks: Array<Buffer> = []

@@ -286,7 +286,7 @@ describe.each(hosts)("PaymentGuard on $name", (host) => {
     assert.strictEqual(await app.facilitator.reported("n1"), "served")
   })
 
-  it("keeps the answer as it is in spite of a filter for everything", async () => {
+  it("keeps the response as it is in spite of a filter for everything", async () => {
     await using app = await start(host, {
       controllers: [ReportController],
       routes: { "GET /free": terms },
@@ -328,7 +328,7 @@ describe("two paid handlers in one request", () => {
 })
 
 describe("PaymentRefusedException", () => {
-  it("carries the answer for filters of the application", () => {
+  it("carries the response for filters of the application", () => {
     const answer = { status: 402, headers: {}, body: '{"error":"pay","accepts":[]}' }
     const refused = new PaymentRefusedException(answer)
     assert.strictEqual(refused.getStatus(), 402)

@@ -1,5 +1,5 @@
 /**
- * An answer that is settled after its handler leaves in no other way than through the settlement.
+ * A response that is settled after its handler leaves in no other way than through the settlement.
  */
 import { connect } from "node:net"
 

@@ -208,7 +208,7 @@ class LateController {
   }
 }
 
-/** Answers from its memory, as cache interceptors do, and wants the world to keep the answer. */
+/** Answers from its memory, as cache interceptors do, and wants the world to keep the response. */
 @Injectable()
 class CacheInterceptor implements NestInterceptor {
   intercept(_context: ExecutionContext, _next: CallHandler): Observable<unknown> {
@@ -376,7 +376,7 @@ describe.each(hosts)("a payment settled after the handler, on $name", (host) => 
     assert.deepStrictEqual(app.facilitator.settled, [])
   })
 
-  it("drops the answer, and every header of it, when the payment fails then", async () => {
+  it("drops the response, and every header of it, when the payment fails then", async () => {
     await using app = await start(host, parts)
     const response = await app.fetch("/late/secret", pay("n1", "late-poor"))
     assert.strictEqual(response.status, 402)
@@ -404,7 +404,7 @@ describe.each(hosts)("a payment settled after the handler, on $name", (host) => 
     assert.notInclude(await dropped.text(), "held")
   })
 
-  it("releases a web Response, an empty answer and the last value of an Observable", async () => {
+  it("releases a web Response, an empty response and the last value of an Observable", async () => {
     await using app = await start(host, parts)
     const web = await app.fetch("/late/web", pay("n1"))
     assert.strictEqual(await web.text(), "web")

@@ -23,7 +23,7 @@ export const run = async (url: string, requests: number, connections = 32): Prom
 }
 
 /**
- * Posts each of the bodies and answers with the bodies that came, in the order they came.
+ * Posts each of the bodies and returns the bodies that came, in the order they came.
  */
 export const post = async (url: string, bodies: ReadonlyArray<string>, connections = 32): Promise<Array<string>> => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })

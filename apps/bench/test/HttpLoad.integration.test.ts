@@ -37,7 +37,7 @@ describe("run", () => {
 })
 
 describe("post", () => {
-  it("sends every body once and gives every answer", async () => {
+  it("sends every body once and gives every response", async () => {
     const bodies = Array.from({ length: 50 }, (_, index) => `{"number":${index},"text":"ü"}`)
     const { connections, result } = await withServer((url) => HttpLoad.post(url, bodies, 4))
     assert.deepStrictEqual(result.toSorted(), bodies.toSorted())

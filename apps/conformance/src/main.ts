@@ -1,6 +1,6 @@
 /**
  * `npm run conformance`: our roles and the published peers' roles, every combination, each cell a real paid request whose
- * transfer is looked up on the chain; and what the shops answer where the peers have no good answer. Their logs on the
+ * transfer is looked up on the chain; and what the shops answer where the peers have no good response. Their logs on the
  * way comes first, the tables last. Ends with 0 only if everything came out as the tables say.
  */
 import "reflect-metadata"

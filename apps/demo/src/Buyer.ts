@@ -1,5 +1,5 @@
 /**
- * Buyers: `fetch` with a wallet and limits. Where a server answers 402, it signs, pays and asks again.
+ * Buyers: `fetch` with a wallet and limits. Where a server responds with 402, it signs, pays and asks again.
  */
 import type { SchemeClient } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"

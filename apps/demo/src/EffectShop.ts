@@ -76,7 +76,7 @@ const sold = Effect.fnUntraced(function* ({ network, payTo }: EffectShopOptions)
   })
 })
 
-/** Asks without a payment, pays what the answer demands, and gives the text that was bought. */
+/** Asks without a payment, pays what the response demands, and gives the text that was bought. */
 const program = Effect.fnUntraced(function* (options: EffectShopOptions) {
   const ask = yield* sold(options)
   const client = yield* PaymentClient.PaymentClient

@@ -59,7 +59,7 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
   return app
 }
 
-/** Two tenths of a cent a page, for up to a hundred pages. Throwing here answers 500: nothing is sold without a price. */
+/** Two tenths of a cent a page, for up to a hundred pages. Throwing here responds with 500: nothing is sold without a price. */
 const priceOfPages = (text: string): string => {
   const pages = Number(text)
   if (!Number.isInteger(pages) || pages < 1 || pages > 100) throw new RangeError(`${text} is no number of pages`)

@@ -10,13 +10,13 @@ import * as Effect from "effect/Effect"
 export interface Purchase {
   readonly network: string
   readonly route: string
-  /** The HTTP status of the paid answer. */
+  /** The HTTP status of the paid response. */
   readonly status: number
   readonly transaction: string
   readonly payer: string
   /** In the smallest unit of the token. */
   readonly amount: string
-  /** From the first request to the answer: 402, signature, settlement, answer. */
+  /** From the first request to the response: 402, signature, settlement, answer. */
   readonly milliseconds: number
 }
 

@@ -7,7 +7,7 @@ import { signOnly } from "./TestBuyer.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
 
-/** Sends header lines byte for byte, as no well-behaved client would, and reads the whole answer. */
+/** Sends header lines byte for byte, as no well-behaved client would, and reads the whole response. */
 const raw = (origin: string, lines: ReadonlyArray<string>) =>
   Effect.callback<{ readonly status: number; readonly body: string }>((resume) => {
     const { hostname, port } = new URL(origin)
@@ -28,7 +28,7 @@ const sealed = (payload: unknown) => Buffer.from(JSON.stringify(payload)).toStri
 
 const header = (text: string) => [`X-Payment: ${text}`]
 
-/** The bad forms of a payment that is good, each with what the answer must name. */
+/** The bad forms of a payment that is good, each with what the response must name. */
 const badForms = (good: string): ReadonlyArray<readonly [string, ReadonlyArray<string>, string]> => {
   const fields: Json = JSON.parse(good)
   const payload: { readonly authorization: Json; readonly signature: string } = JSON.parse(

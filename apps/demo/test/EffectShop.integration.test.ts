@@ -6,7 +6,7 @@ import { sellOne } from "../src/EffectShop.ts"
 import * as TestMarket from "./TestMarket.ts"
 
 describe("the Effect program of core's README", () => {
-  it.live("sells one report on a chain: one answer is one transfer", () =>
+  it.live("sells one report on a chain: one response is one transfer", () =>
     Effect.gen(function* () {
       const chain = yield* EvmTestChain.make({ payers: 1 })
       const { payee, payers, signers } = chain.accounts

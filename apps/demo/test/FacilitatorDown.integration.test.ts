@@ -11,7 +11,7 @@ describe.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop whose facilitator goes away", (_, open) => {
-  it.live("answers 503 to a payment and serves the same one when it is back", () =>
+  it.live("responds with 503 to a payment and serves the same one when it is back", () =>
     TestMarket.within(1, (market) =>
       Effect.gen(function* () {
         const { chain, told } = market

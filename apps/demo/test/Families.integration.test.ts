@@ -73,7 +73,7 @@ describe.each(rows)("a %s shop that is paid on %s", (_, family, openShop, openTr
     )
   )
 
-  it.live("answers 503 while the chain shows nothing yet; the client sends the same again, and is served once", () =>
+  it.live("responds with 503 while the chain shows nothing; the client repeats, and is served once", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { halt, proceed, received, told, wallets } = yield* openTrade({ settleTimeoutMillis: 300 })
@@ -95,7 +95,7 @@ describe.each(rows)("a %s shop that is paid on %s", (_, family, openShop, openTr
         }
         const response = yield* Effect.promise(() => wrapFetch(watching, { schemes: wallets })(`${shop.origin}/report`))
         assert.strictEqual(response.status, 200)
-        const [[status, body, before] = assert.fail("there is an answer"), ...later] = answers
+        const [[status, body, before] = assert.fail("there is a response"), ...later] = answers
         assert.deepStrictEqual([status, before], [503, 0])
         assert.include(body, '"retry":"same_payment"')
         assert.deepStrictEqual(

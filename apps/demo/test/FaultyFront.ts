@@ -13,10 +13,10 @@ export type Fault = (response: ServerResponse, body: string) => void
 /** The socket stays open and silent. */
 export const silence: Fault = () => undefined
 
-/** The connection breaks before there is an answer. */
+/** The connection breaks before there is a response. */
 export const broken: Fault = (response) => void response.destroy()
 
-/** An answer of this status and text. */
+/** A response of this status and text. */
 export const answer =
   (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Fault =>
   (response) =>
@@ -25,7 +25,7 @@ export const answer =
 /** Responses of proxies and cloud providers in place of the servers behind them. */
 export const page = (status: number) => answer(status, "<html>It works!</html>", { "content-type": "text/html" })
 
-/** A node's answer to whatever it was asked. */
+/** A node's response to whatever it was asked. */
 export const rpcAnswer =
   (outcome: Readonly<Record<string, unknown>>): Fault =>
   (response, body) => {

@@ -161,7 +161,7 @@ export const nest = Effect.fnUntraced(function* (told: Told) {
   return { origin: own, handlers } satisfies TestShop
 })
 
-/** A shop answers 503 until it has proven its wiring against the chain. */
+/** A shop responds with 503 until it has proven its wiring against the chain. */
 const untilProven = (origin: string): Effect.Effect<void> =>
   Effect.promise(() => fetch(`${origin}/report`)).pipe(
     Effect.flatMap(({ status }) =>

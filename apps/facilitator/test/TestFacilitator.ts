@@ -251,5 +251,5 @@ export const start = Effect.fnUntraced(function* (
   return service
 })
 
-/** The JSON of an answer. */
+/** The JSON of a response. */
 export const json = (response: Response): Effect.Effect<unknown> => Effect.promise(() => response.json())

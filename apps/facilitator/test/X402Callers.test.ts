@@ -24,7 +24,7 @@ const text = (response: Response) => Effect.promise(() => response.text())
 
 const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
 
-/** The answers to one body on both endpoints, which all have to be verdicts. */
+/** The responses to one body on both endpoints, which all have to be verdicts. */
 const verdicts = Effect.fnUntraced(function* ({ post }: TestFacilitator.TestService, sent: unknown) {
   const verify = yield* post("/verify", sent)
   const settle = yield* post("/settle", sent)

@@ -1,5 +1,5 @@
 /**
- * The modelled EVM chain is true: random programs are run on it and on a real node with the compiled contracts, and every answer
+ * The modelled EVM chain is true: random programs are run on it and on a real node with the compiled contracts, and every response
  * that the scheme would read is compared. Only gas may differ, within the model's own bounds.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -23,7 +23,7 @@ const steps = 60
 /** A request to a node; its name is in the message of a difference. */
 type Ask = (rpc: EvmRpc.Shape, hash: (hash: EvmHex.Hex) => EvmHex.Hex) => Effect.Effect<unknown, unknown>
 
-/** An answer without what may differ: hashes of blocks are those of the real node, words of refusals are their meaning. */
+/** A response without what may differ: hashes of blocks are those of the real node, words of refusals are their meaning. */
 const plain = (value: unknown, realHash: (hash: EvmHex.Hex) => EvmHex.Hex | undefined): unknown => {
   if (typeof value === "string") return EvmHex.isBytes32(value) ? (realHash(value) ?? value) : value
   if (Array.isArray(value)) return value.map((one) => plain(one, realHash))

@@ -98,7 +98,7 @@ export interface Preparation {
 }
 
 /**
- * The node's answer to bytes that were sent. A missing answer is `ChainUnavailable`: they may be on their way. No answer proves
+ * The node's response to bytes that were sent. A missing response is `ChainUnavailable`: they may be on their way. No response proves
  * anything; the engine observes the chain.
  */
 export type SubmitResult =

@@ -23,7 +23,7 @@ export type Use =
   | { readonly _tag: "Burnt"; readonly error: ValidationError | PaymentError }
   | { readonly _tag: "Unseen" }
 
-/** The scheme server of a shop. Its RPC is used at start, and not for requests that a facilitator has an answer to. */
+/** The scheme server of a shop. Its RPC is used at start, and not for requests that a facilitator has a response to. */
 export interface SchemeServer {
   readonly scheme: Scheme
   /** The network that it was configured for; `undefined` if it takes the network that its RPC serves. */
@@ -52,7 +52,7 @@ export interface SchemeServer {
     payload: unknown
   ) => Effect.Effect<Authorization, PaymentError | ValidationError>
   /**
-   * Finds the use of this payment's authorization. Called if a request to a facilitator that keeps no records had no answer, and the answer
+   * Finds the use of this payment's authorization. Called if a request to a facilitator that keeps no records had no response, and the response
    * to the next one does not say the payment's outcome. A scheme whose payers can use an authorization up without paying needs it:
    * without it, an authorization that the facilitator calls used counts as paid. A use before `since` (Unix seconds) need not be found.
    */

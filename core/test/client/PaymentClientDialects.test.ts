@@ -182,7 +182,7 @@ describe.each([versionTwo, versionOne])("a shop of $name", (foreign) => {
     })
   )
 
-  it.effect("that loses its answer after it has settled is told of as used, and not paid twice", () =>
+  it.effect("that loses its response after it has settled is told of as used, and not paid twice", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
       const used = Shop.reply(() => demand(undefined, "invalid_exact_evm_nonce_already_used"))
@@ -195,7 +195,7 @@ describe.each([versionTwo, versionOne])("a shop of $name", (foreign) => {
     })
   )
 
-  it.effect("that has lost its answer and forgets gets no second payment before its caller was told", () =>
+  it.effect("that has lost its response and forgets gets no second payment before its caller was told", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
       const lost = Shop.make(Shop.reset)
@@ -276,7 +276,7 @@ describe("a payment of version 2", () => {
     })
   )
 
-  it.effect("buys an answer that is a demand of another kind, as of a service behind the shop", () =>
+  it.effect("buys a response that is a demand of another kind, as of a service behind the shop", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
       const behind = versionOne.demand([], "pay me too")
@@ -287,7 +287,7 @@ describe("a payment of version 2", () => {
     })
   )
 
-  it.effect("buys an answer with its receipt, also where that is a demand like the first", () =>
+  it.effect("buys a response with its receipt, also where that is a demand like the first", () =>
     Effect.gen(function* () {
       const told: Array<string> = []
       const onPayment = (receipt: Settlement) => Effect.sync(() => void told.push(receipt.transaction))
@@ -332,7 +332,7 @@ describe("a payment of version 2", () => {
   )
 })
 
-/** Ours, and version 2 beside it, as our own servers speak; or all three in one answer. */
+/** Ours, and version 2 beside it, as our own servers speak; or all three in one response. */
 const polyglot = (body?: object) => {
   const required = { error: "pay", accepts: [Wallet.offer()] }
   const headers = {

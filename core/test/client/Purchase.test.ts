@@ -18,7 +18,7 @@ import * as Shop from "./Shop.ts"
 import * as Wallet from "./Wallet.ts"
 
 describe("pay", () => {
-  it.effect("signs once for the first acceptable option, sends it and gives the answer", () =>
+  it.effect("signs once for the first acceptable option, sends it and gives the response", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
       const shop = Shop.make(Shop.paid())
@@ -120,7 +120,7 @@ describe("pay", () => {
     })
   )
 
-  it.effect("tells of a payment once, and does not lose the answer to a listener that throws", () =>
+  it.effect("tells of a payment once, and does not lose the response to a listener that throws", () =>
     Effect.gen(function* () {
       const told: Array<string> = []
       const onPayment = (receipt: { readonly transaction: string }) =>
@@ -267,7 +267,7 @@ describe("signing", () => {
   )
 })
 
-describe("an answer that failed after the payment", () => {
+describe("a response that failed after the payment", () => {
   it.effect("is given to the caller, and asked for again with the same payment", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()

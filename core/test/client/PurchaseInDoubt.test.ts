@@ -48,7 +48,7 @@ describe("an unknown outcome", () => {
     })
   )
 
-  it.effect("is asked for every few seconds while the server does not answer at all", () =>
+  it.effect("is asked for every few seconds while the server does not respond at all", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
       const shop = Shop.make(...Array.from({ length: 9 }, () => Shop.reset), Shop.paid())
@@ -95,7 +95,7 @@ describe("an unknown outcome", () => {
     })
   )
 
-  it.effect("that turns out well is the answer of the next call", () =>
+  it.effect("that turns out well is the response of the next call", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
       const shop = Shop.make(...Array.from({ length: 24 }, () => Shop.reset), Shop.paid())
@@ -194,7 +194,7 @@ describe("an unknown outcome whose validity has ended", () => {
     return { world, shop, result, again: buyText(world, shop.request()) }
   })
 
-  it.effect("is asked for once more, and its late answer is taken", () =>
+  it.effect("is asked for once more, and its late response is taken", () =>
     Effect.gen(function* () {
       const { result, world } = yield* afterEnd({}, Shop.paid())
       assert.deepStrictEqual(result, Result.succeed("the report"))

@@ -186,7 +186,7 @@ describe("a payment whose request was refused", () => {
     })
   )
 
-  it.effect("is not given up for a lost answer: the same request sends it again, and no other is signed", () =>
+  it.effect("is not given up for a lost response: the same request sends it again, and no other is signed", () =>
     Effect.gen(function* () {
       const { get, signatures } = yield* open((reply, paidRequest) =>
         paidRequest === 2 ? lost : Effect.succeed(reply)
@@ -194,13 +194,13 @@ describe("a payment whose request was refused", () => {
       yield* get("/report?end=404")
       const buying = yield* Effect.forkChild(Effect.flip(get("/report?day=2")))
       yield* TestClock.adjust("1 second")
-      // It was served, and the answer is lost: the shop says that it was used. Nothing is signed behind the caller's back.
+      // It was served, and the response is lost: the shop says that it was used. Nothing is signed behind the caller's back.
       assert.deepInclude(yield* Fiber.join(buying), { _tag: "ValidationError", reason: "already_used" })
       assert.strictEqual(signatures(), 1)
     })
   )
 
-  it.effect("is spent where the answer does not say that it is still good", () =>
+  it.effect("is spent where the response does not say that it is still good", () =>
     Effect.gen(function* () {
       const { get, signatures } = yield* open(({ headers, ...reply }) => {
         const { ifRefused: _, ...receipt } = LedgerGate.receiptOn({ headers, ...reply })
@@ -216,7 +216,7 @@ describe("a payment whose request was refused", () => {
     ["says nonsense", { routeToken: "x", runs: 4, until: 1e15 }],
     ["says it is good for no run", { runs: 0 }],
     ["says it is good no longer", { until: 0 }]
-  ] as const)("is no more than what the answer says: a server that %s", ([, changes]) =>
+  ] as const)("is no more than what the response says: a server that %s", ([, changes]) =>
     Effect.gen(function* () {
       const { get, signatures } = yield* open(({ headers, ...reply }) => {
         const { ifRefused, ...receipt } = LedgerGate.receiptOn({ headers, ...reply })

@@ -1,5 +1,5 @@
 /**
- * A shop without a network: it plays the answers it is given to paid requests, one after another, the last one for ever.
+ * A shop without a network: it plays the responses it is given to paid requests, one after another, the last one for ever.
  */
 import * as Effect from "effect/Effect"
 
@@ -35,7 +35,7 @@ export const receipt = {
   paymentId: "pay_0123456789abcdefghijkl"
 } as const
 
-/** An answer with a receipt. */
+/** A response with a receipt. */
 export const paid = (body = "the report", status = 200): Reply =>
   reply(() => new Response(body, { status, headers: { ...protocolSeller.receiptHeaders(receipt) } }))
 

@@ -33,7 +33,7 @@ export const says =
   (response) =>
     answer(response, body, status)
 
-/** Does what it should, and answers this all the same. */
+/** Does what it should, and sends this all the same. */
 export const doesAndSays =
   (body: unknown, status = 200): Deed =>
   (response, honest) => {
@@ -41,7 +41,7 @@ export const doesAndSays =
     answer(response, body, status)
   }
 
-/** Does what it should, and the connection breaks before the answer. */
+/** Does what it should, and the connection breaks before the response. */
 export const drops: Deed = (response, honest) => {
   honest()
   response.destroy()

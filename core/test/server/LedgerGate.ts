@@ -122,11 +122,11 @@ export const payFor = Effect.fnUntraced(function* (reply: Reply, bound = true) {
   return { "x-payment": AsciiJson.encode(sealPayload("exact", TestScheme.network, payload)) }
 })
 
-/** The receipt on an answer. */
+/** The receipt on a response. */
 export const receiptOn = ({ headers }: Reply) =>
   JSON.parse(headers["X-Payment-Response"] ?? "{}") as Record<string, unknown>
 
-/** A decision's tag, or the status and the detail of its answer. */
+/** A decision's tag, or the status and the detail of its response. */
 export const verdictOf = (decision: Decision): string => {
   if (decision._tag !== "Refused") return decision._tag
   const { detail } = JSON.parse(decision.response.body) as { readonly detail?: string }

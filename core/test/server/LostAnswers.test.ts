@@ -37,7 +37,7 @@ const reset = () => new FacilitatorUnavailable({ message: "the connection was re
 const refusedConnection = () =>
   new FacilitatorUnavailable({ message: "nobody listens", cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) })
 
-/** A facilitator behind a connection: when it is killed its answers are lost, and it writes nothing more. */
+/** A facilitator behind a connection: when it is killed its responses are lost, and it writes nothing more. */
 const facilitators = Effect.fnUntraced(function* () {
   const { half, ledger, store } = yield* LedgerShop.open({ leases: LedgerShop.idle })
   const owner = yield* Effect.scope
@@ -146,7 +146,7 @@ const serve = Effect.fnUntraced(function* (decision: Decision) {
 const deaths = {
   "before its payment is sent": { worked: false, blocks: true, answers: true },
   "while its payment is on its way": { worked: true, blocks: false, answers: true },
-  "before its answer has arrived": { worked: true, blocks: true, answers: false }
+  "before its response has arrived": { worked: true, blocks: true, answers: false }
 } as const
 
 describe("a facilitator that dies under a request", () => {

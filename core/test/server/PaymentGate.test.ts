@@ -233,7 +233,7 @@ describe("an unpaid request", () => {
 })
 
 describe("OPTIONS", () => {
-  it.effect("is answered without running anything", () =>
+  it.effect("gets a response without running anything", () =>
     Effect.gen(function* () {
       const { gate, sell, told } = yield* open()
       const decision = yield* gate.decide(
@@ -716,7 +716,7 @@ describe("after-handler", () => {
     })
   )
 
-  it.effect("charges nothing for an answer of 400 or above, or a handler that is given up", () =>
+  it.effect("charges nothing for a response of 400 or above, or a handler that is given up", () =>
     Effect.gen(function* () {
       const { gate, sell, told } = yield* open()
       const route = yield* sell(late)
@@ -734,7 +734,7 @@ describe("after-handler", () => {
     })
   )
 
-  it.effect("settles an answer below 400", () =>
+  it.effect("settles a response below 400", () =>
     Effect.gen(function* () {
       const { gate, sell } = yield* open()
       const route = yield* sell(late)
@@ -744,7 +744,7 @@ describe("after-handler", () => {
     })
   )
 
-  it.effect("replaces the answer when the settlement fails, and gives the run back", () =>
+  it.effect("replaces the response when the settlement fails, and gives the run back", () =>
     Effect.gen(function* () {
       for (const [says, status, end] of [
         [Effect.fail(refuse("INSUFFICIENT_BALANCE", "low", "emptied meanwhile")), 402, "unanswered"],
@@ -903,7 +903,7 @@ const cold = (
   })
 
 describe("a gate that is not ready", () => {
-  const down = new ChainUnavailable({ network: "eip155:8453", message: "no answer" })
+  const down = new ChainUnavailable({ network: "eip155:8453", message: "no response" })
 
   it.effect("sells nothing while the chain is away, asks again, and then sells", () =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /**
- * Requests for a gate, with and without a payment, and the reading of its answers.
+ * Requests for a gate, with and without a payment, and the reading of its responses.
  */
 import { type Decision, type GateRequest, PaymentPayload, PaymentRequired, AsciiJson } from "@pontage/core"
 import * as Schema from "effect/Schema"

@@ -193,7 +193,7 @@ describe("other ends", () => {
     })
   )
 
-  it.effect("are served: an answer below 400, a redirect among them", () =>
+  it.effect("are served: a response below 400, a redirect among them", () =>
     Effect.gen(function* () {
       for (const end of [200, 204, 302, 399]) {
         const { ask, decide } = yield* opened

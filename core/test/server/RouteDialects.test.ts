@@ -56,7 +56,7 @@ const Offered = Schema.Struct({ accepts: Schema.NonEmptyArray(Schema.Record(Sche
 
 const offersOf = (value: unknown) => Schema.decodeUnknownSync(Offered)(value).accepts
 
-/** The first offer of version 2 in an answer. */
+/** The first offer of version 2 in a response. */
 const offerIn = (decision: Decision) => offersOf(X402.unbase64(refused(decision).headers["PAYMENT-REQUIRED"]))[0]
 
 const paidV2 = (accepted: unknown, payload: unknown = X402.signed) => ({
@@ -92,7 +92,7 @@ describe("a route that says nothing of dialects", () => {
     })
   )
 
-  it.effect("gives each answer in x402 a token of its own, and shows the facilitator the one that is repeated", () =>
+  it.effect("gives each response in x402 a token of its own, and shows the facilitator the one that is repeated", () =>
     Effect.gen(function* () {
       const { gate, sell, told } = yield* open
       const route = yield* sell(single)
@@ -118,7 +118,7 @@ describe("a route that says nothing of dialects", () => {
     })
   )
 
-  it.effect("takes a payment of version 2 and answers in it alone", () =>
+  it.effect("takes a payment of version 2 and responds in it alone", () =>
     Effect.gen(function* () {
       const { gate, sell, told } = yield* open
       const route = yield* sell(single)
@@ -271,7 +271,7 @@ describe("a route that speaks version 1 too", () => {
     })
   )
 
-  it.effect("takes payments of all three, and answers each in its own", () =>
+  it.effect("takes payments of all three, and responds to each in its own", () =>
     Effect.gen(function* () {
       const { gate, sell } = yield* open
       const route = yield* sell(everything)

@@ -41,7 +41,7 @@ describe("a seller", () => {
     await seller.close()
   })
 
-  it("answers 503 until it is ready, also before the facilitator is there", async () => {
+  it("responds with 503 until it is ready, also before the facilitator is there", async () => {
     const built = Deferred.makeUnsafe<void>()
     const facilitator = PretendFacilitator.make()
     const slow = Layer.effect(Facilitator, Effect.as(Deferred.await(built), facilitator.service))
@@ -145,7 +145,7 @@ describe("a seller", () => {
     assert.throws(() => open("http://facilitator.example"), /https/)
   })
 
-  it("answers 503 for a facilitator that nobody runs", async () => {
+  it("responds with 503 for a facilitator that nobody runs", async () => {
     const seller = open("http://127.0.0.1:9")
     const route = seller.route("GET /report", report)
     const decision = await seller.decide(route, request("/report", payment(undefined)))

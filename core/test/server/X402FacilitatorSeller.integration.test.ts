@@ -81,7 +81,7 @@ describe("a shop on a facilitator of another kind", () => {
     await seller.close()
   })
 
-  it("answers 503 while the outcome is unknown, and serves the same payment later", async () => {
+  it("responds with 503 while the outcome is unknown, and serves the same payment later", async () => {
     const seller = open()
     const route = seller.route("GET /report", report)
     await seller.ready()

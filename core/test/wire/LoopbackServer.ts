@@ -15,7 +15,7 @@ export interface LoopbackServer {
 /** Answers a request by its number, from 0. */
 export type Reply = (socket: Socket, nth: number) => void
 
-/** A whole answer with a body of this text. */
+/** A whole response with a body of this text. */
 export const answer = (body: string, ...fields: ReadonlyArray<string>): string =>
   ["HTTP/1.1 200 OK", `content-length: ${Buffer.byteLength(body)}`, ...fields, "", body].join("\r\n")
 

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 const optional = Schema.optionalKey
 const nullish = <Shape extends Schema.Top>(shape: Shape) => optional(Schema.NullOr(shape))
 
-/** The list of version 1 as far as it is about EVM: its clients and servers refuse an answer with any other word. */
+/** The list of version 1 as far as it is about EVM: its clients and servers refuse a response with any other word. */
 export const reasonsV1 = Schema.Literals([
   "insufficient_funds",
   "invalid_exact_evm_payload_authorization_valid_after",

@@ -46,7 +46,7 @@ const read = (half: SchemeFacilitator, request: Effect.Success<ReturnType<typeof
     JSON.parse(Buffer.from(request.paymentPayload.payload, "base64").toString())
   )
 
-/** Settles them in one transaction, and answers what it used. */
+/** Settles them in one transaction, and returns what it used. */
 const gasOf = Effect.fnUntraced(function* (
   { receipt }: EvmTestChain.Shape,
   half: SchemeFacilitator,

@@ -3,7 +3,7 @@ import * as PaidLoad from "../PaidLoad.ts"
 import type * as PeerChain from "../PeerChain.ts"
 /**
  * The cost of a payment in the buyer's process, without the network: a 402 is read, an offer chosen, a payment signed and
- * written, the answer read. Ours and the peer's in turns, each at the 402 of its own shop, which is repeated from memory.
+ * written, the response read. Ours and the peer's in turns, each at the 402 of its own shop, which is repeated from memory.
  */
 import * as KoaShop from "../roles/KoaShop.ts"
 import * as OurService from "../roles/OurService.ts"

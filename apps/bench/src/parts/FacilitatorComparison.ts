@@ -125,7 +125,7 @@ const Answer = Schema.fromJsonString(
 )
 const decodeResponse = Schema.decodeUnknownSync(Answer)
 
-/** Every answer must be yes, or the figure means nothing. */
+/** Every response must be yes, or the figure means nothing. */
 const askAll = async (asked: Asked, connections = 32): Promise<Cost> => {
   const { count, name, path, words } = asked
   const { chain, facilitator } = asked.market

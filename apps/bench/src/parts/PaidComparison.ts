@@ -1,6 +1,6 @@
 /**
  * Paid requests from end to end, ours and the peer's in turns: how many a second at 1, 8, 32 and 64 buyers, what
- * each process spends on one, and whether every answer has its transfer.
+ * each process spends on one, and whether every response has its transfer.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -97,7 +97,7 @@ const rowsOf = (hosts: ReadonlyArray<Host>, targets: ReadonlyArray<Target>): Rea
   })
 }
 
-/** Microseconds of the shop's CPU for each request. Every answer must have the status, or the figure means nothing. */
+/** Microseconds of the shop's CPU for each request. Every response must have the status, or the figure means nothing. */
 const load = async ({ path, shop, status }: Target, count: number): Promise<number> => {
   const before = await shop.cpuMicros()
   const statuses = await HttpLoad.run(`${shop.url}${path}`, count)

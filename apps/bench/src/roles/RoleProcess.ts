@@ -46,7 +46,7 @@ export const start = async (program: Program): Promise<RoleProcess> => {
 export const startPeer = (role: string, options: Readonly<Record<string, unknown>>): Promise<RoleProcess> =>
   start({ module: "conformance/dist/measured.js", args: [role, JSON.stringify(options)] })
 
-/** Starts a program that takes its port from `PORT` and answers `path` once it is ready. */
+/** Starts a program that takes its port from `PORT` and serves `path` once it is ready. */
 export const startOnPort = async (program: Program, path: string): Promise<RoleProcess> => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`

@@ -1,5 +1,5 @@
 /**
- * A paid answer that is lost on its way: the shop has settled and served, and the buyer sees a broken connection. The
+ * A paid response that is lost on its way: the shop has settled and served, and the buyer sees a broken connection. The
  * program behind the buyer does what programs do, and asks once more.
  */
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ const loseFirst = Effect.fnUntraced(function* (stage: Stage.Stage, shop: Stage.C
   return `${again}, ${counted(goods.runs[paths.report], "run")}, ${counted(yield* transfers, "transfer")}`
 })
 
-/** A network that loses the first paid answer. */
+/** A network that loses the first paid response. */
 const losing = (): typeof fetch => {
   let lost = false
   return async (input, init) => {
@@ -39,7 +39,7 @@ const outcomeOf = async (asked: Promise<Response>): Promise<string> =>
 
 /** Seen with everybody's own client. */
 export const answerLost: Behaviour = {
-  title: "the paid answer is lost, and the program asks again (ours: our client)",
+  title: "the paid response is lost, and the program asks again (ours: our client)",
   see: (stage, shop) => loseFirst(stage, shop, Stage.isOurs(shop) ? "ours" : Stage.peerBuyer(shop)),
   shows: {
     ours: /^ValidationError, 1 run, 1 transfer$/,

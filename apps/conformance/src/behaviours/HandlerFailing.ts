@@ -1,5 +1,5 @@
 /**
- * A paid handler that answers 500, and works when the same payment comes again.
+ * A paid handler that responds with 500, and works when the same payment comes again.
  */
 import * as Effect from "effect/Effect"
 

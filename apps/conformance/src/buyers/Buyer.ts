@@ -18,7 +18,7 @@ export interface Purse {
 /** Asks for something and pays for it. */
 export type Buy = (url: string, init?: RequestInit) => Promise<Response>
 
-/** Reads the transaction off a paid answer's receipt, with the buyer's own package; `undefined` where there is none. */
+/** Reads the transaction off a paid response's receipt, with the buyer's own package; `undefined` where there is none. */
 export type ReadReceipt = (response: Response) => string | undefined
 
 /** Makes a paying `fetch`. */

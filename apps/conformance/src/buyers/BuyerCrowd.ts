@@ -1,6 +1,6 @@
 /**
  * Buyers who buy when they are told to, so that a load comes from a process of its own. `GET /?buyers=8&millis=2000` lets
- * eight buyers buy for two seconds, each one thing after the other, and answers what they have seen.
+ * eight buyers buy for two seconds, each one thing after the other, and reports what they have seen.
  *
  * A rehearsal leaves out the network and everybody else: the shop is asked once, and from then on its 402 is repeated from
  * memory and every payment is taken. The rest is the buyer's own work.

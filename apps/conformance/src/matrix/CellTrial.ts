@@ -29,7 +29,7 @@ export interface Sight {
   /** The buyer's result: a response, or the error that it threw. */
   readonly status: number | undefined
   readonly text: string
-  /** The transaction that the answer's receipt names, as the buyer's own package reads it. */
+  /** The transaction that the response's receipt names, as the buyer's own package reads it. */
   readonly receipt: string | undefined
   /** The number of runs of the handler. */
   readonly runs: number

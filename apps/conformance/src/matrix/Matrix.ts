@@ -88,7 +88,7 @@ export const rules: ReadonlyArray<Rule> = [
   {
     shops: ["legacy"],
     facilitators: ["t402"],
-    because: `${facilitators.t402.title} looks for t402Version in a payment that says x402Version, and answers 500`,
+    because: `${facilitators.t402.title} looks for t402Version in a payment that says x402Version, and responds with 500`,
     shows: /^(402 |none SettlementPending: ).*Failed to verify payment: 500/
   }
 ]
@@ -142,7 +142,7 @@ export const expected = (cell: Cell, payTo: string): Expected => {
 
 const escaped = (text: string): string => text.replaceAll(/[{}.()]/g, String.raw`\$&`)
 
-/** The answer in one line, as rules look at it. */
+/** The response in one line, as rules look at it. */
 export const answerOf = ({ status, text }: Pick<Sight, "status" | "text">): string => `${status ?? "none"} ${text}`
 
 /** The counts of an observation. */

@@ -23,7 +23,7 @@ const bought = (url: string, buyers: number) =>
   })
 
 describe("a crowd of buyers", () => {
-  it.live("tells every answer, how long it took, and how many requests it was", () =>
+  it.live("tells every response, how long it took, and how many requests it was", () =>
     Effect.scoped(
       Effect.gen(function* () {
         let asked = 0
@@ -42,7 +42,7 @@ describe("a crowd of buyers", () => {
     )
   )
 
-  it.live("names the error where there is no answer, and counts anew each time", () =>
+  it.live("names the error where there is no response, and counts anew each time", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const gone = yield* Effect.scoped(listen(createServer()))

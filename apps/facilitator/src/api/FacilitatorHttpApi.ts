@@ -73,7 +73,7 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
       error: TooManyRequestsResponse
     }).annotateMerge(
       described(
-        `Reports the ends of up to ${FacilitatorApi.maximumFinishes} granted executions. Each has its own answer, in their order, with the status and the body of POST /payments/{id}/finish.`
+        `Reports the ends of up to ${FacilitatorApi.maximumFinishes} granted executions. Each has its own response, in their order, with the status and the body of POST /payments/{id}/finish.`
       )
     )
   )

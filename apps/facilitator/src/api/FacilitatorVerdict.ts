@@ -144,7 +144,7 @@ const publicFault = (failure: ProtocolError): ConstructorParameters<typeof Tempo
     case "ChainUnavailable":
       return {
         error: "chain_unavailable",
-        message: `${failure.network} does not answer now, so nothing is decided: send the same request again.`,
+        message: `${failure.network} does not respond now, so nothing is decided: send the same request again.`,
         retryAfter
       }
     case "FacilitatorUnavailable":

@@ -104,12 +104,12 @@ const transact = <E extends { readonly error: string }>(
   services: Services,
   operation: "settle" | "claim",
   payment: BuyersPayment,
-  answer: (request: PaymentRequest) => Effect.Effect<SettleResponse, E>
+  respond: (request: PaymentRequest) => Effect.Effect<SettleResponse, E>
 ) =>
   FacilitatorMetrics.measured(
     operation,
     outcomeOfTransaction,
-    respondTo(services, payment, answer, (failure) =>
+    respondTo(services, payment, respond, (failure) =>
       FacilitatorVerdict.unreadableTransaction(payment.network, failure)
     )
   )
@@ -161,7 +161,7 @@ type PaymentResponse = VerifyResponse | SettleResponse
 const respondTo = Effect.fnUntraced(function* <A extends PaymentResponse, E, R>(
   { schemes }: Services,
   { buyer, paymentRequirements, request }: BuyersPayment,
-  answer: (request: PaymentRequest) => Effect.Effect<A, E, R>,
+  respond: (request: PaymentRequest) => Effect.Effect<A, E, R>,
   unreadable: (failure: PaymentError | ValidationError) => A
 ) {
   const { limits, mayHavePaid } = yield* RequestingCaller
@@ -178,7 +178,7 @@ const respondTo = Effect.fnUntraced(function* <A extends PaymentResponse, E, R>(
     return unreadable(request.failure)
   }
   if (payer !== undefined) yield* limits.admitPayer(payer)
-  const response = yield* answer(request.success)
+  const response = yield* respond(request.success)
   if (isRefused(response)) yield* limits.blame(buyer, payer)
   if (payer !== undefined && isProvenPayer(response)) yield* limits.countPayer(payer)
   if (payer !== undefined && isGood(response)) yield* limits.trust(buyer, payer)
@@ -200,8 +200,8 @@ const isProvenPayer = ({ code, reason }: PaymentResponse): boolean =>
   code === "INSUFFICIENT_BALANCE" || (code === undefined && reason === undefined)
 
 /** Whether the payment was accepted: neither refused nor pending. */
-const isGood = (answer: PaymentResponse): boolean =>
-  "isValid" in answer ? answer.isValid : answer.success || answer.execution === "granted"
+const isGood = (response: PaymentResponse): boolean =>
+  "isValid" in response ? response.isValid : response.success || response.execution === "granted"
 
 const outcomeOfVerify = ({ code, isValid, reason }: VerifyResponse): string =>
   isValid ? "valid" : (code ?? reason ?? "invalid")

@@ -78,8 +78,8 @@ export interface PresentedPayment {
   readonly paymentRequirements: Result.Result<PaymentRequirements.PaymentRequirements, Refused>
   /** The request, not verified. */
   readonly request: Result.Result<PaymentRequest, Refused>
-  readonly verified: (answer: typeof FacilitatorApi.VerifyResponse.Type) => typeof VerifyResponse.Type
-  readonly settled: (answer: typeof FacilitatorApi.SettleResponse.Type) => typeof SettleResponse.Type
+  readonly verified: (response: typeof FacilitatorApi.VerifyResponse.Type) => typeof VerifyResponse.Type
+  readonly settled: (response: typeof FacilitatorApi.SettleResponse.Type) => typeof SettleResponse.Type
 }
 
 /** Reads a request. Malformed parts are failures inside of the result. */
@@ -92,8 +92,8 @@ const readTheirs = (asked: X402ServerApiRequest.X402Request): PresentedPayment =
     network,
     paymentRequirements,
     request: Result.all({ paymentRequirements, paymentPayload }),
-    verified: (answer) => X402ServerApiResponse.ofVerify(asked, answer),
-    settled: (answer) => X402ServerApiResponse.ofSettle(asked, answer)
+    verified: (response) => X402ServerApiResponse.ofVerify(asked, response),
+    settled: (response) => X402ServerApiResponse.ofSettle(asked, response)
   }
 }
 
@@ -104,8 +104,8 @@ export const readOurs = (body: Omit<typeof ClaimRequest.Type, "claim">): Present
     network: paymentRequirements.network,
     paymentRequirements: Result.succeed(paymentRequirements),
     request: toRequest(body),
-    verified: (answer) => answer,
-    settled: (answer) => answer
+    verified: (response) => response,
+    settled: (response) => response
   }
 }
 

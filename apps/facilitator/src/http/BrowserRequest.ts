@@ -64,7 +64,7 @@ const quote = (text: string): string => JSON.stringify(text.slice(0, 100))
 /** Refuses such requests to every endpoint before anything else. */
 export const layer = (allowedHosts: ReadonlyArray<string>): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
   HttpRouter.middleware(
-    (answer) =>
+    (response) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         // Raw fields: Effect replaces the host field when the request's target names a host.
         const { headers, socket } = NodeHttpServerRequest.toIncomingMessage(request)
@@ -72,7 +72,7 @@ export const layer = (allowedHosts: ReadonlyArray<string>): Layer.Layer<never, n
         const { host, origin, "sec-fetch-site": site } = headers
         const fields = { host, origin, "sec-fetch-site": site }
         const message = objection({ headers: fields, localAddress }, allowedHosts)
-        return message === undefined ? answer : Effect.succeed(refusal(message))
+        return message === undefined ? response : Effect.succeed(refusal(message))
       }),
     { global: true }
   )

@@ -1,6 +1,6 @@
 /**
  * Checks of each chain beside its signers: its time agrees with this machine's, and its node still has the block in which the
- * last payment became final. A node on another branch, or a chain that was restarted under the same id, answers every request
+ * last payment became final. A node on another branch, or a chain that was restarted under the same id, responds with every request
  * and settles nothing.
  */
 import { ChainClock, type PaymentStore, type SchemeFacilitator } from "@pontage/core"

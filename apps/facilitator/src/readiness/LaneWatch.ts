@@ -109,7 +109,7 @@ const placeOf = (lane: string): LaneMetrics.Lane => {
 /** Upper bound of a counted gap. */
 const longestGap = 1_000n
 
-/** Numbers without a transaction between the chain's count and the last pending transaction; 0 if the chain does not answer. */
+/** Numbers without a transaction between the chain's count and the last pending transaction; 0 if the chain does not respond. */
 const gapIn = (
   scheme: SchemeFacilitator,
   address: string,

@@ -36,7 +36,7 @@ const report = {
       )
     })
   ),
-  /** Empty while the store does not answer. */
+  /** Empty while the store does not respond. */
   lanes: Schema.Array(
     Schema.Struct({
       network: Schema.String,

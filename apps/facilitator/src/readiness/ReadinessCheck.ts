@@ -77,7 +77,7 @@ export const fine: Finding = { troubles: [] }
 /** Longest duration of a check. */
 const timeout = "2 seconds"
 
-const timedOut = "there was no answer within 2 seconds"
+const timedOut = "there was no response within 2 seconds"
 
 /** Runs the check within two seconds; it never fails. While an earlier run of this check hangs, no other run begins. */
 export const bounded = ({ failed, run }: ReadinessCheck): Effect.Effect<BoundedFinding> => {

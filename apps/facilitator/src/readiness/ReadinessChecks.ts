@@ -51,7 +51,7 @@ const records = ({ store }: Subjects): ReadinessCheck => ({
     troubles: [
       {
         kind: "records_silent",
-        problem: `the payment records do not answer: ${why}`,
+        problem: `the payment records do not respond: ${why}`,
         mend: "check the database of PONTAGE_STORE, its load and the connection to it"
       }
     ]
@@ -100,7 +100,7 @@ const chain = (scheme: SchemeFacilitator, minimumGas: bigint): ReadinessCheck =>
       troubles: [
         {
           kind: "chain_unreachable",
-          problem: `${scheme.network} does not answer: ${why}`,
+          problem: `${scheme.network} does not respond: ${why}`,
           mend: "check the network's node and the connection to it, or set another node"
         }
       ],

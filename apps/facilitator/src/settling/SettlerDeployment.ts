@@ -17,7 +17,7 @@ export interface DeployedSettler {
 
 /**
  * Deploys to one network after the other, each in at most two minutes. Stops at the first network that refuses
- * (`Misconfigured`: the node serves another network, the fee is too high, the signer has no coin) or does not answer. Running
+ * (`Misconfigured`: the node serves another network, the fee is too high, the signer has no coin) or does not respond. Running
  * it again is harmless.
  */
 export const deploy = Effect.fnUntraced(function* ({

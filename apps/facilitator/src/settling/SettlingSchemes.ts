@@ -98,7 +98,7 @@ const tronSignerOf = (key: Redacted.Redacted) =>
     catch: () => new Misconfigured({ message: "PONTAGE_TRON_SPONSOR_KEY: the key is not a valid private key" })
   })
 
-/** Retries while a node does not answer: 15 times, 2 seconds apart. A node that refuses is a mistake and ends the start. */
+/** Retries while a node does not respond: 15 times, 2 seconds apart. A node that refuses is a mistake and ends the start. */
 const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])
 
 const patiently = (scheme: FacilitatorScheme): FacilitatorScheme =>
@@ -106,4 +106,4 @@ const patiently = (scheme: FacilitatorScheme): FacilitatorScheme =>
 
 const isLate = ({ _tag }: ChainUnavailable | Misconfigured) => _tag === "ChainUnavailable"
 
-const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain does not answer yet: ${message}`)
+const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain does not respond yet: ${message}`)

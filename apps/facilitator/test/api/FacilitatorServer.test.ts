@@ -16,7 +16,7 @@ const { body, claim, json, paymentId, request, settled, start } = TestFacilitato
 const decodeFault = Schema.decodeUnknownEffect(FacilitatorApi.Fault)
 const text = (response: Response) => Effect.promise(() => response.text())
 
-/** Requests that no endpoint takes: each answered with a fault before any facilitator is asked. */
+/** Requests that no endpoint takes: each gets a fault before any facilitator is asked. */
 const malformed: ReadonlyArray<readonly [name: string, sent: unknown]> = [
   ["no JSON", "{"],
   ["nothing", ""],
@@ -189,7 +189,7 @@ describe("requests", () => {
 describe("several finishes", () => {
   const run = { paymentId, claimId: claim.id, outcome: "served" }
 
-  /** Answers by the outcome: what each kind of failure is answered with is seen by itself and in a group. */
+  /** Answers by the outcome: what each kind of failure gets is seen by itself and in a group. */
   const finish: Parameters<typeof start>[0]["finish"] = (id, _, outcome) => {
     if (id !== paymentId) return Effect.fail(invalid("malformed", "unknown_payment", "nobody knows it"))
     if (outcome === "served") return Effect.succeed(TestFacilitator.record)
@@ -342,7 +342,7 @@ describe("for operators", () => {
 const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length
 
 describe("stopping", () => {
-  it.live("requests under way get their answers, new ones find nobody, idle connections hold nothing up", () =>
+  it.live("requests under way get their responses, new ones find nobody, idle connections hold nothing up", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const asked = yield* Deferred.make<void>()

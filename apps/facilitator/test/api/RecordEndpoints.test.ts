@@ -146,7 +146,7 @@ describe("one record", () => {
         [200, 200, 404]
       )
       const [own, , others] = answers
-      if (own === undefined || others === undefined) return yield* Effect.die("no answer")
+      if (own === undefined || others === undefined) return yield* Effect.die("no response")
       assert.deepStrictEqual(yield* json(own), { ...record, paymentId: id, execution: "served" })
       const nobody = yield* get(`/payments/${paymentId}`, bearer("key-of-other"))
       assert.deepStrictEqual(yield* json(others), yield* json(nobody))

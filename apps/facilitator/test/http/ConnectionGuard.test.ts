@@ -147,7 +147,7 @@ describe("a crowd of idle connections", () => {
   )
 })
 
-describe("connections that wait for an answer", () => {
+describe("connections that wait for a response", () => {
   const held = Effect.gen(function* () {
     const gate = yield* Deferred.make<void>()
     const begun = yield* Deferred.make<void>()
@@ -216,7 +216,7 @@ describe("connections that wait for an answer", () => {
     })
   )
 
-  it.effect("are cut when nobody reads the answer", () =>
+  it.effect("are cut when nobody reads the response", () =>
     Effect.gen(function* () {
       const supported = Effect.succeed({
         kinds: Array.from({ length: 60_000 }, () => ({
@@ -279,9 +279,9 @@ const dribbles = (port: number): Readonly<Record<string, Dribble>> => {
     "dribbles a body": { first: post("/verify"), drip: " " },
     "dribbles a body in chunks": { first: post("/verify", chunked), drip: chunk },
     "waits to be told to go on": { first: post("/verify", "Content-Length: 99\r\nExpect: 100-continue\r\n") },
-    "sends half a head after an answer": { first: live, later: "GET /live HT" },
-    "dribbles a head after an answer": { first: live, later: "GET /live HTTP/1.1\r\nX: ", drip: "a" },
-    "dribbles a body after an answer": { first: live, later: post("/verify"), drip: " " },
+    "sends half a head after a response": { first: live, later: "GET /live HT" },
+    "dribbles a head after a response": { first: live, later: "GET /live HTTP/1.1\r\nX: ", drip: "a" },
+    "dribbles a body after a response": { first: live, later: post("/verify"), drip: " " },
     "sends half a head behind another request": { first: `${live}${live}GET /live HT` },
     "dribbles the body of what was answered": { first: post("/nowhere"), drip: " " },
     "dribbles chunks of what was answered": { first: post("/nowhere", chunked), drip: chunk },

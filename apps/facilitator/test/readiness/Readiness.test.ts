@@ -60,7 +60,7 @@ describe("ready", () => {
     })
   )
 
-  it.live("not where one of the chains does not answer", () =>
+  it.live("not where one of the chains does not respond", () =>
     Effect.gen(function* () {
       const { get } = yield* start({}, {}, [half(signer(5n)), half(down, { network: TestFacilitator.otherNetwork })])
       const answer = yield* get("/ready")
@@ -70,7 +70,7 @@ describe("ready", () => {
     })
   )
 
-  it.live("not where the store does not answer", () =>
+  it.live("not where the store does not respond", () =>
     Effect.gen(function* () {
       const { get } = yield* start({}, {}, undefined, { probe: closed() })
       const answer = yield* get("/ready")
@@ -307,7 +307,7 @@ describe("a lane", () => {
     })
   )
 
-  it.live("is not in the report while the store does not answer", () =>
+  it.live("is not in the report while the store does not respond", () =>
     Effect.gen(function* () {
       const { get } = yield* start({}, {}, schemes, { ...laneOf().records, openTransactions: closed })
       const answer = yield* get("/ready")

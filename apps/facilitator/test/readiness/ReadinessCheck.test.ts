@@ -39,7 +39,7 @@ describe("a check", () => {
       for (let rounds = 0; rounds < 3; rounds++) {
         const fiber = yield* Effect.forkChild(check)
         yield* TestClock.adjust("2 seconds")
-        assert.deepStrictEqual(problemsIn(yield* Fiber.join(fiber)), ["there was no answer within 2 seconds"])
+        assert.deepStrictEqual(problemsIn(yield* Fiber.join(fiber)), ["there was no response within 2 seconds"])
       }
       assert.strictEqual(runs, 1)
       yield* Deferred.succeed(mended, undefined)
@@ -66,7 +66,7 @@ const watching = Effect.fnUntraced(function* () {
   return { context, intake, isOpen, lines, store }
 })
 
-const full = "the payment records do not answer: the disk is full: make room on the disk of the database (13)"
+const full = "the payment records do not respond: the disk is full: make room on the disk of the database (13)"
 
 describe("records that cannot be written", () => {
   it.effect(
@@ -117,7 +117,7 @@ describe("records that cannot be written", () => {
       store.probe = Effect.never
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(lines, [
-        "not ready (records): the payment records do not answer: there was no answer within 2 seconds; check the database of PONTAGE_STORE, its load and the connection to it"
+        "not ready (records): the payment records do not respond: there was no response within 2 seconds; check the database of PONTAGE_STORE, its load and the connection to it"
       ])
       assert.isTrue(yield* isOpen)
     })

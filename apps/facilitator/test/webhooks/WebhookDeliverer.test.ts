@@ -303,12 +303,12 @@ const prepared = (number: bigint) => ({
 const patiently = <A>(what: Effect.Effect<A>, until: (value: A) => boolean) => Effect.repeat(what, { until })
 
 describe("a receiver's queue", () => {
-  it.effect.each(["answers 500", "never answers", "hangs up", "is not there"])(
+  it.effect.each(["responds with 500", "never answers", "hangs up", "is not there"])(
     "does not delay another: one receiver gets its webhooks at once while another one %s",
     (trouble) =>
       Effect.gen(function* () {
         const store = yield* MemoryPaymentStore.make
-        const bad = yield* trouble === "never answers" ? silentShop : shop(trouble === "answers 500" ? 500 : 0)
+        const bad = yield* trouble === "never answers" ? silentShop : shop(trouble === "responds with 500" ? 500 : 0)
         const other = yield* shop(200)
         yield* ends(store, "bad", dead)
         yield* ends(store, "shop", good)

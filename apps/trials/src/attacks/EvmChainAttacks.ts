@@ -30,7 +30,7 @@ const paid = Effect.fnUntraced(function* ({ victim }: AttackStage, url: string, 
 
 const laggingNode: Attack = {
   name: "lagging-node",
-  what: `half of the answers come from a node that is ${lagBlocks} blocks behind, as payers pay who have had their money for fewer`,
+  what: `half of the responses come from a node that is ${lagBlocks} blocks behind, as payers pay who have had their money for fewer`,
   expected: "no good payment is refused for its balance, and each of them is settled",
   targets: ["pontage"],
   mutation: [

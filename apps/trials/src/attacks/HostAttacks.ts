@@ -65,8 +65,8 @@ const cacheHeaders = ["cache-control", "cdn-cache-control", "surrogate-control",
 
 const sharedCache: Attack = {
   name: "shared-cache",
-  what: "a handler's own headers invite every cache on the way to keep the paid answer for all",
-  expected: "the paid answer is private in each of them",
+  what: "a handler's own headers invite every cache on the way to keep the paid response for all",
+  expected: "the paid response is private in each of them",
   targets: ["pontage", "x402"],
   mutation: [
     {

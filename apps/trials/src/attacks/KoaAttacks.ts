@@ -52,7 +52,7 @@ const tryWay = Effect.fnUntraced(function* (shapes: Shapes, { answered, init, pa
     return { held, seen: held ? "refused at start" : opened.refused, given: 0 }
   }
   const asked = yield* Effect.timeoutOption(HostileCall.send(`${opened.url}${path}`, init), "15 seconds")
-  if (Option.isNone(asked)) return { held: false, seen: "no answer in 15 s", given: 0 }
+  if (Option.isNone(asked)) return { held: false, seen: "no response in 15 s", given: 0 }
   const { value: reply } = asked
   return { held: reply.status === answered, seen: `${reply.status}`, given: HostileCall.isServed(reply) ? 1 : 0 }
 })
@@ -279,8 +279,8 @@ const wholeBytes = 40 * pieceBytes
 
 const resetStreams: Attack = {
   name: "reset-stream",
-  what: "the answer of one payment over HTTP/2 is reset after 39 of its 40 pieces, five times",
-  expected: "an answer of which so much has left is served: the payment opens no other",
+  what: "the response of one payment over HTTP/2 is reset after 39 of its 40 pieces, five times",
+  expected: "a response of which so much has left is served: the payment opens no other",
   targets: ["pontage"],
   mutation: [
     {

@@ -30,7 +30,7 @@ const fourHundredsAreServed = {
 
 const chargedTwice: Attack = {
   name: "charged-for-a-refusal",
-  what: "a buyer pays for a record that does not exist, is answered 404, and asks for one that does with the same payment",
+  what: "a buyer pays for a record that does not exist, gets 404, and asks for one that does with the same payment",
   expected: "the corrected request is served, one transfer in all",
   targets: ["pontage", "x402"],
   mutation: [fourHundredsAreServed],
@@ -50,7 +50,7 @@ const chargedTwice: Attack = {
 const refusedForMore: Attack = {
   name: "refused-and-shown-elsewhere",
   what: "a payment whose request was refused is shown at a dearer route, at another route of its price, and five times more",
-  expected: "no other route opens, and no more than one answer is served",
+  expected: "no other route opens, and no more than one response is served",
   targets: ["pontage", "x402"],
   mutation: [
     { module: "core/src/facilitator/store/Execution", piece: "self.route === route", instead: "route !== self.holder" },

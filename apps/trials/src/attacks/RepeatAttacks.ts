@@ -1,6 +1,6 @@
 /**
  * Attacks with one payment shown again: by many at once, by a stranger who has rebuilt it from the chain, and by a buyer who
- * cuts the answer off before its end.
+ * cuts the response off before its end.
  */
 import { request } from "node:http"
 
@@ -150,8 +150,8 @@ const wholeBytes = 40 * pieceBytes
 
 const cutStreams: Attack = {
   name: "cut-stream",
-  what: "the answer of one payment is cut off after 39 of its 40 pieces, five times",
-  expected: "an answer of which so much has left is served: the payment opens no other",
+  what: "the response of one payment is cut off after 39 of its 40 pieces, five times",
+  expected: "a response of which so much has left is served: the payment opens no other",
   targets: ["pontage", "x402"],
   mutation: [
     {
@@ -171,7 +171,7 @@ const cutStreams: Attack = {
     const all = read + (HostileCall.isServed(last) ? last.text.length : 0)
     return {
       held: read > 0 && all <= wholeBytes,
-      seen: `${all} bytes of ${wholeBytes} were handed out, the last answer ${last.status}`,
+      seen: `${all} bytes of ${wholeBytes} were handed out, the last response ${last.status}`,
       attackerCost: `${offer.amount} units`,
       targetCost: `${all} bytes`
     }

@@ -25,8 +25,8 @@ const blindPost: Attack = {
   mutation: [
     {
       module: "apps/facilitator/src/http/BrowserRequest",
-      piece: "return message === undefined ? answer",
-      instead: "return message !== null ? answer"
+      piece: "return message === undefined ? response",
+      instead: "return message !== null ? response"
     },
     {
       module: "apps/facilitator/src/http/RequestBody",

@@ -139,7 +139,7 @@ const suffer = Effect.fnUntraced(function* (
   return {
     figures: {
       [`${name}: payments`]: said.books.length,
-      [`${name}: answers 503`]: unavailable,
+      [`${name}: responds with 503`]: unavailable,
       [`${name}: lives`]: facilitator.lives.length,
       [`${name}: drain, seconds`]: outcome.drainSeconds
     },

@@ -107,9 +107,9 @@ interface Counts {
   readonly untold: number
   /** Waits of the buyers that were turned away, in milliseconds, the shortest first. */
   readonly waits: ReadonlyArray<number>
-  /** From the first presentation to the first answer that the money has moved. */
+  /** From the first presentation to the first response that the money has moved. */
   readonly services: ReadonlyArray<number>
-  /** Seconds from the first presentation to the last such answer. */
+  /** Seconds from the first presentation to the last such response. */
   readonly span: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * Requests to a node by plain HTTP, for modules that must not share code with the program that they judge. An answer that is not as
+ * Requests to a node by plain HTTP, for modules that must not share code with the program that they judge. A response that is not as
  * expected is a defect: the node is the trial's own.
  */
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ export interface ChainRpc {
     method: string,
     params?: ReadonlyArray<unknown>
   ) => Effect.Effect<S["Type"]>
-  /** One request whose answer does not matter. */
+  /** One request whose response does not matter. */
   readonly tell: (method: string, params?: ReadonlyArray<unknown>) => Effect.Effect<void>
 }
 

@@ -24,7 +24,7 @@ export type BuyerKind = (typeof buyerKinds)[number]
 
 /**
  * A purchase: when its payment was first sent and when the goods came, in milliseconds of the monotonic clock, and the
- * authorization. The last answer is for people.
+ * authorization. The last response is for people.
  */
 export interface ShopPurchase {
   readonly kind: BuyerKind
@@ -166,7 +166,7 @@ const ours = (
 const isPending = (error: unknown): boolean =>
   typeof error === "object" && error !== null && Reflect.get(error, "_tag") === "SettlementPending"
 
-/** The peer's `fetch` sends its payment once; its program repeats the request as the answer says. */
+/** The peer's `fetch` sends its payment once; its program repeats the request as the response says. */
 const peers = ({ privateKey }: EvmTestAccounts.TestAccount, send: typeof fetch, isOver: () => boolean): Buy => {
   const repeating: typeof fetch = async (input, init) => {
     const request = new Request(input, init)

@@ -1,6 +1,6 @@
 /**
  * A server that has its payments settled, as far as the facilitator sees of it: it presents payments over HTTP, and writes
- * every request and every answer into the journal.
+ * every request and every response into the journal.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -48,7 +48,7 @@ export const make: Effect.Effect<TrialDatabase, never, Scope.Scope> = Effect.gen
     )
   const folder = yield* Effect.map(run("SHOW data_directory"), (rows) => decodeFolder(rows)[0].data_directory)
   const isUp = Effect.retry(Effect.sandbox(command("SELECT 1")), patience)
-  // A server that has ended by itself does not answer that it has stopped, and its folder is not removed.
+  // A server that has ended by itself does not report that it has stopped, and its folder is not removed.
   const restart = Effect.andThen(
     Effect.ignore(Effect.timeout(server.stop("immediate"), "2 seconds")),
     Effect.orDie(server.start)

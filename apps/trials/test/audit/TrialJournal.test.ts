@@ -10,7 +10,7 @@ const payment = { payer: "0x1", nonce: "0x2", payTo: "0x3", amount: 2n ** 70n }
 const request = { operation: "settle", facilitator: "f", payment, claimId: undefined } as const
 
 describe("the journal", () => {
-  it("numbers what happens in its order, answers with what they answer", () => {
+  it("numbers what happens in its order, outcomes with the presentation that they are of", () => {
     const journal = TrialJournal.make()
     const first = journal.ask(request)
     const second = journal.ask(request)

@@ -12,7 +12,7 @@ type Answer =
   | number
   | "broken"
 
-/** The answer's JSON, or its status where it is no 200, or `broken` where there is none. */
+/** The response's JSON, or its status where it is no 200, or `broken` where there is none. */
 const ask = (url: string, method: string, ...params: ReadonlyArray<unknown>) =>
   Effect.promise(async (): Promise<Answer> => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method, params })
@@ -143,7 +143,7 @@ describe("a node between", () => {
       })
     )
 
-    it.effect("asks the chain and loses the answer: what was sent is on its way", () =>
+    it.effect("asks the chain and loses the response: what was sent is on its way", () =>
       Effect.gen(function* () {
         const { chain, chaos } = yield* start("lost-answer")
         const bytes = yield* signed(chain)

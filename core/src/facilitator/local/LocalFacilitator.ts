@@ -230,7 +230,7 @@ const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: 
   if (taken.execution === "granted" && !taken.renewed) {
     yield* Effect.onError(verifyAgain(context, taken), () => giveBack(context, taken.stored.paymentId, claim))
   }
-  return answer(taken, yield* context.store.now)
+  return settledOf(taken, yield* context.store.now)
 })
 
 /** Updates of the payment are collected from before its intake, so that its end is not missed. */
@@ -246,13 +246,13 @@ const settlePresented = Effect.fnUntraced(function* (
   update: SettlementEngine.SettlementRequest["update"]
 ) {
   const taken = yield* take(context, presented, claim, true)
-  if (claim !== undefined && taken.execution !== "granted") return answer(taken, yield* context.store.now)
+  if (claim !== undefined && taken.execution !== "granted") return settledOf(taken, yield* context.store.now)
   const stored = yield* Effect.onError(transfer(context, taken, update), () =>
     giveBack(context, taken.stored.paymentId, claim)
   )
   const execution = yield* confirmed(context, taken, claim, stored)
   if (claim !== undefined) yield* Checkpoint.pass("told")
-  return answer({ ...taken, stored, execution }, yield* context.store.now)
+  return settledOf({ ...taken, stored, execution }, yield* context.store.now)
 })
 
 /**
@@ -336,7 +336,7 @@ const pending = Effect.fnUntraced(function* (context: IntakeContext, { paymentId
   })
 })
 
-const answer = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)
+const settledOf = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)
 
 const recordOf = (store: IntakeContext["store"], stored: StoredPayment) =>
   Effect.map(store.now, (now) => toRecord(stored, now))

@@ -1,6 +1,6 @@
 /**
  * The facilitator over HTTP, as the same service as the one in this process. It accepts only a complete, well-formed
- * response with status 200: every other result is `FacilitatorUnavailable`, which servers answer with 503 and "send the
+ * response with status 200: every other result is `FacilitatorUnavailable`, which servers response with 503 and "send the
  * same payment again", because a `/settle` without a response may have settled.
  */
 import * as Effect from "effect/Effect"
@@ -83,8 +83,8 @@ const verify = Effect.fnUntraced(function* (
   const body = yield* written(encodeVerify({ protocolVersion, paymentPayload, paymentRequirements }))
   const call = { method: "POST", path: "/verify", body } as const
   const reply = yield* exchange.call(call)
-  const answer = yield* decoded(exchange, call, reply, decodeVerify)
-  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.verified(answer))
+  const response = yield* decoded(exchange, call, reply, decodeVerify)
+  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.verified(response))
 }, Effect.withSpan("FacilitatorClient.verify"))
 
 const settle = (exchange: Exchange, request: PaymentRequest, claim: Claim | undefined) =>
@@ -111,13 +111,13 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
   const headers = buyer === undefined ? {} : { [FacilitatorApi.buyerField]: buyer }
   const call = { method: "POST", path, body, headers, unsettled: maySettle } as const
   const reply = yield* exchange.call(call)
-  const answer = yield* decoded(exchange, call, reply, decodeSettle)
+  const response = yield* decoded(exchange, call, reply, decodeSettle)
   const sent = {
     requirements: paymentRequirements,
     claimed: claim !== undefined,
     wish
   }
-  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.settled(sent, answer))
+  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.settled(sent, response))
 })
 
 /** The end of an execution. */
@@ -162,11 +162,11 @@ const finishSeveral = Effect.fnUntraced(function* (exchange: Exchange, runs: Rea
   return yield* Effect.forEach(
     runs,
     (run, index) => {
-      const answer = answered?.[index]
+      const response = answered?.[index]
       return Effect.result(
-        answer === undefined
+        response === undefined
           ? finishOne(exchange, run)
-          : ended(exchange, call, { ...reply, status: answer.status, json: answer.body }, run.paymentId)
+          : ended(exchange, call, { ...reply, status: response.status, json: response.body }, run.paymentId)
       )
     },
     { concurrency: "unbounded" }
@@ -216,9 +216,9 @@ const meaningOf = <A>(
   exchange: Exchange,
   call: Call,
   reply: Reply,
-  answer: Result.Result<A, PaymentFailure | FacilitatorResponse.Nonsense>
+  response: Result.Result<A, PaymentFailure | FacilitatorResponse.Nonsense>
 ): Effect.Effect<A, PaymentFailure> =>
-  Effect.mapError(Effect.fromResult(answer), (failure) =>
+  Effect.mapError(Effect.fromResult(response), (failure) =>
     failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
   )
 

@@ -111,12 +111,12 @@ const exchange = (wire: Wire): Exchange => {
         }),
         Effect.timeoutOrElse({
           duration: wire.timeoutMillis,
-          orElse: () => Effect.fail(fail(call, `did not answer within ${wire.timeoutMillis} ms`))
+          orElse: () => Effect.fail(fail(call, `did not respond within ${wire.timeoutMillis} ms`))
         })
       ),
     unusable: (call, reply, why) =>
       why === undefined
-        ? fail(call, problemOf(reply), { retryAfter: retryAfterOf(reply), cause: new Answered(reply.status) })
+        ? fail(call, problemOf(reply), { retryAfter: retryAfterOf(reply), cause: new Responded(reply.status) })
         : fail(call, `gave a response that ${why}`)
   }
 }
@@ -129,7 +129,7 @@ interface FailureDetails {
 /** Maximum pause that a facilitator may request, in seconds. */
 const longestRetry = 600
 
-/** The pause after which a facilitator that answered 503 wants the request again, in seconds. */
+/** The pause after which a facilitator that responded with 503 wants the request again, in seconds. */
 const retryAfterOf = ({ json, status }: Reply): number | undefined => {
   const fault = status === 503 ? Result.getOrUndefined(decodeFault(json)) : undefined
   const seconds = fault?.retryAfter
@@ -157,12 +157,12 @@ export const isUnsent = ({ cause }: FacilitatorUnavailable): boolean =>
 export const leavesOpen = (failure: FacilitatorUnavailable): "nothing" | "little" | "all" => {
   const { cause } = failure
   if (isUnsent(failure)) return "nothing"
-  if (!(cause instanceof Answered) || cause.status === 200) return "all"
+  if (!(cause instanceof Responded) || cause.status === 200) return "all"
   return cause.status < 500 ? "nothing" : "little"
 }
 
 /** The status of a response without a usable content. */
-class Answered {
+class Responded {
   readonly status: number
   constructor(status: number) {
     this.status = status
@@ -282,12 +282,12 @@ const codeOf = (error: unknown): string | undefined => {
 
 const problemOf = ({ contentType, json, status }: Reply): string => {
   if (status === 200)
-    return "answered 200 with a body that is not JSON of at most 64 KiB; check that the url is a facilitator's"
+    return "responded with 200 with a body that is not JSON of at most 64 KiB; check that the url is a facilitator's"
   const fault = decodeFault(json)
   const words = Result.isSuccess(fault)
     ? `"${fault.success.error}: ${fault.success.message.slice(0, 200)}"`
     : contentType
-  return `answered ${status}, ${words}; ${adviceOf(status)}`
+  return `responded with ${status}, ${words}; ${adviceOf(status)}`
 }
 
 const adviceOf = (status: number): string => {

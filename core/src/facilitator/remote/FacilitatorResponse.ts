@@ -30,36 +30,37 @@ export interface SentRequest {
   readonly wish: "settled" | "claimed"
 }
 
-type Answered<A> = Result.Result<A, PaymentFailure | Nonsense>
+type Meaning<A> = Result.Result<A, PaymentFailure | Nonsense>
 type Settling = typeof SettleResponse.Type
 type Words = Pick<Settling, "code" | "reason" | "detail" | "message">
 
 /** The meaning of a response to `POST /verify`. */
-export const verified = (answer: typeof VerifyResponse.Type): Answered<Verified> => {
-  const refusal = refusalOf(answer)
-  if (!answer.isValid) return Result.fail(refusal ?? nonsense("says isValid: false and gives neither code nor reason"))
+export const verified = (response: typeof VerifyResponse.Type): Meaning<Verified> => {
+  const refusal = refusalOf(response)
+  if (!response.isValid)
+    return Result.fail(refusal ?? nonsense("says isValid: false and gives neither code nor reason"))
   if (refusal !== undefined) return Result.fail(nonsense("says isValid: true and gives a code or a reason"))
-  if (answer.payer === undefined) return Result.fail(nonsense("says isValid: true and names no payer"))
-  return Result.succeed({ payer: answer.payer })
+  if (response.payer === undefined) return Result.fail(nonsense("says isValid: true and names no payer"))
+  return Result.succeed({ payer: response.payer })
 }
 
 /** The meaning of a response to `POST /settle` and `POST /claims`. */
-export const settled = (sent: SentRequest, answer: Settling): Answered<Settled> => {
-  const refusal = refusalOf(answer)
-  if (refusal !== undefined) return Result.fail(contradiction(answer, refusal) ?? refusal)
-  if (!PaymentId.isPaymentId(answer.paymentId)) {
+export const settled = (sent: SentRequest, response: Settling): Meaning<Settled> => {
+  const refusal = refusalOf(response)
+  if (refusal !== undefined) return Result.fail(contradiction(response, refusal) ?? refusal)
+  if (!PaymentId.isPaymentId(response.paymentId)) {
     return Result.fail(nonsense("has a paymentId that is not pay_ and 22 characters of base64url"))
   }
-  const lost = answer.execution !== undefined && answer.execution !== "granted"
-  if (!answer.success && !lost) return Result.fail(pendingOf(answer))
-  const why = answer.success && !lost ? unearned(sent, answer) : undefined
-  return why === undefined ? valueOf(answer) : Result.fail(nonsense(why))
+  const lost = response.execution !== undefined && response.execution !== "granted"
+  if (!response.success && !lost) return Result.fail(pendingOf(response))
+  const why = response.success && !lost ? unearned(sent, response) : undefined
+  return why === undefined ? valueOf(response) : Result.fail(nonsense(why))
 }
 
 const nonsense = (why: string): Nonsense => ({ _tag: "Nonsense", why })
 
-const refusalOf = (answer: Words): PaymentError | ValidationError | Nonsense | undefined => {
-  const { code, detail = "unspecified", message = "the facilitator refused the payment", reason } = answer
+const refusalOf = (response: Words): PaymentError | ValidationError | Nonsense | undefined => {
+  const { code, detail = "unspecified", message = "the facilitator refused the payment", reason } = response
   if (code !== undefined && reason !== undefined) return nonsense("gives both a code and a reason")
   if (code !== undefined) return new PaymentError({ code, detail, message })
   if (reason === undefined) return undefined
@@ -72,25 +73,30 @@ const refusalOf = (answer: Words): PaymentError | ValidationError | Nonsense | u
  * The contradiction in a refusal: it makes a payer sign again, so it must not come with signs that the money has moved
  * or still may.
  */
-const contradiction = (answer: Settling, refusal: PaymentError | ValidationError | Nonsense): Nonsense | undefined => {
-  if (answer.success) return nonsense("says success: true and gives a code or a reason")
-  if (answer.execution === "granted") return nonsense("grants the execution and gives a code or a reason")
+const contradiction = (
+  response: Settling,
+  refusal: PaymentError | ValidationError | Nonsense
+): Nonsense | undefined => {
+  if (response.success) return nonsense("says success: true and gives a code or a reason")
+  if (response.execution === "granted") return nonsense("grants the execution and gives a code or a reason")
   const used = refusal._tag === "ValidationError" && refusal.reason === "already_used"
-  return used || isDead(answer.status) ? undefined : nonsense(`refuses a payment whose status is "${answer.status}"`)
+  return used || isDead(response.status)
+    ? undefined
+    : nonsense(`refuses a payment whose status is "${response.status}"`)
 }
 
-const pendingOf = (answer: Settling): SettlementPending | Nonsense => {
-  const { paymentId, status, transaction } = answer
+const pendingOf = (response: Settling): SettlementPending | Nonsense => {
+  const { paymentId, status, transaction } = response
   if (isSettled(status) || isDead(status)) {
     return nonsense(`says success: false with status "${status}" and gives neither code nor reason`)
   }
-  const message = answer.message ?? `payment ${paymentId} is ${status}; its outcome is not known yet`
+  const message = response.message ?? `payment ${paymentId} is ${status}; its outcome is not known yet`
   return new SettlementPending({ paymentId, status, message, ...(transaction === "" ? {} : { transaction }) })
 }
 
 /** The reason why a success that opens the resource is not believed. */
-const unearned = (sent: SentRequest, answer: Settling): string | undefined => {
-  const { amount, execution, network, status, transaction } = answer
+const unearned = (sent: SentRequest, response: Settling): string | undefined => {
+  const { amount, execution, network, status, transaction } = response
   const { maxAmountRequired, network: offered } = sent.requirements
   if (sent.claimed && execution === undefined) return "does not say the state of the claim"
   if (isDead(status)) return `says success: true with status "${status}"`
@@ -103,8 +109,8 @@ const unearned = (sent: SentRequest, answer: Settling): string | undefined => {
   return isEnough ? undefined : `is about an amount of ${amount}, requested was ${maxAmountRequired}`
 }
 
-const valueOf = (answer: Settling): Answered<Settled> => {
-  const { amount, asset, entitlement, execution, network, payTo, paymentId, payer, status, transaction } = answer
+const valueOf = (response: Settling): Meaning<Settled> => {
+  const { amount, asset, entitlement, execution, network, payTo, paymentId, payer, status, transaction } = response
   if (payTo === undefined || asset === undefined) return Result.fail(nonsense("names no payee or no asset"))
   if (payer === undefined) return Result.fail(nonsense("names no payer"))
   if (amount === undefined || !Amount.isText(amount)) return Result.fail(nonsense("names no amount"))

@@ -21,7 +21,7 @@ const waitLimit = "1 second"
 
 interface Waiting<in out In, in out A, in out E> {
   readonly sent: In
-  readonly answer: Deferred.Deferred<A, E>
+  readonly result: Deferred.Deferred<A, E>
   /** The group that it was sent with. */
   group: Group | undefined
 }
@@ -58,10 +58,10 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
 
   const called = (members: ReadonlyArray<Waiting<In, A, E>>): Effect.Effect<void> => {
     const [only, ...others] = members
-    if (only !== undefined && others.length === 0) return Effect.asVoid(Deferred.into(alone(only.sent), only.answer))
+    if (only !== undefined && others.length === 0) return Effect.asVoid(Deferred.into(alone(only.sent), only.result))
     return Effect.flatMap(Effect.exit(together(members.map(({ sent }) => sent))), (exit) =>
       Effect.sync(() => {
-        for (const [index, { answer }] of members.entries()) Deferred.doneUnsafe(answer, answerIn(exit, index))
+        for (const [index, { result }] of members.entries()) Deferred.doneUnsafe(result, resultIn(exit, index))
       })
     )
   }
@@ -75,13 +75,13 @@ export const make = <In, A, E>({ alone, maximum, together }: Ways<In, A, E>): ((
 
   const join = (sent: In): Effect.Effect<A, E> =>
     Effect.suspend(() => {
-      const one: Waiting<In, A, E> = { sent, answer: Deferred.makeUnsafe(), group: undefined }
+      const one: Waiting<In, A, E> = { sent, result: Deferred.makeUnsafe(), group: undefined }
       waiting.push(one)
-      const answered = Effect.timeoutOrElse(Deferred.await(one.answer), {
+      const ended = Effect.timeoutOrElse(Deferred.await(one.result), {
         duration: waitLimit,
-        orElse: () => (withdraw(one) ? alone(sent) : Deferred.await(one.answer))
+        orElse: () => (withdraw(one) ? alone(sent) : Deferred.await(one.result))
       })
-      return Effect.onInterrupt(answered, () => (withdraw(one) ? Effect.void : abandon(one.group)))
+      return Effect.onInterrupt(ended, () => (withdraw(one) ? Effect.void : abandon(one.group)))
     })
 
   return (sent) =>
@@ -99,10 +99,10 @@ const abandon = (group: Group | undefined): Effect.Effect<void> =>
     return Fiber.interrupt(group.fiber)
   })
 
-const answerIn = <A, E>(exit: Exit.Exit<ReadonlyArray<Result.Result<A, E>>, E>, index: number): Effect.Effect<A, E> =>
-  Effect.flatMap(exit, (answers) => {
-    const answer = answers[index]
-    return answer === undefined
-      ? Effect.die("a call for several left one without an answer")
-      : Effect.fromResult(answer)
+const resultIn = <A, E>(exit: Exit.Exit<ReadonlyArray<Result.Result<A, E>>, E>, index: number): Effect.Effect<A, E> =>
+  Effect.flatMap(exit, (results) => {
+    const result = results[index]
+    return result === undefined
+      ? Effect.die("a call for several left one without a response")
+      : Effect.fromResult(result)
   })

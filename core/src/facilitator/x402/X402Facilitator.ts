@@ -46,7 +46,7 @@ import * as X402FacilitatorSettlements from "./X402FacilitatorSettlements.ts"
  * claims.
  */
 export interface Options extends FacilitatorExchange.Options {
-  /** Milliseconds for which `settle` waits for the outcome before it answers `SettlementPending`; default 25 000. */
+  /** Milliseconds for which `settle` waits for the outcome before it fails with `SettlementPending`; default 25 000. */
   readonly settleTimeoutMillis?: number
   /**
    * Maximum number of remembered payments, a tenth of them (or 100) before their money has moved; beyond it the oldest
@@ -179,10 +179,10 @@ const claimOnly = Effect.fnUntraced(function* (
   const taken = yield* takeOnce(context, identified, claim, () => takeVerified(context, identified, claim))
   const { execution, fresh, record, renewed } = taken
   const at = yield* Clock.currentTimeMillis
-  if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return answer(taken, at)
+  if (execution !== "granted" || fresh || renewed || isSettled(record.status)) return settledOf(taken, at)
   if (!isIdle(context, record)) return yield* settleTaken(context, taken, claim)
   yield* Effect.onError(verifyAgain(context, identified), () => letGo(context, taken, claim))
-  return answer(taken, at)
+  return settledOf(taken, at)
 })
 
 /** Whether no settlement request is open; a payment in doubt is `sent`. */
@@ -225,7 +225,7 @@ const settle = Effect.fnUntraced(function* (
   const identified = yield* X402FacilitatorPayment.identify(context.schemes, request)
   const taken = yield* takeOnce(context, identified, claim, () => takeVerified(context, identified, claim))
   if (claim !== undefined && taken.execution !== "granted") {
-    return answer(taken, yield* Clock.currentTimeMillis)
+    return settledOf(taken, yield* Clock.currentTimeMillis)
   }
   return yield* settleTaken(context, taken, claim)
 })
@@ -325,11 +325,11 @@ const confirmed = (
     if (known === undefined) return Effect.fail(unknownPayment(record.paymentId))
     if (claim !== undefined) {
       const retaken = Effect.fromResult(takeKnown(context, identified, known, claim, now))
-      return Effect.map(retaken, (again) => answer(again, now))
+      return Effect.map(retaken, (again) => settledOf(again, now))
     }
     if (!fresh && !known.answerOwed) return Effect.fail(Presentation.used(known))
     context.ledger.change(known.paymentId, (one) => ({ ...one, answerOwed: false }))
-    return Effect.succeed(answer({ ...taken, record: known }, now))
+    return Effect.succeed(settledOf({ ...taken, record: known }, now))
   })
 
 /**
@@ -347,4 +347,4 @@ const letGo = (context: X402FacilitatorContext, { fresh, record: { paymentId } }
       context.ledger.drop(paymentId)
   })
 
-const answer = ({ execution, record }: Taken, now: number): Settled => toSettled(record, execution, now)
+const settledOf = ({ execution, record }: Taken, now: number): Settled => toSettled(record, execution, now)

@@ -100,15 +100,15 @@ const mayCarryVerdict = ({ status }: Reply): boolean => status === 200 || (statu
 
 const verify = Effect.fnUntraced(function* (exchange: Exchange, sent: X402FacilitatorResponse.SentPayment, call: Call) {
   const reply = yield* exchange.call(call)
-  const answer = X402ClientApiResponse.readVerification(reply.json)
+  const response = X402ClientApiResponse.readVerification(reply.json)
   if (!mayCarryVerdict(reply)) return yield* exchange.unusable(call, reply)
-  if (Result.isFailure(answer)) {
+  if (Result.isFailure(response)) {
     return yield* reply.status === 200
-      ? misshapen(exchange, call, reply, answer.failure)
+      ? misshapen(exchange, call, reply, response.failure)
       : exchange.unusable(call, reply)
   }
-  if (answer.success.isValid && reply.status !== 200) return yield* exchange.unusable(call, reply)
-  const meaning = X402FacilitatorResponse.verified(sent, answer.success)
+  if (response.success.isValid && reply.status !== 200) return yield* exchange.unusable(call, reply)
+  const meaning = X402FacilitatorResponse.verified(sent, response.success)
   if (Result.isSuccess(meaning)) return
   const { failure } = meaning
   return yield* failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
@@ -137,19 +137,19 @@ const outcomeOf = (
   reply: Reply
 ): X402FacilitatorResponse.SettleOutcome => {
   const { json, status } = reply
-  const answer = mayCarryVerdict(reply) ? X402ClientApiResponse.readSettlement(json) : undefined
-  if (answer === undefined || Result.isFailure(answer)) {
+  const response = mayCarryVerdict(reply) ? X402ClientApiResponse.readSettlement(json) : undefined
+  if (response === undefined || Result.isFailure(response)) {
     const isRedirect = status >= 300 && status < 400
     const error =
-      status === 200 && answer !== undefined && Result.isFailure(answer) && json !== undefined
-        ? misshapen(exchange, call, reply, answer.failure)
+      status === 200 && response !== undefined && Result.isFailure(response) && json !== undefined
+        ? misshapen(exchange, call, reply, response.failure)
         : exchange.unusable(call, reply)
     return { _tag: isRedirect || rejectedStatuses.has(status) ? "NotTaken" : "Unanswered", error }
   }
-  if (answer.success.success && status !== 200) {
+  if (response.success.success && status !== 200) {
     return { _tag: "Unanswered", error: exchange.unusable(call, reply, `says success: true with status ${status}`) }
   }
-  const reading = X402FacilitatorResponse.settled(sent, answer.success)
+  const reading = X402FacilitatorResponse.settled(sent, response.success)
   if (reading._tag === "Unknown") return { _tag: "Unanswered", error: exchange.unusable(call, reply, reading.why) }
   if (reading._tag === "Busy") return { _tag: "NotTaken", error: exchange.unusable(call, reply, reading.why) }
   return reading

@@ -61,11 +61,11 @@ export const verified = (
 }
 
 /** The meaning of a response to `POST /settle`. */
-export const settled = (sent: SentPayment, answer: X402ClientApi.Settlement): SettleReading => {
-  const { reason, success, transaction, word } = answer
-  if (isOther(sent, answer.payer)) return wrong("is about another payer")
+export const settled = (sent: SentPayment, response: X402ClientApi.Settlement): SettleReading => {
+  const { reason, success, transaction, word } = response
+  if (isOther(sent, response.payer)) return wrong("is about another payer")
   if (success) {
-    const why = unearned(sent, answer)
+    const why = unearned(sent, response)
     return why === undefined ? { _tag: "Settled", transaction } : wrong(why)
   }
   if (reason === undefined) return wrong("says success: false and gives no reason")
@@ -96,8 +96,8 @@ const wrong = (why: string): SettleReading => ({ _tag: "Unknown", why })
 const longestName = 256
 
 /** The reason why a success is not believed. */
-const unearned = ({ payment, scheme }: SentPayment, answer: X402ClientApi.Settlement): string | undefined => {
-  const { amount, network, transaction, word } = answer
+const unearned = ({ payment, scheme }: SentPayment, response: X402ClientApi.Settlement): string | undefined => {
+  const { amount, network, transaction, word } = response
   if (word !== undefined) return "says success: true and gives a reason"
   if (transaction === "") return "says success: true and names no transaction"
   if (transaction.length > longestName) return "says success: true and names a transaction by more than a name"

@@ -1,6 +1,6 @@
 /**
  * Checks that a shop's offers on one network can be paid: the facilitator settles this scheme there, and the chain has
- * the expected assets. The check runs in the background from the start and is repeated until it gets an answer; until
+ * the expected assets. The check runs in the background from the start and is repeated until it gets a response; until
  * then nothing is sold, because nothing fails open.
  */
 import * as Deferred from "effect/Deferred"

@@ -152,7 +152,7 @@ const submit = Effect.fnUntraced(function* (
   bytes: string
 ): Effect.fn.Return<SubmitResult, ChainUnavailable> {
   const answer = yield* asked(ledger, () => ledger.submit(LedgerBytes.toTransaction(bytes)))
-  if (answer === undefined) return yield* unavailable("the answer was lost")
+  if (answer === undefined) return yield* unavailable("the response was lost")
   if (answer === "accepted") return { _tag: "Accepted" }
   if (answer === "slotUsed") return { _tag: "SlotUsed" }
   return "refused" in answer

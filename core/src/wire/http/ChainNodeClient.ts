@@ -50,12 +50,12 @@ export interface Request {
 export interface ChainNodeClient {
   readonly network: string
   /**
-   * Sends a request once. `read` returns the response's meaning, or its problem without a subject ("answered HTTP
+   * Sends a request once. `read` returns the response's meaning, or its problem without a subject ("responded with HTTP
    * 502").
    */
   readonly send: <A>(
     request: Request,
-    read: (answer: HttpOrigin.HttpResponse) => Result.Result<A, string>
+    read: (response: HttpOrigin.HttpResponse) => Result.Result<A, string>
   ) => Effect.Effect<A, ChainUnavailable>
   /**
    * The node's text in a form that may be shown and stored: secrets hidden, at most {@link longestQuote} characters.
@@ -68,12 +68,12 @@ export const longestQuote = 500
 
 /** The JSON of a response's body; or its problem, without a subject. */
 export const readJson = (body: BoundedBody): Result.Result<unknown, string> => {
-  if (body._tag === "TooLong") return Result.fail(`answered more than ${body.maximumBytes} bytes`)
-  if (body.text === undefined) return Result.fail("answered something that is not UTF-8")
+  if (body._tag === "TooLong") return Result.fail(`responded with more than ${body.maximumBytes} bytes`)
+  if (body.text === undefined) return Result.fail("responded with something that is not UTF-8")
   try {
     return Result.succeed(JSON.parse(body.text))
   } catch {
-    return Result.fail("answered something that is not JSON")
+    return Result.fail("responded with something that is not JSON")
   }
 }
 
@@ -90,7 +90,7 @@ const headersOf = (url: URL, given: Options["headers"] = {}): Readonly<Record<st
 }
 
 /**
- * Makes the client of a node. The longest answer that is read is given in bytes. The options are expected to be checked
+ * Makes the client of a node. The longest response that is read is given in bytes. The options are expected to be checked
  * against the family's own table.
  *
  * @throws Misconfigured when the URL is not one of HTTP.
@@ -117,15 +117,15 @@ export const make = Effect.fnUntraced(function* (
     return new ChainUnavailable(cause === undefined ? { network, message } : { network, message, cause })
   }
 
-  const exchange = <A>(request: Request, read: (answer: HttpOrigin.HttpResponse) => Result.Result<A, string>) => {
+  const exchange = <A>(request: Request, read: (response: HttpOrigin.HttpResponse) => Result.Result<A, string>) => {
     onRequest?.(request.name)
     const body = JSON.stringify(request.body)
     const call = { method: "POST", path: pathOf(request), headers, body, maximumBytes, redirect: "error" } as const
     return Effect.matchEffect(node.send(call), {
       onFailure: (reason) =>
         Effect.fail(unavailable(request, "could not be reached", RequestSecrets.maskedReason(mask, reason))),
-      onSuccess: (answer) => {
-        const meaning = read(answer)
+      onSuccess: (response) => {
+        const meaning = read(response)
         return Result.isSuccess(meaning)
           ? Effect.succeed(meaning.success)
           : Effect.fail(unavailable(request, meaning.failure))
@@ -140,7 +140,7 @@ export const make = Effect.fnUntraced(function* (
       Effect.suspend(() => exchange(request, read)).pipe(
         Effect.timeoutOrElse({
           duration: timeout,
-          orElse: () => Effect.fail(unavailable(request, `did not answer within ${Duration.format(timeout)}`))
+          orElse: () => Effect.fail(unavailable(request, `did not respond within ${Duration.format(timeout)}`))
         })
       )
   }

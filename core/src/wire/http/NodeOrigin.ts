@@ -63,24 +63,24 @@ const receive = (sent: http.ClientRequest, { maximumBytes, redirect }: HttpReque
   }
   sent.on("error", fail)
   sent.on("close", () => void (isDecided || fail(broken())))
-  sent.on("response", (answer) => {
+  sent.on("response", (response) => {
     const finish = (body: BoundedBody.BoundedBody) =>
-      end(Effect.succeed({ status: answer.statusCode ?? 0, contentType: answer.headers["content-type"], body }))
+      end(Effect.succeed({ status: response.statusCode ?? 0, contentType: response.headers["content-type"], body }))
     const chunks: Array<Uint8Array> = []
     let length = 0
-    answer.on("error", fail)
-    if (redirect === "error" && isRedirect(answer.statusCode)) {
+    response.on("error", fail)
+    if (redirect === "error" && isRedirect(response.statusCode)) {
       fail(new TypeError("redirects are not followed"))
       return drop()
     }
-    answer.on("data", (chunk: Uint8Array) => {
+    response.on("data", (chunk: Uint8Array) => {
       length += chunk.byteLength
       if (length <= maximumBytes) return void chunks.push(chunk)
       isDecided = true
       finish({ _tag: "TooLong", maximumBytes })
       drop()
     })
-    answer.on("end", () => {
+    response.on("end", () => {
       isDecided = true
       // One tick later the connection is free, so that the next request can reuse it.
       process.nextTick(finish, BoundedBody.ofChunks(chunks, length))

@@ -42,9 +42,9 @@ const isOurKind = Schema.is(Schema.Struct({ protocolVersion: Schema.Json }))
 
 /** Whether a response to `GET /supported` comes from a facilitator that supports x402 and not Pontage's protocol. */
 export const isForeign = (json: unknown): boolean => {
-  const answer = decodeResponse(json)
-  if (Result.isFailure(answer)) return false
-  const { kinds } = answer.success
+  const response = decodeResponse(json)
+  if (Result.isFailure(response)) return false
+  const { kinds } = response.success
   return !kinds.some(isOurKind) && kinds.some((kind) => Result.isSuccess(decodeKind(kind)))
 }
 

@@ -17,7 +17,7 @@ import * as X402v1Seller from "../x402/X402v1Seller.ts"
 import * as X402v2Seller from "../x402/X402v2Seller.ts"
 
 const described = <Shape extends Schema.Top>(shape: Shape, what: string) =>
-  Schema.Union([shape, Schema.Json]).annotate({ description: `${what}. Anything else is answered with a verdict` })
+  Schema.Union([shape, Schema.Json]).annotate({ description: `${what}. Anything else gets a verdict` })
 
 /** A request of version 1. */
 export const RequestV1 = Schema.Struct({

@@ -54,14 +54,14 @@ const payerOf = ({ payer }: { readonly payer?: string }) => (payer === undefined
 /** The verdict of a verification. */
 export const ofVerify = (
   { version }: Caller,
-  answer: typeof FacilitatorApi.VerifyResponse.Type
+  response: typeof FacilitatorApi.VerifyResponse.Type
 ): X402VerifyResponse => {
-  if (answer.isValid) return { isValid: true, ...payerOf(answer) }
+  if (response.isValid) return { isValid: true, ...payerOf(response) }
   return {
     isValid: false,
-    invalidReason: X402Reason.ofVerdict(version, answer),
-    ...(version === 2 && answer.message !== undefined && { invalidMessage: answer.message }),
-    ...payerOf(answer)
+    invalidReason: X402Reason.ofVerdict(version, response),
+    ...(version === 2 && response.message !== undefined && { invalidMessage: response.message }),
+    ...payerOf(response)
   }
 }
 
@@ -71,12 +71,12 @@ export const ofVerify = (
  */
 export const ofSettle = (
   { network, version }: Caller,
-  answer: typeof FacilitatorApi.SettleResponse.Type
+  response: typeof FacilitatorApi.SettleResponse.Type
 ): X402SettleResponse => {
-  const { amount, code, detail, message, reason, status, success, transaction } = answer
+  const { amount, code, detail, message, reason, status, success, transaction } = response
   if (success) {
     const counted = version === 2 && amount !== undefined ? { amount } : {}
-    return { success, ...payerOf(answer), transaction, network, ...counted }
+    return { success, ...payerOf(response), transaction, network, ...counted }
   }
   const verdict = {
     ...(code !== undefined && { code }),
@@ -88,7 +88,7 @@ export const ofSettle = (
     success,
     errorReason: X402Reason.ofVerdict(version, verdict),
     ...(version === 2 && message !== undefined && { errorMessage: message }),
-    ...payerOf(answer),
+    ...payerOf(response),
     transaction,
     network
   }

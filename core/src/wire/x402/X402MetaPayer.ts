@@ -30,13 +30,13 @@ export interface ToolResponse {
 }
 
 /** A tool's result as an HTTP response. Its body is the payment request, if it is one, and empty otherwise. */
-export const toResponse = (answer: ToolResponse): Response => {
-  const receipt = receiptIn(answer)
+export const toResponse = (response: ToolResponse): Response => {
+  const receipt = receiptIn(response)
   const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
-  const request = requestIn(answer)
+  const request = requestIn(response)
   if (request !== undefined) return new Response(request, { status: statusOf(request), headers })
   const failure = isServed(receipt) || readReceipt(receipt)?.ifRefused !== undefined ? 400 : 500
-  return new Response(null, { status: answer.isError === true ? failure : 200, headers })
+  return new Response(null, { status: response.isError === true ? failure : 200, headers })
 }
 
 const isServed = (receipt: string | undefined): boolean => {
@@ -57,9 +57,9 @@ const statusOf = (request: string): 402 | 409 => {
  * The JSON text of the payment request in a tool's result: its structured content, or else its first text. `undefined`
  * if it is not such a request, or is paid.
  */
-export const requestIn = (answer: ToolResponse): string | undefined => {
-  if (answer.isError !== true || receiptOf(answer) !== undefined) return undefined
-  const { content, structuredContent } = answer
+export const requestIn = (response: ToolResponse): string | undefined => {
+  if (response.isError !== true || receiptOf(response) !== undefined) return undefined
+  const { content, structuredContent } = response
   if (isPaymentRequest(structuredContent)) return textOf(structuredContent)
   const first: unknown = Array.isArray(content) ? content[0] : undefined
   const text = Shape.isObject(first) && first["type"] === "text" ? first["text"] : undefined
@@ -76,7 +76,7 @@ const readReceipt = (text: string | undefined): Receipt | undefined =>
   text === undefined ? undefined : receiptFromJson(parse(text))
 
 /** The receipt on a tool's result, if it has one and it says that the money has moved. */
-export const receiptOf = (answer: ToolResponse): Receipt | undefined => readReceipt(receiptIn(answer))
+export const receiptOf = (response: ToolResponse): Receipt | undefined => readReceipt(receiptIn(response))
 
 const parse = (text: string): unknown => {
   if (text.length > maximumTextLength || depthOf(text) > maximumDepth) return undefined

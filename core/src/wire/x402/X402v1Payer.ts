@@ -1,5 +1,5 @@
 /**
- * The payer's dialect of x402 version 1. Only the body identifies its refusals, and a server of version 1 answers every
+ * The payer's dialect of x402 version 1. Only the body identifies its refusals, and a server of version 1 responds with every
  * failure with status 402.
  */
 import * as Result from "effect/Result"

@@ -95,7 +95,7 @@ describe("settle", () => {
     })
   )
 
-  it.effect("takes an answer without execution when nothing was claimed", () =>
+  it.effect("takes a response without execution when nothing was claimed", () =>
     Effect.gen(function* () {
       const { execution: _, ...unclaimed } = paid
       const answer = FacilitatorStub.json(unclaimed)
@@ -150,7 +150,7 @@ describe("settle", () => {
 
 const reset: FacilitatorStub.Answer = (_, response) => response.socket?.destroy()
 
-/** Nothing of this is an answer: not a success, not a verdict, not even "pending". */
+/** Nothing of this is a response: not a success, not a verdict, not even "pending". */
 const hostile: ReadonlyArray<readonly [name: string, answer: FacilitatorStub.Answer]> = [
   ["an empty object", FacilitatorStub.json({})],
   ["null", FacilitatorStub.json(null)],
@@ -220,7 +220,7 @@ const said = (answer: FacilitatorStub.Answer) => Effect.map(settling(answer), ({
 
 const overFetch = { fetch: globalThis.fetch }
 
-describe("an answer that is none", () => {
+describe("a response that is none", () => {
   const ways = [
     ["over the platform's client", {}],
     ["over a fetch", overFetch]
@@ -241,7 +241,7 @@ describe("an answer that is none", () => {
   it.effect("says what to check", () =>
     Effect.gen(function* () {
       const fault = FacilitatorStub.json({ error: "forbidden", message: "payee unknown" }, 403)
-      assert.include(yield* said(fault), 'answered 403, "forbidden: payee unknown"; this caller may not')
+      assert.include(yield* said(fault), 'responded with 403, "forbidden: payee unknown"; this caller may not')
       assert.include(yield* said(FacilitatorStub.text("", 401)), "check the API key")
       assert.include(yield* said(FacilitatorStub.text("", 404)), "the facilitator's base address")
       assert.include(yield* said(FacilitatorStub.text("", 301)), "redirects are not followed")
@@ -275,7 +275,7 @@ describe("an answer that is none", () => {
       yield* TestClock.adjust("30 seconds")
       const failure = yield* Fiber.join(fiber)
       assert.strictEqual(failure._tag, "FacilitatorUnavailable")
-      assert.include(failure.message, "did not answer within 30000 ms")
+      assert.include(failure.message, "did not respond within 30000 ms")
       assert.include(failure.message, "send the same payment again, never a new one")
       yield* Deferred.await(closed)
     })
@@ -292,7 +292,7 @@ describe("an answer that is none", () => {
       const fiber = yield* Effect.forkChild(Effect.flip(client.settle(request, claim)))
       yield* Deferred.await(asked)
       yield* TestClock.adjust(500)
-      assert.include((yield* Fiber.join(fiber)).message, "did not answer within 500 ms")
+      assert.include((yield* Fiber.join(fiber)).message, "did not respond within 500 ms")
     })
   )
 })
@@ -381,7 +381,7 @@ const telling = (group: FacilitatorStub.Answer, runs = 4) =>
 describe("finishes that are made at once", () => {
   const unknown = { error: "unknown_payment", message: "nobody knows it", reason: "malformed", detail: "unknown" }
 
-  it.effect("are the first by itself and then all the others, each with its own answer", () =>
+  it.effect("are the first by itself and then all the others, each with its own response", () =>
     Effect.gen(function* () {
       const { answers, stub, urls } = yield* telling(
         FacilitatorStub.json({
@@ -420,7 +420,7 @@ describe("finishes that are made at once", () => {
     })
   )
 
-  it.effect("are told each by itself where a group has no answer of use", () =>
+  it.effect("are told each by itself where a group has no response of use", () =>
     Effect.gen(function* () {
       const useless = [
         FacilitatorStub.json({ error: "unknown_endpoint", message: "there is no such endpoint" }, 404),

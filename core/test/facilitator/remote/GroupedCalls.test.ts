@@ -85,9 +85,9 @@ describe("GroupedCalls", () => {
       const members = [yield* start(2), yield* start(4)]
       yield* end(0)
       const next = yield* start(6)
-      yield* Deferred.fail(calls[1]?.end ?? Deferred.makeUnsafe<void, string>(), "no answer")
+      yield* Deferred.fail(calls[1]?.end ?? Deferred.makeUnsafe<void, string>(), "no response")
       yield* settle
-      for (const member of members) assert.deepStrictEqual(yield* Fiber.join(member), Result.fail("no answer"))
+      for (const member of members) assert.deepStrictEqual(yield* Fiber.join(member), Result.fail("no response"))
       assert.deepStrictEqual(sent(), [[0], [2, 4], [6]])
       yield* end(2)
       assert.deepStrictEqual(yield* Fiber.join(next), Result.succeed("6"))
@@ -132,7 +132,7 @@ describe("GroupedCalls", () => {
     })
   )
 
-  it.effect("who is on its way in a group when the second is over waits for its answer", () =>
+  it.effect("who is on its way in a group when the second is over waits for its response", () =>
     Effect.gen(function* () {
       const { end, sent, start } = make()
       yield* start(0)
@@ -146,7 +146,7 @@ describe("GroupedCalls", () => {
     })
   )
 
-  it("however calls are made and end, each gets its own answer and is made once", async () => {
+  it("however calls are made and end, each gets its own response and is made once", async () => {
     const steps = fc.array(fc.boolean(), { maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 5 }), (isAsked, maximum) =>

@@ -65,7 +65,7 @@ describe("payments that are left in doubt", () => {
         stub.settles.push(broken)
         const request = yield* pay()
         const failure = yield* failureOf(facilitator.settle(request, claim(`${index}`)))
-        assert.include(failure.message, "answered 500")
+        assert.include(failure.message, "responded with 500")
       }
       const honest = yield* facilitator.settle(yield* pay(), claim("honest"))
       assert.strictEqual(honest.execution, "granted")
@@ -133,7 +133,7 @@ describe("a ledger", () => {
     const ledger = X402FacilitatorLedger.make(2_000, (paymentId) => busy.has(paymentId))
     for (let index = 0; index < 200; index++) assert.isDefined(admitted(ledger, `${index}`))
     ledger.change("1", (record) => X402FacilitatorLedger.settled(record, "tx", 1))
-    ledger.change("2", (record) => X402FacilitatorLedger.unanswered(record, 1, "no answer"))
+    ledger.change("2", (record) => X402FacilitatorLedger.unanswered(record, 1, "no response"))
     assert.isDefined(admitted(ledger, "in the place of 1"))
     for (const gone of ["2", "3"]) {
       assert.isDefined(ledger.find(gone))

@@ -126,7 +126,7 @@ describe("an outcome that is not known", () => {
     })
   )
 
-  it.effect("no answer: the caller is told after its patience, and the answer that comes later counts", () =>
+  it.effect("no response: the caller is told after its patience, and the response that comes later counts", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open()
       const request = yield* pay()
@@ -142,7 +142,7 @@ describe("an outcome that is not known", () => {
     })
   )
 
-  it.effect("no answer at all: the call is given up, and the payment is asked about again", () =>
+  it.effect("no response at all: the call is given up, and the payment is asked about again", () =>
     Effect.gen(function* () {
       const { facilitator, stub } = yield* open({ settleTimeoutMillis: 40_000 })
       const request = yield* pay()
@@ -188,7 +188,7 @@ const used = X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact
 const paid = (seconds: number) =>
   Effect.succeed<Use>({ _tag: "Settled", transaction: "tx-1", time: start / 1000 + seconds })
 
-describe("used, after a call without an answer, by what the chain shows:", () => {
+describe("used, after a call without a response, by what the chain shows:", () => {
   const openWith = Effect.fnUntraced(function* (uses: ReadonlyArray<Effect.Effect<Use, ChainUnavailable>>) {
     const left = [...uses]
     const asked: Array<unknown> = []
@@ -262,7 +262,7 @@ describe("used, after a call without an answer, by what the chain shows:", () =>
     "refuses for its age": X402FacilitatorStub.says(X402FacilitatorStub.refuses("payment_expired")),
     "knows it for a duplicate": X402FacilitatorStub.says(X402FacilitatorStub.refuses("duplicate_settlement")),
     "turns the call away": X402FacilitatorStub.says({ error: "slow down" }, 429),
-    "does not answer again": X402FacilitatorStub.drops
+    "does not respond again": X402FacilitatorStub.drops
   }
   for (const [name, deed] of Object.entries(silent)) {
     it.effect(`the payment, also when the facilitator ${name}`, () =>

@@ -91,10 +91,10 @@ const kibi = 1024
 const cuts: ReadonlyArray<readonly [string, number, number | undefined, boolean]> = [
   ["a little of a short answer", 300, 1000, false],
   ["most of a short answer", 900, 1000, true],
-  ["a little of a long answer", 40 * kibi, 1000 * kibi, false],
-  ["enough of a long answer", 80 * kibi, 1000 * kibi, true],
-  ["a little of an answer of unknown length", 40 * kibi, undefined, false],
-  ["enough of an answer of unknown length", 80 * kibi, undefined, true]
+  ["a little of a long response", 40 * kibi, 1000 * kibi, false],
+  ["enough of a long response", 80 * kibi, 1000 * kibi, true],
+  ["a little of a response of unknown length", 40 * kibi, undefined, false],
+  ["enough of a response of unknown length", 80 * kibi, undefined, true]
 ]
 
 describe("a response over HTTP/1.1", () => {

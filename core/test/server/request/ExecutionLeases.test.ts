@@ -9,7 +9,7 @@ import * as PretendFacilitator from "../PretendFacilitator.ts"
 const claimOf = (id: string) => ({ claim: { id, resource: "a report" }, paymentId: `pay_${id}` })
 const silent = new FacilitatorUnavailable({ message: "nobody answers" })
 
-describe("claims whose asking got no answer", () => {
+describe("claims whose asking got no response", () => {
   it.effect("are given back a thousand at a time, however many strangers leave open at a silent facilitator", () =>
     Effect.gen(function* () {
       const asked = new Set<string>()

@@ -166,7 +166,7 @@ const broken: Readonly<Record<string, Change>> = {
         )
       }))
   }),
-  "calls a lost answer a refusal": (half) => ({
+  "calls a lost response a refusal": (half) => ({
     submit: (prepared) =>
       Effect.catch(half.submit(prepared), (error) =>
         Effect.succeed({ _tag: "Refused" as const, message: error.message })

@@ -40,7 +40,7 @@ describe("a node's client", () => {
     })
   )
 
-  it.effect("reads no more of an answer than it may, and no JSON into something else", () =>
+  it.effect("reads no more of a response than it may, and no JSON into something else", () =>
     Effect.gen(function* () {
       const outcomes: Array<string> = []
       for (const body of ["1".repeat(17), "{", ""]) {
@@ -49,12 +49,12 @@ describe("a node's client", () => {
         outcomes.push((yield* Effect.flip(send({ name: "ask", body: {} }, readText))).message)
       }
       assert.deepStrictEqual(outcomes, [
-        "The node of test:1, asked for ask, answered more than 16 bytes",
-        "The node of test:1, asked for ask, answered something that is not JSON",
-        "The node of test:1, asked for ask, answered something that is not JSON"
+        "The node of test:1, asked for ask, responded with more than 16 bytes",
+        "The node of test:1, asked for ask, responded with something that is not JSON",
+        "The node of test:1, asked for ask, responded with something that is not JSON"
       ])
       const noText = ChainNodeClient.readJson({ _tag: "Read", text: undefined })
-      assert.deepStrictEqual(noText, Result.fail("answered something that is not UTF-8"))
+      assert.deepStrictEqual(noText, Result.fail("responded with something that is not UTF-8"))
     })
   )
 
@@ -83,7 +83,7 @@ describe("a node's client", () => {
     })
   )
 
-  it.effect("waits for an answer no longer than it may, 10 seconds unless told", () =>
+  it.effect("waits for a response no longer than it may, 10 seconds unless told", () =>
     Effect.gen(function* () {
       for (const [timeout, words] of [
         [undefined, "10s"],
@@ -94,7 +94,7 @@ describe("a node's client", () => {
         const asked = yield* Effect.forkChild(Effect.flip(send({ name: "ask", body: {} }, readText)))
         yield* TestClock.adjust("10 seconds")
         const { message } = yield* Fiber.join(asked)
-        assert.strictEqual(message, `The node of test:1, asked for ask, did not answer within ${words}`)
+        assert.strictEqual(message, `The node of test:1, asked for ask, did not respond within ${words}`)
       }
     })
   )

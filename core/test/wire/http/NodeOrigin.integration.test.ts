@@ -110,7 +110,7 @@ const chunked = (...parts: ReadonlyArray<string>) =>
     ...parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`)
   ].join("") + "0\r\n\r\n"
 
-describe("an answer over Node's HTTP client", () => {
+describe("a response over Node's HTTP client", () => {
   const limit = { maximumBytes: 10 }
   const ten = "0123456789"
 
@@ -170,7 +170,7 @@ describe("an answer over Node's HTTP client", () => {
     })
   )
 
-  it.effect.each([301, 302, 303, 307, 308])("with %d is a failure, or an answer, and never followed", (status) =>
+  it.effect.each([301, 302, 303, 307, 308])("with %d is a failure, or a response, and never followed", (status) =>
     Effect.gen(function* () {
       const other = yield* LoopbackServer.make(saying(answer("")))
       const redirect = `HTTP/1.1 ${status} Moved\r\nlocation: ${other.origin}\r\ncontent-length: 0\r\n\r\n`
@@ -242,8 +242,8 @@ describe("a connection of Node's HTTP client", () => {
   )
 
   it.effect.each<readonly [string, string]>([
-    ["before the answer", ""],
-    ["in the answer's body", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n01"]
+    ["before the response", ""],
+    ["in the response's body", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n01"]
   ])("is given up by an interruption %s", ([, sent]) =>
     Effect.gen(function* () {
       const asked = Promise.withResolvers<void>()

@@ -69,7 +69,7 @@ describe("a reason", () => {
   })
 })
 
-describe("an answer", () => {
+describe("a response", () => {
   it("names its network by CAIP-2 in both versions, and says nothing where it says nothing", () => {
     const said = { success: true, transaction: "0x1", network: "base-sepolia", payer: "", amount: null }
     assert.deepStrictEqual(Result.getOrThrow(X402ClientApiResponse.readSettlement(said)), {

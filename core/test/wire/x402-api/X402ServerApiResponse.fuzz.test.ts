@@ -67,7 +67,7 @@ const callers = (version: 1 | 2) =>
 
 for (const version of [1, 2] as const) {
   describe(`version ${version}`, () => {
-    it("reads every answer to /verify, as good exactly when it is", () => {
+    it("reads every response to /verify, as good exactly when it is", () => {
       const read = Schema.decodeUnknownSync(verify[version])
       fc.assert(
         fc.property(callers(version), verifications, (caller, answer) => {
@@ -81,7 +81,7 @@ for (const version of [1, 2] as const) {
       )
     })
 
-    it("reads every answer to /settle, as moved money exactly when it has moved", () => {
+    it("reads every response to /settle, as moved money exactly when it has moved", () => {
       const read = Schema.decodeUnknownSync(settle[version])
       fc.assert(
         fc.property(callers(version), settlements, (caller, answer) => {

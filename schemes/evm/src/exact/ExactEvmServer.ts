@@ -18,7 +18,7 @@ import type * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 import * as ExactEvmUse from "./ExactEvmUse.ts"
 
-/** Options of `exactEvm.server`. The RPC is used at start, and for requests to which the facilitator has no answer. */
+/** Options of `exactEvm.server`. The RPC is used at start, and for requests to which the facilitator has no response. */
 export interface Options {
   readonly rpcUrl: string
   /** `eip155:<chain id>`, or a name such as `base`; default the EVM network that the routes name. */

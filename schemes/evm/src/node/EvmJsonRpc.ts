@@ -62,23 +62,23 @@ const read = (
   quote: EvmNode["quote"]
 ): Result.Result<RpcResult, string> => {
   const isRefusing = refusingStatuses.has(status)
-  if ((status < 200 || status > 299) && !isRefusing) return Result.fail(`answered HTTP ${status}`)
-  if (body._tag === "TooLong") return isRefusing ? Result.fail(`answered HTTP ${status}`) : tooLong
+  if ((status < 200 || status > 299) && !isRefusing) return Result.fail(`responded with HTTP ${status}`)
+  if (body._tag === "TooLong") return isRefusing ? Result.fail(`responded with HTTP ${status}`) : tooLong
   const json = ChainNodeClient.readJson(body)
   if (Result.isFailure(json)) return Result.fail(json.failure)
   const decoded = decodeResponse(json.success)
   if (Result.isFailure(decoded)) {
-    return Result.fail(`answered something that is not JSON-RPC: ${decoded.failure.message}`)
+    return Result.fail(`responded with something that is not JSON-RPC: ${decoded.failure.message}`)
   }
   const result = resultOf(decoded.success, expectedId, quote)
   const isSuccess = Result.isSuccess(result) && Result.isSuccess(result.success)
-  return isRefusing && isSuccess ? Result.fail(`answered HTTP ${status}`) : result
+  return isRefusing && isSuccess ? Result.fail(`responded with HTTP ${status}`) : result
 }
 
 /** Some nodes send an error object with one of these statuses. */
 const refusingStatuses: ReadonlySet<number> = new Set([400, 413])
 
-const oversized = `it answered more than ${maximumBytes} bytes`
+const oversized = `it responded with more than ${maximumBytes} bytes`
 
 /** An oversized response is not read and counts as the node's error: a request for less may succeed. */
 const tooLong: Result.Result<RpcResult, string> = Result.succeed(
@@ -91,7 +91,7 @@ const resultOf = (
   quote: EvmNode["quote"]
 ): Result.Result<RpcResult, string> => {
   const { error, id } = response
-  if (id !== expectedId) return Result.fail("answered another request")
+  if (id !== expectedId) return Result.fail("responded with another request")
   if (error) {
     const { code, data, message } = error
     const rawMessage = message.slice(0, ChainNodeClient.longestQuote)
@@ -99,7 +99,7 @@ const resultOf = (
   }
   return "result" in response
     ? Result.succeed(Result.succeed(response.result))
-    : Result.fail("answered neither a result nor an error")
+    : Result.fail("responded with neither a result nor an error")
 }
 
 /**
@@ -118,7 +118,7 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
       Effect.suspend(() => {
         const id = ++lastId
         const body = { jsonrpc: "2.0", id, method, params }
-        return send({ name: method, body }, (answer) => read(answer, id, quote))
+        return send({ name: method, body }, (response) => read(response, id, quote))
       })
   }
 })

@@ -202,7 +202,7 @@ const makeRequest =
         if (Result.isSuccess(response)) {
           const decoded = decode(response.success)
           if (Result.isSuccess(decoded)) return Effect.succeed(onResult(decoded.success))
-          return fail(network, `answered ${method} with something else: ${quote(decoded.failure.message)}`)
+          return fail(network, `responded to ${method} with something else: ${quote(decoded.failure.message)}`)
         }
         const meaning = onError?.(response.failure)
         if (meaning !== undefined) return Effect.succeed(meaning)
@@ -279,7 +279,7 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
       Effect.flatMap(receipt("eth_getTransactionReceipt", [hash]), (found) =>
         found === undefined || found.transactionHash === hash.toLowerCase()
           ? Effect.succeed(found)
-          : fail(network, "answered the receipt of another transaction")
+          : fail(network, "responded with the receipt of another transaction")
       ),
     getLogs: (filter, place) =>
       "hash" in place

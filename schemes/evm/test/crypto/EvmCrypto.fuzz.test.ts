@@ -64,7 +64,7 @@ describe("every cryptography", () => {
       { numRuns: 30 }
     ))
 
-  it("gives one answer to any question", () => {
+  it("gives one response to any question", () => {
     let [found, none] = [0, 0]
     fc.assert(
       fc.property(CryptoTable.questions, (question) => {

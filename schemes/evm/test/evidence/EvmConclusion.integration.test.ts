@@ -193,7 +193,7 @@ describe("EvmConclusion", () => {
         })
     )
 
-    it.effect("concludes nothing from a node that cannot answer, or does not know the state any more", () =>
+    it.effect("concludes nothing from a node that cannot respond, or does not know the state any more", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
         const { conclude, pass } = yield* start(6, { rpcUrl: proxy.url })

@@ -114,7 +114,7 @@ describe("a node in trouble", () => {
       )
     }
 
-    it.effect("settles once when the answer to the sent transaction gets lost", () =>
+    it.effect("settles once when the response to the sent transaction gets lost", () =>
       Effect.gen(function* () {
         const { proxy, settle } = yield* through()
         const { authorization, request } = yield* Payment.signedPayment()

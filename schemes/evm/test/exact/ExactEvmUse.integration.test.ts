@@ -84,7 +84,7 @@ describe("exactEvm.server tells what has used an authorization", () => {
       })
     )
 
-    it.effect("nothing by a node that lags behind, and no answer by one that has none", () =>
+    it.effect("nothing by a node that lags behind, and no response by one that has none", () =>
       Effect.gen(function* () {
         const proxy = yield* RpcProxy.make
         const { submitted, use } = yield* start(3, proxy.url)

@@ -12,7 +12,7 @@ const chain = EvmTestChain.EvmTestChain
 const isNumber = (tag: unknown): tag is string => typeof tag === "string" && tag.startsWith("0x")
 
 /**
- * Some of the answers to a method come from a node whose newest block has this number: the newest state is that one's, and
+ * Some of the responses to a method come from a node whose newest block has this number: the newest state is that one's, and
  * later blocks are unknown to it.
  */
 const behind =
@@ -31,7 +31,7 @@ const behind =
   }
 let asked = 0
 
-/** A scheme facilitator whose node is behind a block ago for these of the answers about state, from now on. */
+/** A scheme facilitator whose node is behind a block ago for these of the responses about state, from now on. */
 const withNodeBehind = Effect.fnUntraced(function* (
   isBehind: (asked: number) => boolean,
   change: Effect.Effect<unknown, never, EvmTestChain.EvmTestChain>

@@ -35,7 +35,7 @@ const nodeOf = (most: () => bigint, message = "exceed maximum block range: ", fa
     Effect.suspend(() => {
       asked.push([from, to])
       return fails()
-        ? Effect.fail(new ChainUnavailable({ network: "eip155:1", message: "no answer" }))
+        ? Effect.fail(new ChainUnavailable({ network: "eip155:1", message: "no response" }))
         : Effect.succeed(answerAbout(from, to))
     })
   )

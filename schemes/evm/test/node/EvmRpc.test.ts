@@ -91,7 +91,7 @@ describe.each(ways)("EvmRpc, %s, against a node that misbehaves", (_, way) => {
     ],
     [
       "a compressed bomb",
-      // Our own client asks for nothing compressed, and so takes no such answer.
+      // Our own client asks for nothing compressed, and so takes no such response.
       /more than 1048576 bytes|not UTF-8/,
       (response) =>
         void response.writeHead(200, { "content-encoding": "gzip", "content-length": bomb.length }).end(bomb)
@@ -118,7 +118,7 @@ describe.each(ways)("EvmRpc, %s, against a node that misbehaves", (_, way) => {
 
   it.effect.each<readonly [string, HostileNode.Handler]>([
     ["never answers", (): void => undefined],
-    ["never ends its answer", (response) => void response.write('{"jsonrpc"')]
+    ["never ends its response", (response) => void response.write('{"jsonrpc"')]
   ])("is unavailable in time when it %s", ([, handler]) =>
     Effect.gen(function* () {
       const arrived = Promise.withResolvers<void>()
@@ -135,7 +135,7 @@ describe.each(ways)("EvmRpc, %s, against a node that misbehaves", (_, way) => {
       yield* Effect.promise(() => arrived.promise)
       yield* TestClock.adjust("3 seconds")
       const error = yield* Fiber.join(fiber)
-      assert.match(error.message, /did not answer within 3s/)
+      assert.match(error.message, /did not respond within 3s/)
       yield* Effect.promise(() => closed.promise)
     })
   )

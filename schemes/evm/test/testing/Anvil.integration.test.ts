@@ -14,7 +14,7 @@ const ask = (rpcUrl: string, method: string, params: ReadonlyArray<unknown> = []
   })
 
 describe("Anvil", () => {
-  it.effect("answers with the chain id it was given, and is gone with its scope", () =>
+  it.effect("responds with the chain id it was given, and is gone with its scope", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { rpcUrl } = yield* Scope.provide(Anvil.make({ chainId: 4217 }), scope)

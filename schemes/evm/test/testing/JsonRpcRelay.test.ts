@@ -35,7 +35,7 @@ describe("a relay before a node", () => {
     })
   )
 
-  it.effect("passes a request on to a node and gives its answer or its refusal back", () =>
+  it.effect("passes a request on to a node and gives its response or its refusal back", () =>
     Effect.gen(function* () {
       const node = yield* JsonRpcRelay.make(echo)
       const { url } = yield* JsonRpcRelay.make(JsonRpcRelay.each(JsonRpcRelay.passTo(node.url)))

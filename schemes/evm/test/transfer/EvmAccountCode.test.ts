@@ -39,7 +39,7 @@ describe("EvmAccountCode", () => {
     })
   )
 
-  it.effect("asks every time whether an account still has code, and knows nothing without an answer", () =>
+  it.effect("asks every time whether an account still has code, and knows nothing without a response", () =>
     Effect.gen(function* () {
       const { codeOf } = yield* make("0x60", "0x")
       assert.strictEqual(yield* codeOf(account), "0x60")

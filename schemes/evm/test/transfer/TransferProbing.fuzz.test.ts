@@ -35,7 +35,7 @@ describe("TransferProbing", () => {
     )
   })
 
-  it("takes nothing from an answer that is of fewer, of more, or of something else", () => {
+  it("takes nothing from a response that is of fewer, of more, or of something else", () => {
     fc.assert(
       fc.property(
         fc.array(outcome, { minLength: 1, maxLength: 25 }),

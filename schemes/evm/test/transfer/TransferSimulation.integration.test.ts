@@ -70,7 +70,7 @@ const withoutProbes =
 
 describe("TransferSimulation", () => {
   layer(EvmTestChain.layer({ payers: 60, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
-    it.effect("gives each the answer that it would get alone, for every reason there is, in any company", () =>
+    it.effect("gives each the response that it would get alone, for every reason there is, in any company", () =>
       Effect.gen(function* () {
         const { accounts, client, delegate, deploy, mint, send, token } = yield* chain
         const other = yield* deploy(DollarToken, [token.name, token.symbol, token.version])

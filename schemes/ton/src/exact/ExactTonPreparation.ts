@@ -108,7 +108,7 @@ const entriesOf = Effect.fnUntraced(function* (
 const notVerified = refuse(
   "EXPIRED_PAYMENT",
   "not_relayed",
-  "the node did not answer for the payer's account; nothing was sent, sign a new payment"
+  "the node did not respond for the payer's account; nothing was sent, sign a new payment"
 )
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Verifies a payment on TON against the chain as it is now: the payer's wallet, its Jettons, the recipient's Jetton wallet, and
- * with an emulation the transfer itself. A node that does not answer proves nothing about the payment.
+ * with an emulation the transfer itself. A node that does not respond proves nothing about the payment.
  */
 import {
   type Asset,

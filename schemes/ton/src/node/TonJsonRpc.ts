@@ -48,13 +48,13 @@ const read = (
   { body, status }: HttpOrigin.HttpResponse,
   quote: (words: string) => string
 ): Result.Result<RpcResult, string> => {
-  if (isUnserved(status)) return Result.fail(`answered HTTP ${status}`)
+  if (isUnserved(status)) return Result.fail(`responded with HTTP ${status}`)
   const json = ChainNodeClient.readJson(body)
   if (Result.isFailure(json)) return Result.fail(json.failure)
   const response = decodeResponse(json.success)
-  if (Result.isFailure(response)) return Result.fail(`answered HTTP ${status} and a malformed response`)
+  if (Result.isFailure(response)) return Result.fail(`responded with HTTP ${status} and a malformed response`)
   if (response.success.ok) return Result.succeed(Result.succeed(response.success.result))
-  if (isUnserved(response.success.code ?? 0)) return Result.fail(`answered with the code ${response.success.code}`)
+  if (isUnserved(response.success.code ?? 0)) return Result.fail(`responded with the code ${response.success.code}`)
   return Result.succeed(Result.fail(quote(response.success.error)))
 }
 
@@ -68,5 +68,5 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
   const headers = apiKey === undefined ? undefined : { "x-api-key": apiKey }
   const { quote, send } = yield* ChainNodeClient.make({ ...node, ...(headers && { headers }) }, maximumBytes)
   return (method, params) =>
-    send({ name: method, body: { jsonrpc: "2.0", id: "1", method, params } }, (answer) => read(answer, quote))
+    send({ name: method, body: { jsonrpc: "2.0", id: "1", method, params } }, (response) => read(response, quote))
 })

@@ -94,12 +94,12 @@ describe("a request fails with ChainUnavailable where the node", () => {
     )
   }
 
-  it.live("does not answer in time", () =>
+  it.live("does not respond in time", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { url } = yield* node(() => undefined)
         const error = yield* Effect.flip((yield* rpcOf(url, 50)).account(account))
-        assert.match(error.message, /did not answer within/)
+        assert.match(error.message, /did not respond within/)
       })
     )
   )

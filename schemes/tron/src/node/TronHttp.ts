@@ -36,7 +36,7 @@ const isError = /* @__PURE__ */ Schema.is(/* @__PURE__ */ Schema.Struct({ Error:
 
 /** Reads the JSON of a response; fails with a sentence without its subject, which is the node. */
 const read = ({ body, status }: HttpOrigin.HttpResponse): Result.Result<unknown, string> => {
-  if (status < 200 || status > 299) return Result.fail(`answered HTTP ${status}`)
+  if (status < 200 || status > 299) return Result.fail(`responded with HTTP ${status}`)
   return Result.flatMap(ChainNodeClient.readJson(body), (json) =>
     isError(json) ? Result.fail(`failed: ${json.Error}`) : Result.succeed(json)
   )

@@ -84,7 +84,7 @@ describe("TronRpc", () => {
       const call = yield* Effect.forkChild(Effect.flip(rpc.head))
       yield* TestClock.adjust("3 seconds")
       const { message } = yield* Fiber.join(call)
-      assert.match(message, /did not answer within 3s/)
+      assert.match(message, /did not respond within 3s/)
     })
   )
 

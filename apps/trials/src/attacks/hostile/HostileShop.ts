@@ -1,5 +1,5 @@
 /**
- * A shop in hostile hands: it asks for payments in x402 version 2 as it likes, keeps what it is shown, and answers that as it
+ * A shop in hostile hands: it asks for payments in x402 version 2 as it likes, keeps what it is shown, and handles that as it
  * likes.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -16,7 +16,7 @@ import * as HostileWallet from "./HostileWallet.ts"
 export interface Trick {
   /** Fields that differ from an honest offer of a cent. */
   readonly offer?: Partial<Offer>
-  /** Its answer to a payment. */
+  /** Its response to a payment. */
   readonly answer: (response: ServerResponse) => unknown
 }
 
