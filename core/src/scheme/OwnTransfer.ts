@@ -16,7 +16,9 @@
  *
  * An unbound payment has no such second bound: every holder of its bytes may present it anywhere, so its transfer by a third party
  * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others). If nothing was prepared here for an unbound payment, its
- * transfer still counts from `earliest` on: the money has moved, and a payer that learns otherwise pays again.
+ * transfer still counts from `earliest` on: the money has moved, and a payer that learns otherwise pays again. So does its transfer by
+ * a signer of this facilitator, in whatever block: a reorganisation may put our own transaction below the head at which it was
+ * prepared.
  */
 import type { Block, ObservedPayment } from "./SchemeFacilitator.ts"
 
@@ -25,7 +27,7 @@ export interface TimedBlock extends Pick<Block, "number"> {
   readonly time: number
 }
 
-/** Whether the payment's transfer in this block is its own. */
+/** Whether the payment's transfer in this block is its own; `byUs` if a signer of this facilitator has sent it. */
 export const isOwn = (
   {
     earliest,
@@ -35,7 +37,12 @@ export const isOwn = (
   }: Pick<ObservedPayment, "earliest" | "since" | "unprepared"> & {
     readonly payment: { readonly authorization: Pick<ObservedPayment["payment"]["authorization"], "binding"> }
   },
-  { number, time }: TimedBlock
+  { number, time }: TimedBlock,
+  byUs = false
 ): boolean =>
   number > since ||
-  ((payment.authorization.binding !== undefined || unprepared === true) && earliest !== undefined && time >= earliest)
+  ((payment.authorization.binding !== undefined || unprepared === true || byUs) && isSince({ earliest }, time))
+
+/** Whether a block of this time (Unix seconds) is not older than the payment's record. */
+export const isSince = ({ earliest }: { readonly earliest?: number | undefined }, time: number): boolean =>
+  earliest !== undefined && time >= earliest

@@ -166,15 +166,15 @@ export interface TransactionObservation {
 }
 
 /**
- * The proof about an authorization once its validity is over: it moved the money, or it never will. `Pending` until the chain's final
- * block is past the validity.
+ * The proof about an authorization: it moved the money, or it never will. `Pending` until the chain's final block is past the validity,
+ * or shows that the authorization was used for something else.
  */
 export type Conclusion =
   | Exclude<PaymentObservation, { readonly _tag: "Failed" }>
   | {
       readonly _tag: "Unused"
       readonly at: Block
-      /** The reason why the transaction that was sent for it has not moved the money, if it is known. */
+      /** The reason why its transfer was not made, if it is known. */
       readonly reason?: PaymentError | ValidationError
     }
 
@@ -279,7 +279,7 @@ export interface SchemeFacilitator<Payload = unknown> {
     observedPayments: ReadonlyArray<ObservedPayment<Payload>>,
     attempts: ReadonlyArray<PreparedTransaction>
   ): Effect.Effect<TransactionObservation, ChainUnavailable>
-  /** Proves the outcome of an authorization whose validity is over. */
+  /** Proves the outcome of an authorization. */
   conclude(observedPayment: ObservedPayment<Payload>): Effect.Effect<Conclusion, ChainUnavailable>
   /** Each signer's native balance. */
   readonly signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>

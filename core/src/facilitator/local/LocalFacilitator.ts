@@ -210,19 +210,36 @@ const verify = Effect.fnUntraced(function* (context: IntakeContext, request: Pay
   return isAnswerOwed(context, known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
 
-/** A payment that another party settled still answers the caller that is owed: a settlement delivers it. */
+/**
+ * A payment that was settled after its intake still answers the caller that is owed: a settlement delivers it. If bytes were signed
+ * for it here, a refusal may be due to our own transfer, also while the payment waits for another transaction, because a
+ * reorganisation may have let the first one in. Only the lane finds that out.
+ */
 const verifyKnown = (
   context: IntakeContext,
   presented: Presented,
   known: StoredPayment
 ): Effect.Effect<void, PaymentFailure> =>
-  Effect.catch(Effect.asVoid(verifyPayment(context, presented)), (refusal) => {
-    const { authorization, facilitator, payment } = presented
-    if (authorization.binding === undefined || !isAnswerOwed(context, known)) return Effect.fail(refusal)
-    return Effect.flatMap(context.engine.isSettledByAnother(facilitator, known, payment, refusal), (is) =>
-      is ? Effect.void : Effect.fail(refusal)
-    )
-  })
+  Effect.catch(Effect.asVoid(verifyPayment(context, presented)), (refusal) =>
+    isAnswerOwed(context, known)
+      ? Effect.flatMap(isExplained(context, presented, refusal), (is) => (is ? Effect.void : Effect.fail(refusal)))
+      : Effect.fail(refusal)
+  )
+
+/** Whether our own transfer, or another party's of a bound payment, may explain this refusal. */
+const isExplained = Effect.fnUntraced(function* (
+  context: IntakeContext,
+  { authorization, facilitator, payment, paymentId }: Presented,
+  refusal: PaymentFailure
+) {
+  const now = yield* context.store.find(paymentId)
+  if (now === undefined || !isAnswerOwed(context, now)) return false
+  if (now.status !== "accepted" || now.since !== undefined) return true
+  return (
+    authorization.binding !== undefined &&
+    (yield* context.engine.isSettledByAnother(facilitator, now, payment, refusal))
+  )
+})
 
 /** Claims without a transfer. A payment that was left alone is verified again before a handler runs for it. */
 const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest, claim: Claim) {

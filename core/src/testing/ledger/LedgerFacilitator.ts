@@ -184,10 +184,11 @@ const observation = (
   own: ReadonlyArray<string>,
   inclusion: LedgerReceipt | undefined
 ): PaymentObservation => {
-  const transfer = transferOf(ledger, observedPayment)
+  const isOurs = (transaction: string) => own.includes(transaction)
+  const transfer = transferOf(ledger, observedPayment, isOurs)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
-    return { _tag: "Settled", transaction, block: placeOf(block), external: !own.includes(transaction) }
+    return { _tag: "Settled", transaction, block: placeOf(block), external: !isOurs(transaction) }
   }
   // A no-op transaction has only used the slot: the order may still be executed until it expires.
   if (inclusion === undefined || inclusion.paid.length === 0) return { _tag: "Pending" }
@@ -199,9 +200,13 @@ const observation = (
 const placeOf = ({ hash, number }: Block): Block => ({ number, hash })
 
 /** The payment's own transfer. */
-const transferOf = (ledger: TestLedger, observedPayment: ObservedPayment<Payload>) => {
+const transferOf = (
+  ledger: TestLedger,
+  observedPayment: ObservedPayment<Payload>,
+  isOurs: (transaction: string) => boolean
+) => {
   const use = ledger.useOf(toOrder(observedPayment.payment.payload))
-  return use?.paid === true && OwnTransfer.isOwn(observedPayment, use.block) ? use : undefined
+  return use?.paid === true && OwnTransfer.isOwn(observedPayment, use.block, isOurs(use.transaction)) ? use : undefined
 }
 
 const conclude = (
@@ -209,15 +214,12 @@ const conclude = (
   observedPayment: ObservedPayment<Payload>,
   lanes: ReadonlyArray<string>
 ): Conclusion => {
-  const transfer = transferOf(ledger, observedPayment)
+  const isOurs = (transaction: string) => lanes.includes(transaction.split("/")[0] ?? "")
+  const transfer = transferOf(ledger, observedPayment, isOurs)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
-    return {
-      _tag: "Settled",
-      transaction,
-      block: placeOf(block),
-      external: !lanes.includes(transaction.split("/")[0] ?? "")
-    }
+    const external = !isOurs(transaction) || !OwnTransfer.isSince(observedPayment, block.time)
+    return { _tag: "Settled", transaction, block: placeOf(block), external }
   }
   const { hash, number, time } = ledger.final()
   return time < observedPayment.payment.payload.validBefore

@@ -215,6 +215,30 @@ const boundIsOwn = law(
     )
 )
 
+const ownIsKnownAgain = law(
+  "what the facilitator has sent itself is concluded as its own, even in a block below the plan, where a reorganisation may put it",
+  (subject) =>
+    gaining(
+      subject,
+      subject.facilitator.lanes.length > 0 ? 1n : 0n,
+      Effect.gen(function* () {
+        const { facilitator } = subject
+        if (facilitator.lanes.length === 0) return
+        const payment = yield* newPayment(subject, { bound: false })
+        const before = (yield* succeeds("chainHead", facilitator.chainHead)).head
+        const prepared = yield* plan(facilitator, payment)
+        yield* succeeds("submit", facilitator.submit(prepared))
+        yield* included(facilitator, [payment], [prepared])
+        const { head } = yield* succeeds("chainHead", facilitator.chainHead)
+        for (const since of [prepared.head, head.number]) {
+          const observedPayment = { payment, since, earliest: before.time - overlap }
+          const seen = yield* succeeds("conclude", facilitator.conclude(observedPayment))
+          yield* isSettledBy(subject, seen, prepared.transaction, false)
+        }
+      })
+    )
+)
+
 const attemptsSettleOnce = law(
   "several transactions in one slot settle their payment once, whichever of them lands",
   (subject) =>
@@ -409,6 +433,7 @@ export const laws: ReadonlyArray<Law<Subject>> = [
   looksAgree,
   strangersTransferIsFound,
   boundIsOwn,
+  ownIsKnownAgain,
   attemptsSettleOnce,
   slotWasGivenUp,
   batchesSettleOnce,
@@ -416,6 +441,5 @@ export const laws: ReadonlyArray<Law<Subject>> = [
   batchesHaveLimits,
   batchesHaveCosts,
   fillerMovesNothing,
-
   unusedIsProven
 ]

@@ -171,6 +171,33 @@ describe("a slot that a foreign transaction has used", () => {
     })
   )
 
+  it.effect("and that our own transaction uses after a reorganisation: who waits without a claim has paid", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, store } = yield* LedgerShop.open({ settleTimeoutMillis: 600_000 })
+      ledger.finality = 100
+      ledger.faults.holdBlocks = true
+      const request = yield* pay({ bound: false })
+      const caller = yield* Effect.forkDetach(facilitator.settle(request))
+      yield* TestClock.adjust("1 second")
+      const [own] = ledger.submissions
+      ledger.useSlot("signer-1")
+      ledger.market.ceiling = 1n
+      yield* TestClock.adjust("15 seconds")
+      yield* Fiber.interrupt(caller)
+      assert.strictEqual((yield* store.page(0n, 1))[0]?.status, "accepted")
+      ledger.reorganise(1)
+      ledger.submit(own!)
+      ledger.mine()
+      assert.strictEqual(ledger.transfers.length, 1)
+      assert.deepStrictEqual(yield* facilitator.verify(request), { payer: LedgerShop.payer })
+      const again = yield* Effect.forkDetach(facilitator.settle(request))
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("3 minutes")
+      const settled = yield* Fiber.join(again)
+      assert.deepInclude(settled, { status: "final", transaction: own?.id })
+    })
+  )
+
   it.effect("by all appearances, though our own transaction is in it, costs what that one has cost", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, store } = yield* LedgerShop.open({ settleTimeoutMillis: 600_000 })

@@ -133,6 +133,12 @@ const broken: Readonly<Record<string, Change>> = {
   "counts no transfer that a stranger made before the plan": (half) => ({
     conclude: ({ payment, since }) => half.conclude({ payment, since })
   }),
+  "takes what it has sent itself for a stranger's": (half) => ({
+    conclude: (observedPayment) =>
+      Effect.map(half.conclude(observedPayment), (seen) =>
+        seen._tag === "Settled" ? { ...seen, external: true } : seen
+      )
+  }),
   "counts an unbound payment's transfer like a bound one's": (half) => ({
     conclude: (observedPayment) => half.conclude({ ...observedPayment, payment: asBound(observedPayment.payment) })
   }),

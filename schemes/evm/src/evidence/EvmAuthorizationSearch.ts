@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
-import type { SoughtAuthorization } from "./EvmTransferEvidence.ts"
+import type { SoughtEnd } from "./EvmTransferEvidence.ts"
 
 /** Blocks searched for an earlier use: they may pass between a payment's verification and its preparation. */
 export const blocksBefore = 1000n
@@ -25,7 +25,7 @@ type Ends = ReadonlyArray<EvmRpc.Log | undefined>
  */
 export const after = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  sought: ReadonlyArray<SoughtAuthorization>,
+  sought: ReadonlyArray<SoughtEnd>,
   through: bigint
 ): Effect.fn.Return<Ends, ChainUnavailable> {
   const ends: Array<EvmRpc.Log | undefined> = sought.map(() => undefined)
@@ -53,7 +53,7 @@ export const after = Effect.fnUntraced(function* (
  */
 export const fromTime = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  sought: SoughtAuthorization,
+  sought: SoughtEnd,
   earliest: number,
   through: bigint
 ): Effect.fn.Return<EvmRpc.Log | undefined, ChainUnavailable> {
@@ -90,7 +90,7 @@ const blockBefore = Effect.fnUntraced(function* (
 /** The event that ended each authorization in one block. */
 export const inBlock = (
   rpc: EvmRpc.Shape,
-  sought: ReadonlyArray<SoughtAuthorization>,
+  sought: ReadonlyArray<SoughtEnd>,
   block: bigint | EvmRpc.BlockByHash
 ): Effect.Effect<Ends, ChainUnavailable> =>
   Effect.map(rpc.getLogs(filterOf(sought), placeOf(block)), (logs) =>
@@ -98,10 +98,7 @@ export const inBlock = (
   )
 
 /** The event that ended each authorization before its first transaction was prepared, in the thousand blocks before. */
-export const before = (
-  rpc: EvmRpc.Shape,
-  sought: ReadonlyArray<SoughtAuthorization>
-): Effect.Effect<Ends, ChainUnavailable> => {
+export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<SoughtEnd>): Effect.Effect<Ends, ChainUnavailable> => {
   if (sought.length === 0) return Effect.succeed([])
   const first = leastSince(sought)
   const fromBlock = first > blocksBefore ? first - blocksBefore : 0n
@@ -116,11 +113,11 @@ export const before = (
 const placeOf = (block: bigint | EvmRpc.BlockByHash): EvmRpc.LogPlace =>
   typeof block === "bigint" ? { fromBlock: block, toBlock: block } : block
 
-const filterOf = (sought: ReadonlyArray<SoughtAuthorization>) =>
+const filterOf = (sought: ReadonlyArray<SoughtEnd>) =>
   EvmTransferEvidence.endings(sought.map(({ expected }) => expected))
 
 const least = (a: bigint, b: bigint): bigint => (b < a ? b : a)
 const most = (a: bigint, b: bigint): bigint => (b > a ? b : a)
 
-const leastSince = (sought: ReadonlyArray<SoughtAuthorization>): bigint =>
+const leastSince = (sought: ReadonlyArray<SoughtEnd>): bigint =>
   sought.reduce((first, { since }) => least(first, since), sought[0]?.since ?? 0n)

@@ -15,10 +15,10 @@ const pending: Conclusion = { _tag: "Pending" }
 
 /**
  * Concludes. The payment's transfer is found at any time, as of the newest block seen, so that a lagging node does not count.
- * A payment whose authorization was burnt by another transfer, canceled, or used before it was claimed here is `Unused` once
- * the final block is past the validity, and `Pending` until then. Where the state has an end that no node shows by an event,
- * the result is `ChainUnavailable` within the validity and `Pending` beyond it. The node has to know the state as of the
- * final block.
+ * A payment whose authorization was burnt by another transfer, canceled, or used before it was claimed here is `Unused`, with that
+ * reason, once its end is in a final block or the final block is past the validity, and `Pending` until then. Where the state has an
+ * end that no node shows by an event, the result is `ChainUnavailable` within the validity and `Pending` beyond it. The node has to
+ * know the state as of the final block.
  */
 export const conclude = Effect.fnUntraced(function* (
   { confirm, rpc }: EvmLagGuard.EvmLagGuard,
@@ -29,16 +29,32 @@ export const conclude = Effect.fnUntraced(function* (
   const { isEnded, newest } = yield* confirm((newest) =>
     Effect.map(EvmTokenState.hasEnded(rpc, expected, newest), (isEnded) => ({ isEnded, newest }))
   )
-  const seen = isEnded ? yield* endOf(rpc, sought, newest) : undefined
-  if (seen?._tag === "Settled") return seen
+  const end = isEnded ? yield* endOf(rpc, sought, newest) : undefined
+  if (end?.seen._tag === "Settled") return end.seen
+  const failure = end?.seen._tag === "Failed" ? { log: end.log, reason: end.seen.error } : undefined
   const block = yield* rpc.getBlock((yield* chainHead).final)
-  if (block === undefined || block.timestamp < expected.authorization.validBefore) {
-    return isEnded && seen?._tag !== "Failed" ? yield* unseen(rpc, newest) : pending
-  }
+  const isOver = block !== undefined && block.timestamp >= expected.authorization.validBefore
+  if (isEnded && failure === undefined && !isOver) return yield* unseen(rpc, newest)
+  if (block === undefined) return pending
   const unused: Conclusion = { _tag: "Unused", at: { number: block.number, hash: block.hash } }
-  if (isEnded) return seen?._tag === "Failed" ? unused : pending
+  if (failure !== undefined) {
+    const isProven = isOver || (yield* isFinal(rpc, expected, failure.log, block.number))
+    return isProven ? { ...unused, reason: failure.reason } : pending
+  }
   // The states as of two blocks have to agree: otherwise one node contradicts another.
-  return (yield* EvmTokenState.hasEnded(rpc, expected, block.number)) ? pending : unused
+  return isEnded || !isOver || (yield* EvmTokenState.hasEnded(rpc, expected, block.number)) ? pending : unused
+})
+
+/** Whether the event that ended an authorization is in a block up to the final one, as the block and the final state show. */
+const isFinal = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  expected: EvmTransferEvidence.ExpectedTransfer,
+  { blockHash, blockNumber }: EvmRpc.Log,
+  final: bigint
+): Effect.fn.Return<boolean, ChainUnavailable> {
+  if (blockNumber > final) return false
+  const block = yield* rpc.getBlock(blockNumber)
+  return block?.hash === blockHash && (yield* EvmTokenState.hasEnded(rpc, expected, final))
 })
 
 const unseen = ({ network }: EvmRpc.Shape, newest: bigint) => {
@@ -47,7 +63,7 @@ const unseen = ({ network }: EvmRpc.Shape, newest: bigint) => {
 }
 
 /**
- * The observation of the transaction that ended the authorization: after a transaction was prepared for it, or before. A bound
+ * The event that ended the authorization and the observation of its transaction: after a transaction was prepared for it, or before. A bound
  * one may have ended by its own transfer. For a payment without a transaction the search begins at the time of its intake.
  */
 const endOf = Effect.fnUntraced(function* (
@@ -57,7 +73,7 @@ const endOf = Effect.fnUntraced(function* (
 ) {
   const read = EvmTransferEvidence.reader(rpc)
   const [later] = yield* EvmAuthorizationSearch.after(rpc, [sought], head)
-  if (later !== undefined) return yield* read(sought.expected, later)
+  if (later !== undefined) return { log: later, seen: yield* read(sought, later) }
   const [recent] = yield* EvmAuthorizationSearch.before(rpc, [sought])
   const { earliest } = sought
   const earlier =
@@ -65,8 +81,6 @@ const endOf = Effect.fnUntraced(function* (
       ? yield* EvmAuthorizationSearch.fromTime(rpc, sought, earliest, head)
       : recent
   if (earlier === undefined) return undefined
-  return (
-    (yield* EvmTransferEvidence.ownTransfer(rpc, sought, earlier)) ??
-    EvmTransferEvidence.usedBefore(earlier.transactionHash)
-  )
+  const own = yield* EvmTransferEvidence.ownTransfer(rpc, sought, earlier)
+  return { log: earlier, seen: own ?? EvmTransferEvidence.usedBefore(earlier.transactionHash) }
 })

@@ -117,7 +117,7 @@ const endsOf = Effect.fnUntraced(function* (
   const earlierInOrder = earlier.values()
   return yield* Effect.forEach(ended, (observedPayment, index) => {
     const end = later[index]
-    if (end !== undefined) return Effect.map(read(observedPayment.expected, end), (seen) => findingOf(seen, end))
+    if (end !== undefined) return Effect.map(read(observedPayment, end), (seen) => findingOf(seen, end))
     const before = earlierInOrder.next().value
     if (before !== undefined)
       return Effect.map(EvmTransferEvidence.ownTransfer(rpc, observedPayment, before), (own) =>

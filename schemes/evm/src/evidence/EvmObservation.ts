@@ -202,9 +202,16 @@ const assessAll = Effect.fnUntraced(function* (
   const again = isDue.includes(true) ? yield* find((index) => isDue[index] === true) : fresh
   return yield* Effect.forEach(
     observedPayments,
-    ({ expected }, index) =>
+    (observedPayment, index) =>
       Effect.catch(
-        assess(context, included, chainHead, expected, (isDue[index] ? again : fresh)[index], isDue[index] === true),
+        assess(
+          context,
+          included,
+          chainHead,
+          observedPayment,
+          (isDue[index] ? again : fresh)[index],
+          isDue[index] === true
+        ),
         () => Effect.succeed(unchanged(context, observedPayments[index]))
       ),
     { concurrency: 8 }
@@ -216,11 +223,12 @@ const assess = Effect.fnUntraced(function* (
   context: Context,
   { inclusion }: EvmMissingTransfers.IncludedTransaction,
   { final, head }: ChainHead,
-  expected: EvmTransferEvidence.ExpectedTransfer,
+  sought: SoughtPayment,
   finding: EvmMissingTransfers.Finding | undefined,
   isDue: boolean
 ): Effect.fn.Return<Assessment, ChainUnavailable> {
   const { failures, rpc } = context
+  const { expected } = sought
   const known = failures.find(expected)
   const failure = finding === undefined || finding._tag !== undefined ? undefined : finding.failure
   if (finding?._tag === "Settled") {
@@ -231,13 +239,13 @@ const assess = Effect.fnUntraced(function* (
     const unconfirmed: Assessment = { observation: pending, failure }
     if (failure === undefined) return unconfirmed
     failures.remember(expected, inclusion.block, failure, head.number)
-    return yield* laterUse(rpc, expected, failure, head.number, unconfirmed)
+    return yield* laterUse(rpc, sought, failure, head.number, unconfirmed)
   }
   const held: Assessment = { observation: pending, failure: known.failure }
   if (!isDue) {
     if (head.number === known.lastObserved) return held
     known.lastObserved = head.number
-    return yield* laterUse(rpc, expected, known.failure, head.number, held)
+    return yield* laterUse(rpc, sought, known.failure, head.number, held)
   }
   if (failure === undefined) return held
   if (!EvmUnconfirmedFailures.isSame(failure, known.failure)) {
@@ -246,7 +254,7 @@ const assess = Effect.fnUntraced(function* (
   }
   // The state as of the final block has to agree: ended by another transaction, or not used at all.
   if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== failure.isEnded)
-    return yield* laterUse(rpc, expected, failure, head.number, held)
+    return yield* laterUse(rpc, sought, failure, head.number, held)
   return { observation: EvmTransferEvidence.failed(failure.transaction, failure.error), failure }
 })
 
@@ -256,15 +264,15 @@ const assess = Effect.fnUntraced(function* (
  */
 const laterUse = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  expected: EvmTransferEvidence.ExpectedTransfer,
+  sought: SoughtPayment,
   { block, isEnded }: EvmUnconfirmedFailures.UnconfirmedFailure,
   head: bigint,
   held: Assessment
 ): Effect.fn.Return<Assessment, ChainUnavailable> {
   if (isEnded) return held
-  if (!(yield* EvmTokenState.hasEnded(rpc, expected, head))) return held
-  const [end] = yield* EvmAuthorizationSearch.after(rpc, [{ expected, since: block.number }], head)
-  const seen = end && (yield* EvmTransferEvidence.reader(rpc)(expected, end))
+  if (!(yield* EvmTokenState.hasEnded(rpc, sought.expected, head))) return held
+  const [end] = yield* EvmAuthorizationSearch.after(rpc, [{ ...sought, since: block.number }], head)
+  const seen = end && (yield* EvmTransferEvidence.reader(rpc)(sought, end))
   return seen?._tag === "Settled" ? { observation: seen, failure: undefined } : held
 })
 

@@ -29,11 +29,17 @@ export interface ExpectedTransfer {
  * An authorization whose end is looked for, and the head of the chain when a transaction was first prepared for it: an end
  * in a block up to that head is older, and not of this payment.
  */
-export interface SoughtAuthorization {
+export interface SoughtEnd {
   readonly expected: ExpectedTransfer
   readonly since: bigint
-  /** Whether a transfer in a block up to `since` is the payment's own; for a bound payment, or one without a transaction. */
-  readonly isOwn?: (block: OwnTransfer.TimedBlock) => boolean
+}
+
+/** The same for a payment on record, and the transfers that count as its own. */
+export interface SoughtAuthorization extends SoughtEnd {
+  /** Whether a transfer in this block is the payment's own; `byUs` if one of our signers has sent it. */
+  readonly isOwn: (block: OwnTransfer.TimedBlock, byUs: boolean) => boolean
+  /** Whether one of our signers has sent this transaction, in a block of this time, since the payment's record was made. */
+  readonly isOurs: (sender: EvmAddress.Address | undefined, time: number) => boolean
   /** Unix seconds by the chain's clock since when the payment is on record; for a payment without a transaction. */
   readonly earliest?: number
 }
@@ -100,6 +106,11 @@ const isTransfer = ({ authorization, token }: ExpectedTransfer, { address, data,
   EvmHex.isBytes32(data) &&
   BigInt(data) === authorization.value
 
+/** A receipt, and the time of its block in Unix seconds. */
+export interface TimedReceipt extends EvmRpc.Receipt {
+  readonly time: number
+}
+
 /**
  * The receipt of a transaction whose block is part of the chain; else `undefined`. A node that lags, has followed another
  * branch, or lies, may show the receipt of another block: that proves nothing.
@@ -107,11 +118,11 @@ const isTransfer = ({ authorization, token }: ExpectedTransfer, { address, data,
 export const canonicalReceipt = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   transaction: EvmHex.Hex
-): Effect.fn.Return<EvmRpc.Receipt | undefined, ChainUnavailable> {
+): Effect.fn.Return<TimedReceipt | undefined, ChainUnavailable> {
   const found = yield* rpc.getTransactionReceipt(transaction)
   if (found === undefined) return undefined
   const block = yield* rpc.getBlock(found.blockNumber)
-  return block?.hash === found.blockHash ? found : undefined
+  return block?.hash === found.blockHash ? { ...found, time: Number(block.timestamp) } : undefined
 })
 
 /**
@@ -119,13 +130,13 @@ export const canonicalReceipt = Effect.fnUntraced(function* (
  * have ended in one transaction: the function requests its receipt once.
  */
 export const reader = (rpc: EvmRpc.Shape) => {
-  const receipts = new Map<EvmHex.Hex, EvmRpc.Receipt | undefined>()
+  const receipts = new Map<EvmHex.Hex, TimedReceipt | undefined>()
   const receiptOf = Effect.fnUntraced(function* (hash: EvmHex.Hex) {
     if (!receipts.has(hash)) receipts.set(hash, yield* canonicalReceipt(rpc, hash))
     return receipts.get(hash)
   })
   return Effect.fnUntraced(function* (
-    expected: ExpectedTransfer,
+    { expected, isOurs }: Pick<SoughtAuthorization, "expected" | "isOurs">,
     { topics, transactionHash }: EvmRpc.Log
   ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
     if (isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
@@ -133,7 +144,7 @@ export const reader = (rpc: EvmRpc.Shape) => {
     if (receipt === undefined) return { _tag: "Pending" }
     switch (judge(expected, usesIn(receipt.logs))) {
       case "paid":
-        return settled(receipt, true)
+        return settled(receipt, !isOurs(receipt.from, receipt.time))
       case "burnt":
         return failed(transactionHash, burnt(transactionHash))
       case "absent":
@@ -144,25 +155,25 @@ export const reader = (rpc: EvmRpc.Shape) => {
 }
 
 /**
- * The observation of a payment whose authorization ended before a transaction was prepared for it: a stranger may have
- * submitted it after it was taken in. `undefined` where the end was not the payment's own transfer; a node that does not show
- * the transfer's receipt or block is `ChainUnavailable`.
+ * The observation of a payment whose authorization ended in a block up to `since`: a stranger may have submitted it after it was
+ * taken in, or a reorganisation has put our own transaction there. `undefined` where the end was not the payment's own transfer; a
+ * node that does not show the transfer's receipt or block is `ChainUnavailable`.
  */
 export const ownTransfer = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { expected, isOwn }: SoughtAuthorization,
+  sought: SoughtAuthorization,
   end: EvmRpc.Log | undefined
 ): Effect.fn.Return<PaymentObservation | undefined, ChainUnavailable> {
-  if (end === undefined || isOwn === undefined) return undefined
-  const seen = yield* reader(rpc)(expected, end)
+  if (end === undefined) return undefined
+  const seen = yield* reader(rpc)(sought, end)
   if (seen._tag === "Failed") return undefined
   const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
   if (seen._tag !== "Settled" || block?.hash !== seen.block.hash)
     return yield* EvmRpc.unknownBlock(rpc, end.blockNumber)
-  return isOwn({ number: block.number, time: Number(block.timestamp) }) ? seen : undefined
+  return sought.isOwn({ number: block.number, time: Number(block.timestamp) }, !seen.external) ? seen : undefined
 })
 
-/** The payment was made in this transaction; `external` where the transaction is not ours. */
+/** The payment was made in this transaction; `external` where none of our signers has sent it. */
 export const settled = (
   { blockHash, blockNumber, transactionHash }: EvmRpc.Receipt,
   external: boolean

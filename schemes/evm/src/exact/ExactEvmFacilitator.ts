@@ -25,6 +25,7 @@ import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import { type SignedAuthorization, read } from "../payment/ExactEvmReading.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
@@ -69,7 +70,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
         EvmObservation.observe(
           chain,
           observedPayments.map((observedPayment) => ({
-            ...soughtOf(observedPayment),
+            ...soughtOf(chain, observedPayment),
             call: callOf(observedPayment.payment)
           })),
           attempts
@@ -81,7 +82,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
           })
       ),
     conclude: (observedPayment) =>
-      Effect.map(EvmConclusion.conclude(chain.lagGuard, chainHead, soughtOf(observedPayment)), (conclusion) =>
+      Effect.map(EvmConclusion.conclude(chain.lagGuard, chainHead, soughtOf(chain, observedPayment)), (conclusion) =>
         conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, observedPayment) } : conclusion
       ),
     signers: Effect.forEach(
@@ -163,14 +164,18 @@ const expectedOf = ({ payload: { authorization, token } }: Payment<SignedAuthori
   authorization
 })
 
-const soughtOf = (observedPayment: ObservedPayment<SignedAuthorization>): EvmTransferEvidence.SoughtAuthorization => {
+const soughtOf = (
+  { signers }: ExactEvmChain,
+  observedPayment: ObservedPayment<SignedAuthorization>
+): EvmTransferEvidence.SoughtAuthorization => {
   const { earliest, payment, since, unprepared } = observedPayment
-  const isLater = earliest !== undefined && (payment.authorization.binding !== undefined || unprepared === true)
   return {
     expected: expectedOf(payment),
     since,
-    ...(unprepared === true && earliest !== undefined && { earliest }),
-    ...(isLater && { isOwn: (block: OwnTransfer.TimedBlock) => OwnTransfer.isOwn(observedPayment, block) })
+    isOwn: (block, byUs) => OwnTransfer.isOwn(observedPayment, block, byUs),
+    isOurs: (sender, time) =>
+      sender !== undefined && signers.has(EvmAddress.checksum(sender)) && OwnTransfer.isSince(observedPayment, time),
+    ...(unprepared === true && earliest !== undefined && { earliest })
   }
 }
 

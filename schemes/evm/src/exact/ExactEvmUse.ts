@@ -42,7 +42,7 @@ const useBy = Effect.fnUntraced(function* (
   expected: EvmTransferEvidence.ExpectedTransfer,
   end: EvmRpc.Log
 ): Effect.fn.Return<Use, ChainUnavailable> {
-  const seen = yield* EvmTransferEvidence.reader(rpc)(expected, end)
+  const seen = yield* EvmTransferEvidence.reader(rpc)({ expected, isOurs: () => false }, end)
   if (seen._tag === "Failed") return { _tag: "Burnt", error: seen.error }
   const block = seen._tag === "Settled" ? yield* rpc.getBlock(seen.block.number) : undefined
   if (seen._tag !== "Settled" || block?.hash !== seen.block.hash) return unseen

@@ -76,6 +76,8 @@ const Status = Schema.Literals(["0x0", "0x1"]).pipe(
 
 const Receipt = Schema.Struct({
   transactionHash: EvmHex.Bytes32,
+  /** The account that sent it; some nodes may leave it out. */
+  from: Schema.optionalKey(EvmAddress.FromNode),
   status: Status,
   blockNumber: EvmHex.Quantity,
   blockHash: EvmHex.Bytes32,

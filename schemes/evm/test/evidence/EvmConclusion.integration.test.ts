@@ -49,7 +49,7 @@ const isUnused = (conclusion: Conclusion) =>
 const pending = { _tag: "Pending" }
 
 describe("EvmConclusion", () => {
-  layer(EvmTestChain.layer({ payers: 10 }), { excludeTestServices: true })((it) => {
+  layer(EvmTestChain.layer({ payers: 12 }), { excludeTestServices: true })((it) => {
     it.effect("knows nothing until the final block is past the validity, and then that nothing was used", () =>
       Effect.gen(function* () {
         const { mine } = yield* chain
@@ -122,6 +122,45 @@ describe("EvmConclusion", () => {
           pending,
           "without `earliest` no block is known to search from"
         )
+      })
+    )
+
+    it.effect("knows its own signer's transfer since the record was made, above and below the first preparation", () =>
+      Effect.gen(function* () {
+        const { accounts, mine, send } = yield* chain
+        const { call, payment, schemeFacilitator, since } = yield* start(10)
+        const { blockNumber } = yield* send({ from: accounts.signers[0].address, ...call })
+        const at = Number((yield* head).timestamp)
+        yield* mine()
+        const seen = (since: bigint, earliest?: number) =>
+          schemeFacilitator.conclude({ payment, since, ...(earliest !== undefined && { earliest }) })
+        for (const prepared of [since, blockNumber, blockNumber + 1n]) {
+          assert.deepInclude(yield* seen(prepared, at), { _tag: "Settled", external: false })
+        }
+        assert.deepInclude(yield* seen(since, at + 1), { _tag: "Settled", external: true }, "older than the record")
+        assert.deepStrictEqual(yield* seen(blockNumber, at + 1), pending)
+      })
+    )
+
+    it.effect("says why a payment's transfer will not be made as soon as the other use of it is final", () =>
+      Effect.gen(function* () {
+        const { mine } = yield* chain
+        const { account, authorization, conclude, payment, schemeFacilitator, submitted } = yield* start(11)
+        const cancelled = yield* submitted(yield* Token.cancellation(authorization, account))
+        yield* mine(finalityDepth - 1)
+        assert.deepStrictEqual(yield* conclude, pending)
+        yield* mine()
+        const seen = yield* conclude
+        yield* isUnused(seen)
+        assert.strictEqual(seen._tag === "Unused" && seen.reason?.detail, "nonce_canceled")
+        const used = yield* start(11)
+        const { blockNumber, transactionHash } = yield* used.submitted()
+        yield* mine(finalityDepth)
+        const before = yield* schemeFacilitator.conclude({ payment: used.payment, since: blockNumber })
+        yield* isUnused(before)
+        assert.strictEqual(before._tag === "Unused" && before.reason?.detail, transactionHash)
+        assert.strictEqual(cancelled.status, "success")
+        assert.notStrictEqual(payment, used.payment)
       })
     )
 

@@ -89,7 +89,7 @@ const silent = new ChainUnavailable({ network: "eip155:1", message: "silence" })
 
 const canonical = (
   found: EvmRpc.Receipt | undefined,
-  block: Effect.Effect<Pick<EvmRpc.Block, "hash"> | undefined, ChainUnavailable>
+  block: Effect.Effect<Pick<EvmRpc.Block, "hash" | "timestamp"> | undefined, ChainUnavailable>
 ) => {
   const rpc = {
     getTransactionReceipt: () => Effect.succeed(found),
@@ -101,13 +101,14 @@ const canonical = (
 describe("a canonical receipt is shown", () => {
   it.effect("when its block is part of the chain", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* canonical(receipt, Effect.succeed({ hash: hash("b") })), receipt)
+      const seen = yield* canonical(receipt, Effect.succeed({ hash: hash("b"), timestamp: 12n }))
+      assert.deepStrictEqual(seen, { ...receipt, time: 12 })
     })
   )
 
   it.effect("not when another block is in that place, or none is known", () =>
     Effect.gen(function* () {
-      assert.isUndefined(yield* canonical(receipt, Effect.succeed({ hash: hash("c") })))
+      assert.isUndefined(yield* canonical(receipt, Effect.succeed({ hash: hash("c"), timestamp: 12n })))
       assert.isUndefined(yield* canonical(receipt, Effect.undefined))
     })
   )

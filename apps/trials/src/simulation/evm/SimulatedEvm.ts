@@ -162,7 +162,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
 const build = (surroundings: ChainSurroundings, options: Options): Works => {
   const { random, time } = surroundings
   const temper = temperOf(random.branch("temper"), options)
-  const chain = begin(Math.floor(time.now() / 1000), temper.dialect, options)
+  const chain = begin(() => Math.floor(time.now() / 1000), temper.dialect, options)
   const sent = new Set<EvmHex.Hex>()
   const isOurs = (transaction: EvmHex.Hex) => sent.has(transaction)
   const account = SimulatedEvmPeople.bystanders().stranger.address
@@ -183,7 +183,8 @@ const build = (surroundings: ChainSurroundings, options: Options): Works => {
 }
 
 /** A chain with some blocks, whose people have coin and whose payers have no tokens. */
-const begin = (now: number, dialect: NodeDialect.NodeDialect, { finality, signers }: Options) => {
+const begin = (clock: () => number, dialect: NodeDialect.NodeDialect, { finality, signers }: Options) => {
+  const now = clock()
   const state = new Map<string, bigint>()
   const rich = Array.from({ length: signers }, (_, place) => SimulatedEvmPeople.signerAt(place))
   const addresses = [SimulatedEvmPeople.bystanders().stranger, ...rich].map(({ address }) => address)
@@ -199,6 +200,7 @@ const begin = (now: number, dialect: NodeDialect.NodeDialect, { finality, signer
     crypto: SimulatedEvmPeople.crypto(),
     blockGas: 30_000_000n,
     dialect,
+    now: () => BigInt(clock()),
     first: { number: firstBlock, time: BigInt(now - blocks), baseFee: calmFee, gasUsed: 0n, state }
   })
   for (let block = blocks - 1; block >= 0; block--) {

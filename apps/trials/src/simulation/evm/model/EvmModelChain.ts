@@ -1,6 +1,6 @@
 /**
  * A modelled EVM chain: blocks made one by one out of a pool, branches that are given up, and everything as it was at any time,
- * so that a node can be behind. It knows no clock: whoever owns it says when a block is made.
+ * so that a node can be behind. Whoever owns it says when a block is made, and what time it is.
  */
 import type { EvmAddress, EvmHex } from "@pontage/evm"
 
@@ -16,6 +16,8 @@ import type { NodeDialect, NodeRefusal } from "./NodeDialect.ts"
 /** How a chain begins. */
 export interface ChainOptions extends ModelWorld {
   readonly dialect: NodeDialect
+  /** The present time in seconds since 1970; default that of the newest block. */
+  readonly now?: () => bigint
   readonly first: Pick<ModelBlock, "number" | "time" | "baseFee" | "gasUsed" | "state"> & { readonly hash?: EvmHex.Hex }
 }
 
@@ -33,7 +35,7 @@ export interface Reorganisation {
   readonly length?: number
   /** The fate of a transaction in them: it is pending again, never existed, or is in the new block with this index (from 0). */
   readonly fate: (transaction: ModelTransaction) => "waits" | "vanishes" | number
-  /** Whether a new block takes from the pool; default none does. */
+  /** Whether a new block takes from the pool what was heard of by its time; default none does. */
   readonly takes?: (place: number) => boolean
   /** Seconds since 1970 of the new block of this place; default that of the one that gave way. */
   readonly time?: (place: number) => bigint
@@ -68,15 +70,15 @@ export interface EvmModelChain {
 }
 
 /** Begins a chain. */
-export const make = ({ dialect, first, ...world }: ChainOptions): EvmModelChain => {
+export const make = ({ dialect, first, now, ...world }: ChainOptions): EvmModelChain => {
   const genesis: ModelBlock = {
     ...first,
     hash: first.hash ?? EvmModelBlock.hashOf(world.chainId, first.number, 0),
     parent: undefined,
     mined: []
   }
-  const pool = EvmModelPool.make()
   const blocks = makeBlocks(genesis)
+  const pool = EvmModelPool.make(now ?? (() => blocks.head().time))
   let givenFee: bigint | undefined
   let serial = 0
   const nextBaseFee = () => givenFee ?? EvmModelBlock.nextBaseFee(blocks.head(), world.blockGas)
@@ -123,7 +125,7 @@ export const make = ({ dialect, first, ...world }: ChainOptions): EvmModelChain 
       givenFee = baseFee?.(place)
       makeBlock(at, (block, fee) => {
         for (const transaction of placed.get(place) ?? []) block.include(transaction)
-        if (takes?.(place) === true) take(pool, block, fee)
+        if (takes?.(place) === true) take(pool, block, fee, at)
       })
     }
   }
@@ -192,9 +194,23 @@ const makeBlocks = (genesis: ModelBlock) => {
   }
 }
 
-/** Fills a block with what waits: of the accounts' next transactions always the one that offers most. */
-const take = (pool: EvmModelPool.EvmModelPool, block: EvmModelBlock.BlockInMaking, baseFee: bigint): void => {
-  const passed = new Set<EvmHex.Hex>()
+/**
+ * Fills a block with what waits: of the accounts' next transactions always the one that offers most. A block of another branch was
+ * made at its own time, and holds nothing that nobody had heard of by then.
+ */
+const take = (
+  pool: EvmModelPool.EvmModelPool,
+  block: EvmModelBlock.BlockInMaking,
+  baseFee: bigint,
+  time?: bigint
+): void => {
+  const isLater = ({ hash }: ModelTransaction) => time !== undefined && (pool.heardAt(hash) ?? time) > time
+  const passed = new Set(
+    pool
+      .all()
+      .filter(isLater)
+      .map(({ hash }) => hash)
+  )
   while (true) {
     const state = block.state()
     const ready = pool.all().filter((one) => !passed.has(one.hash) && EvmModelBlock.isPayable(one, state, baseFee))

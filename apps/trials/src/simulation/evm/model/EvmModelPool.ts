@@ -32,6 +32,8 @@ export interface EvmModelPool {
   /** The transaction of an account with this nonce. */
   readonly at: (account: EvmAddress.Address, nonce: bigint) => ModelTransaction | undefined
   readonly has: (hash: EvmHex.Hex) => boolean
+  /** Seconds since 1970 at which a transaction was first heard of. */
+  readonly heardAt: (hash: EvmHex.Hex) => bigint | undefined
   /** The nonce behind those that wait without a gap from this one on. */
   readonly behind: (account: EvmAddress.Address, nonce: bigint) => bigint
   /** All that wait, in the order in which they came. */
@@ -40,10 +42,12 @@ export interface EvmModelPool {
 
 const placeOf = (account: string, nonce: bigint): string => `${account} ${nonce}`
 
-/** An empty pool. */
-export const make = (): EvmModelPool => {
+/** An empty pool; `now` is the present time in seconds since 1970. */
+export const make = (now: () => bigint): EvmModelPool => {
   const waiting = new Map<string, ModelTransaction>()
+  const heard = new Map<EvmHex.Hex, bigint>()
   const put = (transaction: ModelTransaction) => {
+    if (!heard.has(transaction.hash)) heard.set(transaction.hash, now())
     const place = placeOf(transaction.from, transaction.nonce)
     waiting.delete(place)
     waiting.set(place, transaction)
@@ -64,6 +68,7 @@ export const make = (): EvmModelPool => {
       for (const [place, transaction] of waiting) if (transaction.hash === hash) waiting.delete(place)
     },
     clear: () => waiting.clear(),
+    heardAt: (hash) => heard.get(hash),
     has: (hash) => [...waiting.values()].some((transaction) => transaction.hash === hash),
     behind: (account, nonce) => {
       let next = nonce
