@@ -194,7 +194,7 @@ describe("a slot that a foreign transaction has used", () => {
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("3 minutes")
       const settled = yield* Fiber.join(again)
-      assert.deepInclude(settled, { status: "final", transaction: own?.id })
+      assert.deepInclude(settled, { status: "final", transaction: own!.id })
     })
   )
 
