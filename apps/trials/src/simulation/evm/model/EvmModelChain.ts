@@ -1,6 +1,6 @@
 /**
  * A modelled EVM chain: blocks made one by one out of a pool, branches that are given up, and everything as it was at any time,
- * so that a node can be behind. Whoever owns it says when a block is made, and what time it is.
+ * so that a node can be behind. Its owner says when a block is made, and what time it is.
  */
 import type { EvmAddress, EvmHex } from "@pontage/evm"
 
@@ -35,7 +35,7 @@ export interface Reorganisation {
   readonly length?: number
   /** The fate of a transaction in them: it is pending again, never existed, or is in the new block with this index (from 0). */
   readonly fate: (transaction: ModelTransaction) => "waits" | "vanishes" | number
-  /** Whether a new block takes from the pool what was heard of by its time; default none does. */
+  /** Whether a new block takes from the pool what was known at its time; default none does. */
   readonly takes?: (place: number) => boolean
   /** Seconds since 1970 of the new block of this place; default that of the one that gave way. */
   readonly time?: (place: number) => bigint
@@ -196,7 +196,7 @@ const makeBlocks = (genesis: ModelBlock) => {
 
 /**
  * Fills a block with what waits: of the accounts' next transactions always the one that offers most. A block of another branch was
- * made at its own time, and holds nothing that nobody had heard of by then.
+ * made at its own time, and holds only what was known by then.
  */
 const take = (
   pool: EvmModelPool.EvmModelPool,
