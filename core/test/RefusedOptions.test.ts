@@ -25,8 +25,8 @@ import * as Shop from "../src/server/shop/Shop.ts"
 import * as TestLedger from "../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../src/testing/ledger/TestScheme.ts"
 import * as Wallet from "./client/Wallet.ts"
-import * as PretendFacilitator from "./server/PretendFacilitator.ts"
-import * as PretendScheme from "./server/PretendScheme.ts"
+import * as FakeFacilitator from "./server/FakeFacilitator.ts"
+import * as FakeScheme from "./server/FakeScheme.ts"
 
 /** Options as a program without types gives them. */
 type Loose = Readonly<Record<string, unknown>>
@@ -44,19 +44,19 @@ const messageOf = (make: Try, options: unknown): Effect.Effect<string> =>
 
 const built = <A, E>(layer: Layer.Layer<A, E>) => Effect.scoped(Layer.build(layer))
 
-const { half: payer } = Wallet.make()
-const seller = PretendScheme.evm("eip155:8453")
+const { schemeClient: payer } = Wallet.make()
+const seller = FakeScheme.evm("eip155:8453")
 const url = "https://facilitator.example"
 const shop: Loose = { origin: "https://shop.example", secret: "s".repeat(32) }
 
 const throwing = <A>(make: () => A) => Effect.try({ try: make, catch: (error) => error })
 
 const servers = ServerSchemeRegistry.layer([seller])
-const gateNeeds = Layer.mergeAll(PretendFacilitator.make().layer, PriceResolver.layerDollar, servers)
+const gateNeeds = Layer.mergeAll(FakeFacilitator.make().layer, PriceResolver.layerDollar, servers)
 const clientNeeds = Layer.merge(PaymentJournal.layerMemory, ClientSchemeRegistry.layer([payer]))
 
-const half = [Effect.succeed(TestScheme.facilitator(TestLedger.make()))]
-const records = Layer.mergeAll(MemoryPaymentStore.layer, layerSole, FacilitatorSchemeRegistry.layer(half))
+const facilitatorSchemes = [Effect.succeed(TestScheme.facilitator(TestLedger.make()))]
+const records = Layer.mergeAll(MemoryPaymentStore.layer, layerSole, FacilitatorSchemeRegistry.layer(facilitatorSchemes))
 
 const constructors: Readonly<Record<string, { readonly make: Try; readonly good: Loose }>> = {
   "Buyer.make": { make: (options: never) => Buyer.make(options, []), good: { schemes: [payer] } },
@@ -87,7 +87,7 @@ const constructors: Readonly<Record<string, { readonly make: Try; readonly good:
   },
   "LocalFacilitator.layerMemory": {
     make: (options: never) => built(LocalFacilitator.layerMemory(options)),
-    good: { schemes: half }
+    good: { schemes: facilitatorSchemes }
   },
   "LocalFacilitator.layer": {
     make: (options: never) => built(Layer.provide(LocalFacilitator.layer(options), records)),
@@ -174,7 +174,7 @@ describe("a refusal names the place, and says what came and what to do:", () => 
 })
 
 describe("a route refuses", () => {
-  const route = { network: "eip155:8453", payTo: PretendScheme.alice, price: "$0.01" }
+  const route = { network: "eip155:8453", payTo: FakeScheme.alice, price: "$0.01" }
   const listed = { accepts: [{ scheme: "exact", ...route }] }
   const opened = Result.getOrThrow(
     Shop.make({
@@ -185,7 +185,7 @@ describe("a route refuses", () => {
     })
   )
   const cases: ReadonlyArray<readonly [unknown, string]> = [
-    [{ ...route, payto: PretendScheme.alice }, "payto: unknown key; did you mean payTo?"],
+    [{ ...route, payto: FakeScheme.alice }, "payto: unknown key; did you mean payTo?"],
     [{ ...route, setle: "after-handler" }, "setle: unknown key; did you mean settle?"],
     [{ ...listed, price: "$1" }, "price: unknown key; did you mean accepts[].price?"],
     [{ accepts: [{ ...listed.accepts[0], prise: "$1" }] }, "accepts[0].prise: unknown key; did you mean price?"],

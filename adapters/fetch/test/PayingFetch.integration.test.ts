@@ -22,8 +22,8 @@ describe("wrapFetch", () => {
 
   it("works on the clock and the fetch of this machine", async () => {
     await using shop = await PaidShop.open()
-    const { half } = TestPayer.wallet()
-    const fetch = wrapFetch(globalThis.fetch, { schemes: [half] })
+    const { schemeClient } = TestPayer.wallet()
+    const fetch = wrapFetch(globalThis.fetch, { schemes: [schemeClient] })
     assert.strictEqual((await fetch(`${shop.origin}/`)).status, 200)
   })
 
@@ -88,10 +88,10 @@ describe("wrapFetch", () => {
   })
 
   it("throws a mistake in the options at once", () => {
-    const { half } = TestPayer.wallet()
+    const { schemeClient } = TestPayer.wallet()
     const mistakes: ReadonlyArray<PayingFetchOptions> = [
       { schemes: [] },
-      { schemes: [half], limits: { perRequest: "5 cents" } }
+      { schemes: [schemeClient], limits: { perRequest: "5 cents" } }
     ]
     for (const options of mistakes) {
       assert.throws(() => wrapFetch(globalThis.fetch, options), /limits|schemes/)

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { facilitatorLookup, wrapFetch } from "../src/index.ts"
 import * as TestPayer from "./TestPayer.ts"
 
-const { half } = TestPayer.wallet()
-const good = { schemes: [half] }
+const { schemeClient } = TestPayer.wallet()
+const good = { schemes: [schemeClient] }
 
 describe("wrapFetch refuses", () => {
   it("no fetch", () => {
@@ -23,7 +23,7 @@ describe("wrapFetch refuses", () => {
     [{ ...good, maxBodyBytes: "1" }, /^wrapFetch: maxBodyBytes: expected a whole number of at least 0, got a text$/],
     [{ ...good, dialects: [{}] }, /^wrapFetch: dialects\[0\]: expected a payer's dialect/],
     [{ ...good, confirms: () => true }, /^wrapFetch: confirms: unknown key; did you mean confirm\?$/],
-    [[half], /^wrapFetch: the options: expected a plain object, got a list$/],
+    [[schemeClient], /^wrapFetch: the options: expected a plain object, got a list$/],
     [undefined, /^wrapFetch: the options: expected a plain object, got nothing$/]
   ])("%o", (options, message) => {
     assert.throws(() => wrapFetch(globalThis.fetch, options as never), message)

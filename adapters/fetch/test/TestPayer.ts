@@ -34,7 +34,7 @@ export interface TestPayerOptions extends Partial<PayingFetchOptions> {
 /** A signing scheme, and the requests that it received. */
 export const wallet = (before?: () => Promise<void>) => {
   const signed: Array<SigningRequest> = []
-  const half: SchemeClient = {
+  const schemeClient: SchemeClient = {
     scheme: {
       name: "exact",
       family: "eip155",
@@ -51,13 +51,13 @@ export const wallet = (before?: () => Promise<void>) => {
         return { payer: PaidShop.receipt.payer, nonce, payload: { nonce } }
       })
   }
-  return { half, signed }
+  return { schemeClient, signed }
 }
 
 export const make = ({ base = globalThis.fetch, before, ...options }: TestPayerOptions = {}): TestPayer => {
-  const { half, signed } = wallet(before)
+  const { schemeClient, signed } = wallet(before)
   const fetch = Effect.runSync(
-    makeFetch(base, { schemes: [half], ...options }).pipe(Effect.provideService(Clock.Clock, LeapClock.make()))
+    makeFetch(base, { schemes: [schemeClient], ...options }).pipe(Effect.provideService(Clock.Clock, LeapClock.make()))
   )
   return { fetch, signed }
 }

@@ -1,7 +1,7 @@
 import Koa from "koa"
 import { afterEach, assert, describe, it } from "vitest"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
 import { paymentRoutes } from "../src/index.ts"
 import { type KoaServer, serve } from "./KoaServer.ts"
 import * as KoaShop from "./KoaShop.ts"
@@ -28,7 +28,7 @@ const parser =
   }
 
 const open = async (...before: ReadonlyArray<Koa.Middleware>) => {
-  const facilitator = PretendFacilitator.make()
+  const facilitator = FakeFacilitator.make()
   const payment = paymentRoutes(KoaShop.options(facilitator))
   const app = new Koa()
   for (const middleware of before) app.use(middleware)

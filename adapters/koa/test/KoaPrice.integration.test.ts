@@ -7,7 +7,7 @@ import type { PriceRequest } from "@pontage/core"
 import Koa from "koa"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
 import { paymentMiddleware } from "../src/index.ts"
 import { type KoaServer, serve } from "./KoaServer.ts"
 import * as KoaShop from "./KoaShop.ts"
@@ -26,7 +26,7 @@ const getPrice = ({ params, query }: PriceRequest) => {
 beforeEach(async () => {
   priced = []
   const gate = paymentMiddleware({
-    ...KoaShop.options(PretendFacilitator.make()),
+    ...KoaShop.options(FakeFacilitator.make()),
     routes: { "GET /image/:tier": { ...unpriced, getPrice } }
   })
   await gate.ready()

@@ -13,7 +13,7 @@ import Koa from "koa"
 import mount from "koa-mount"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
 import { paymentMiddleware, type RouteConfig } from "../src/index.ts"
 import { type KoaServer, serve } from "./KoaServer.ts"
 import * as KoaShop from "./KoaShop.ts"
@@ -58,7 +58,7 @@ const keysOfApi = [
 const routes = (keys: ReadonlyArray<string>): Record<string, RouteConfig> =>
   Object.fromEntries(keys.map((key) => [key, KoaShop.terms]))
 
-const refusing = () => PretendFacilitator.make({ settle: () => Effect.fail(refuse("INVALID_SIGNATURE", "no", "no")) })
+const refusing = () => FakeFacilitator.make({ settle: () => Effect.fail(refuse("INVALID_SIGNATURE", "no", "no")) })
 
 const closing: Array<() => Promise<void>> = []
 

@@ -4,13 +4,13 @@
 import type { Seller } from "@pontage/core"
 import Koa from "koa"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
-import { payment } from "../../../core/test/server/PretendRequest.ts"
-import * as PretendScheme from "../../../core/test/server/PretendScheme.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
+import * as FakeScheme from "../../../core/test/server/FakeScheme.ts"
+import { payment } from "../../../core/test/server/GateTestRequest.ts"
 import { paymentMiddleware, type PaymentOptions } from "../src/index.ts"
 import { type KoaServer, serve } from "./KoaServer.ts"
 
-export const terms = { scheme: "exact", network: "eip155:8453", price: "$0.01", payTo: PretendScheme.alice }
+export const terms = { scheme: "exact", network: "eip155:8453", price: "$0.01", payTo: FakeScheme.alice }
 
 /** A payment header that the pretended facilitator takes. */
 export const paid: Record<string, string> = { "x-payment": String(payment(undefined)["x-payment"]) }
@@ -20,12 +20,12 @@ export const options = (facilitator: {
 }): Seller.SellerOptions => ({
   origin: "https://shop.example",
   facilitator: facilitator.layer,
-  schemes: [PretendScheme.evm()],
+  schemes: [FakeScheme.evm()],
   secret: "s".repeat(32)
 })
 
 export interface KoaShop extends KoaServer {
-  readonly facilitator: ReturnType<typeof PretendFacilitator.make>
+  readonly facilitator: ReturnType<typeof FakeFacilitator.make>
 }
 
 /** An application that sells `GET /report`, answered by `handler`. */
@@ -36,11 +36,11 @@ export const open = async (
     says,
     ...changes
   }: {
-    readonly says?: Parameters<typeof PretendFacilitator.make>[0]
+    readonly says?: Parameters<typeof FakeFacilitator.make>[0]
     readonly outer?: ReadonlyArray<Koa.Middleware>
   } & Partial<PaymentOptions["routes"][string]> = {}
 ): Promise<KoaShop> => {
-  const facilitator = PretendFacilitator.make(says)
+  const facilitator = FakeFacilitator.make(says)
   const gate = paymentMiddleware({
     ...options(facilitator),
     routes: { "GET /report": { ...terms, ...changes } }

@@ -10,7 +10,7 @@ import Koa from "koa"
 import mount from "koa-mount"
 import { afterEach, assert, describe, it } from "vitest"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
 import { paymentMiddleware, paymentRoutes, type PaymentOptions } from "../src/index.ts"
 import * as KoaShop from "./KoaShop.ts"
 
@@ -33,7 +33,7 @@ const passing: Koa.Middleware = (_ctx, next) => next()
 
 const gateFor = (keys: ReadonlyArray<string>, options: Partial<PaymentOptions> = {}) => {
   const gate = paymentMiddleware({
-    ...KoaShop.options(PretendFacilitator.make()),
+    ...KoaShop.options(FakeFacilitator.make()),
     routes: Object.fromEntries(keys.map((key) => [key, terms])),
     ...options
   })
@@ -152,7 +152,7 @@ describe("a router that gives away what is sold is refused at start:", () => {
     [
       "a step of its own",
       () => {
-        const payment = paymentRoutes(KoaShop.options(PretendFacilitator.make()))
+        const payment = paymentRoutes(KoaShop.options(FakeFacilitator.make()))
         closing.push(payment.close)
         return at("/a").get("/b", payment.paid(terms), goods)
       },

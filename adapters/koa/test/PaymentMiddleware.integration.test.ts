@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import Koa from "koa"
 import { afterEach, assert, describe, it } from "vitest"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
 import { type RouteConfig, paymentMiddleware, paymentRoutes, settlementOf } from "../src/index.ts"
 import { serve } from "./KoaServer.ts"
 import * as KoaShop from "./KoaShop.ts"
@@ -38,7 +38,7 @@ const greeting = (): Koa.Middleware => (ctx) => {
   ctx.body = "hello"
 }
 
-const runs = (shop: KoaShop.KoaShop) => PretendFacilitator.outcomes(shop.facilitator.told)
+const runs = (shop: KoaShop.KoaShop) => FakeFacilitator.outcomes(shop.facilitator.told)
 
 const breaking = () =>
   Readable.from(
@@ -306,7 +306,7 @@ describe("a paid request", () => {
     const left = Deferred.makeUnsafe<void>()
     const settle = Deferred.succeed(asked, undefined).pipe(
       Effect.andThen(Deferred.await(left)),
-      Effect.as(PretendFacilitator.settled())
+      Effect.as(FakeFacilitator.settled())
     )
     let ran = 0
     const shop = await open(() => void ran++, {
@@ -331,9 +331,9 @@ describe("a paid request", () => {
     const left = Deferred.makeUnsafe<void>()
     const settle = Deferred.succeed(asked, undefined).pipe(
       Effect.andThen(Deferred.await(left)),
-      Effect.as(PretendFacilitator.settled())
+      Effect.as(FakeFacilitator.settled())
     )
-    const facilitator = PretendFacilitator.make({ settle: () => settle })
+    const facilitator = FakeFacilitator.make({ settle: () => settle })
     const gate = paymentMiddleware({ ...KoaShop.options(facilitator), routes: { "GET /report": terms } })
     await gate.ready()
     let ran = 0
@@ -465,7 +465,7 @@ describe("after-handler", () => {
       },
       {
         ...late,
-        says: { settle: () => Effect.succeed(PretendFacilitator.settled({ status: "sent" })) },
+        says: { settle: () => Effect.succeed(FakeFacilitator.settled({ status: "sent" })) },
         outer: [
           (ctx, next) => {
             ctx.set("X-Request-Id", "7")
@@ -551,9 +551,9 @@ describe("after-handler", () => {
 const openRouter = async (
   router: Router,
   routes: Readonly<Record<string, object>>,
-  says?: Parameters<typeof PretendFacilitator.make>[0]
+  says?: Parameters<typeof FakeFacilitator.make>[0]
 ) => {
-  const facilitator = PretendFacilitator.make(says)
+  const facilitator = FakeFacilitator.make(says)
   const gate = paymentMiddleware({
     ...KoaShop.options(facilitator),
     router,
@@ -631,7 +631,7 @@ describe("a map with a router", () => {
     const { price: _, ...unpriced } = terms
     const priced = { ...unpriced, getPrice: () => "$0.01" }
     const make = (key: string, config: RouteConfig) => () =>
-      paymentMiddleware({ ...KoaShop.options(PretendFacilitator.make()), router, routes: { [key]: config } })
+      paymentMiddleware({ ...KoaShop.options(FakeFacilitator.make()), router, routes: { [key]: config } })
     assert.include(mistake(make("GET /a/:date", priced)), "GET /a/:day has no parameter :date, so getPrice")
     assert.strictEqual(mistake(make("GET /a/:day", priced)), "no mistake")
     const fixed = new Router().get("/b/:x", hello)
@@ -645,7 +645,7 @@ describe("a map with a router", () => {
   it("says which key has no route, and which routes there are", () => {
     const router = new Router({ prefix: "/api" }).get("/report", hello)
     const make = (key: string) => () =>
-      paymentMiddleware({ ...KoaShop.options(PretendFacilitator.make()), router, routes: { [key]: terms } })
+      paymentMiddleware({ ...KoaShop.options(FakeFacilitator.make()), router, routes: { [key]: terms } })
     assert.include(mistake(make("GET /report")), 'route "GET /report": the router has no such route')
     assert.include(mistake(make("GET /report")), "The router's routes: GET /api/report")
     assert.include(mistake(make("POST /api/report")), "the router has no such route")
@@ -654,7 +654,7 @@ describe("a map with a router", () => {
 })
 
 const make = (routes: PaymentOptions["routes"]) => () =>
-  paymentMiddleware({ ...KoaShop.options(PretendFacilitator.make()), routes })
+  paymentMiddleware({ ...KoaShop.options(FakeFacilitator.make()), routes })
 
 describe("paymentMiddleware", () => {
   it("throws for keys that are none, or cannot be told apart", () => {
@@ -666,7 +666,7 @@ describe("paymentMiddleware", () => {
 
 describe("paymentRoutes", () => {
   it("sells one route after routing", async () => {
-    const facilitator = PretendFacilitator.make()
+    const facilitator = FakeFacilitator.make()
     const payment = paymentRoutes(KoaShop.options(facilitator))
     const router = new Router()
       .get("/report", payment.paid(terms), hello)

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
 import { paymentMiddleware, paymentRoutes } from "../src/index.ts"
 import * as KoaShop from "./KoaShop.ts"
 
-const shop = KoaShop.options(PretendFacilitator.make())
+const shop = KoaShop.options(FakeFacilitator.make())
 const routes = { "GET /report": KoaShop.terms }
 
 const cases: ReadonlyArray<readonly [unknown, RegExp]> = [

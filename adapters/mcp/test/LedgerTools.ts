@@ -46,12 +46,12 @@ export const pay = (
   { isNamed = true, ...options }: Partial<PayingToolsOptions> & { readonly isNamed?: boolean } = {}
 ): TestPayer => {
   const signed: Array<SigningRequest> = []
-  const half = TestScheme.client(payer)
+  const schemeClient = TestScheme.client(payer)
   const counting = {
-    ...half,
+    ...schemeClient,
     sign: (request: SigningRequest) => {
       signed.push(request)
-      return half.sign(request)
+      return schemeClient.sign(request)
     }
   }
   const paying = makePaying(client, { ...(isNamed && { server: "shop" }), schemes: [counting], ...options })

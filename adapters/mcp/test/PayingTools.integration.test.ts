@@ -6,9 +6,9 @@ import { afterEach, assert, describe, it } from "vitest"
 import { z } from "zod/v4"
 
 import { type PaidTools, type PayingToolsOptions, receiptOf, type ToolTerms } from "../src/index.ts"
+import { call, paymentFor, requestIn } from "./FakeTools.ts"
 import * as LedgerTools from "./LedgerTools.ts"
 import * as OpenTools from "./OpenTools.ts"
-import { call, paymentFor, requestIn } from "./PretendTools.ts"
 
 const { rejection, terms } = LedgerTools
 

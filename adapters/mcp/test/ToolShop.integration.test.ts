@@ -7,13 +7,13 @@ import * as Effect from "effect/Effect"
 import { afterEach, assert, describe, expectTypeOf, it } from "vitest"
 import { z } from "zod/v4"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
-import * as PretendScheme from "../../../core/test/server/PretendScheme.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
+import * as FakeScheme from "../../../core/test/server/FakeScheme.ts"
 import { type PaidTools, settlementOf, type ToolExtra, type ToolTerms } from "../src/index.ts"
+import * as FakeTools from "./FakeTools.ts"
 import * as OpenTools from "./OpenTools.ts"
-import * as PretendTools from "./PretendTools.ts"
 
-const { buy, call, paymentFor, requestIn, terms } = PretendTools
+const { buy, call, paymentFor, requestIn, terms } = FakeTools
 
 const closing: Array<() => Promise<void>> = []
 afterEach(async () => {
@@ -23,7 +23,7 @@ afterEach(async () => {
 const text = (said: string): CallToolResult => ({ content: [{ type: "text", text: said }] })
 
 interface Open {
-  readonly says?: Parameters<typeof PretendTools.make>[0]
+  readonly says?: Parameters<typeof FakeTools.make>[0]
   readonly over?: "inMemory" | "overHttp"
   readonly terms?: Partial<ToolTerms>
 }
@@ -32,13 +32,13 @@ const open = async (
   stock: (paid: PaidTools) => OpenTools.Stock,
   { over = "inMemory", says, ...changes }: Open = {}
 ) => {
-  const { facilitator, shop } = PretendTools.make(says)
+  const { facilitator, shop } = FakeTools.make(says)
   closing.push(shop.close)
   const paid = shop.paid({ ...terms, ...changes.terms } as ToolTerms)
   await shop.ready()
   const { client, close } = await { inMemory: OpenTools.inMemory, overHttp: OpenTools.overHttp }[over](stock(paid))
   closing.push(close)
-  return { client, facilitator, shop, ends: () => PretendFacilitator.outcomes(facilitator.told) }
+  return { client, facilitator, shop, ends: () => FakeFacilitator.outcomes(facilitator.told) }
 }
 
 /** Sells `weather`, and counts its runs. */
@@ -77,7 +77,7 @@ for (const over of ["inMemory", "overHttp"] as const) {
       const { content, isError, structuredContent } = await call(client, "weather", { city: "Rome" })
       assert.isTrue(isError)
       assert.deepStrictEqual(content, [{ type: "text", text: JSON.stringify(structuredContent) }])
-      const { accepts, ...request } = structuredContent as unknown as PretendTools.PaymentRequest
+      const { accepts, ...request } = structuredContent as unknown as FakeTools.PaymentRequest
       assert.deepStrictEqual(request, {
         x402Version: 2,
         error: "Payment required",
@@ -88,8 +88,8 @@ for (const over of ["inMemory", "overHttp"] as const) {
         scheme: "exact",
         network: "eip155:8453",
         amount: "10000",
-        asset: PretendScheme.usdc,
-        payTo: PretendScheme.alice,
+        asset: FakeScheme.usdc,
+        payTo: FakeScheme.alice,
         maxTimeoutSeconds: 60
       })
       assert.hasAllKeys(extra, ["name", "version", "challenge", "paymentFlow", "retryToken", "routeToken"])
@@ -229,7 +229,7 @@ describe("a payment", () => {
 
   it("that is not confirmed gives nothing away", async () => {
     const { client, ends, facilitator, seen } = await weather({
-      says: { settle: () => Effect.succeed(PretendFacilitator.settled({ status: "sent" })) }
+      says: { settle: () => Effect.succeed(FakeFacilitator.settled({ status: "sent" })) }
     })
     const refusal = requestIn(await buy(client, "weather", { city: "Rome" }))
     assert.include(refusal as object, { error: "settlement_pending", retry: "same_payment" })
@@ -239,7 +239,7 @@ describe("a payment", () => {
 
   it("that another call runs on is told to wait", async () => {
     const { client, seen } = await weather({
-      says: { settle: () => Effect.succeed(PretendFacilitator.settled({ execution: "held" })) }
+      says: { settle: () => Effect.succeed(FakeFacilitator.settled({ execution: "held" })) }
     })
     const refusal = requestIn(await buy(client, "weather", { city: "Rome" }))
     assert.include(refusal as object, { retry: "wait", detail: "in_flight" })
@@ -293,7 +293,7 @@ describe("a tool that fails after the money has moved", () => {
   })
 })
 
-const asks = ({ told }: PretendTools.PretendTools["facilitator"]) => told.map(({ ask }) => ask)
+const asks = ({ told }: FakeTools.FakeTools["facilitator"]) => told.map(({ ask }) => ask)
 
 describe("a tool that is charged for after it has run", () => {
   const after: Open = { terms: { settle: "after-handler" } }
@@ -334,7 +334,7 @@ describe("a tool that is charged for after it has run", () => {
   it("gives nothing away when the settlement fails", async () => {
     const { client, facilitator } = await flaky(() => text("precious"), {
       ...after,
-      says: { settle: () => Effect.succeed(PretendFacilitator.settled({ status: "failed" })) }
+      says: { settle: () => Effect.succeed(FakeFacilitator.settled({ status: "failed" })) }
     })
     const result = await buy(client, "flaky")
     assert.include(requestIn(result) as object, { retry: "new_payment" })
@@ -384,7 +384,7 @@ describe("a caller that cancels", () => {
         settle: () =>
           Effect.as(
             Effect.andThen(Deferred.succeed(settling, undefined), Deferred.await(moved)),
-            PretendFacilitator.settled()
+            FakeFacilitator.settled()
           )
       }
     })
@@ -435,7 +435,7 @@ describe("the types of a priced tool", () => {
 
 describe("a price", () => {
   it("may come from the arguments, and may be nothing", async () => {
-    const { shop } = PretendTools.make()
+    const { shop } = FakeTools.make()
     closing.push(shop.close)
     const { price: _, ...rest } = terms
     const seen: Array<unknown> = []
@@ -462,7 +462,7 @@ describe("a price", () => {
 
   it("that cannot be computed sells nothing, and offers nothing", async () => {
     const { client, close } = await (async () => {
-      const { shop } = PretendTools.make()
+      const { shop } = FakeTools.make()
       closing.push(shop.close)
       const { price: _, ...rest } = terms
       const paid = shop.paid({ ...rest, getPrice: () => "a lot" })
@@ -476,7 +476,7 @@ describe("a price", () => {
   })
 
   it("with a mistake is found at once", () => {
-    const { shop } = PretendTools.make()
+    const { shop } = FakeTools.make()
     closing.push(shop.close)
     assert.match(
       mistake(() => shop.paid({ ...terms, price: "1 cent" })),

@@ -71,12 +71,12 @@ describe("several instances on one PostgreSQL", () => {
             })
         const facilitatorOf = Effect.fnUntraced(function* (index: number) {
           const { leases, store } = yield* PostgresServers.instance(url)
-          const half = TestScheme.facilitator(ledger, { lanes: [`signer-${index}`] })
+          const scheme = TestScheme.facilitator(ledger, { lanes: [`signer-${index}`] })
           return yield* LocalFacilitator.make({
             gasCeilings: { total: () => costOfOne },
             settleTimeoutMillis: 600_000
           }).pipe(
-            Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(half)])),
+            Effect.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(scheme)])),
             Effect.provideService(PaymentStore.PaymentStore, { ...store, plan: meeting(store) }),
             Effect.provideService(LaneLeases.LaneLeases, leases)
           )

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 export const sign = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, index: number) {
   const { accounts, network, token } = chain
   const signer = accounts.payers[index % accounts.payers.length] ?? accounts.payers[0]
-  const half = exactEvm.client({ signer, network })
+  const schemeClient = exactEvm.client({ signer, network })
   const requirements = {
     scheme: "exact",
     network: EvmNetwork.fromChainId(chain.chainId),
@@ -20,11 +20,11 @@ export const sign = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, inde
     payTo: accounts.payee.address,
     asset: token.address
   }
-  const asset = half.asset(requirements)
+  const asset = schemeClient.asset(requirements)
   if (asset === undefined) return yield* Effect.die(new Error("the local chain's token is not known"))
   const binding = yield* Binding.make("a-challenge-of-forty-three-characters-of-64")
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore: now + 80, binding })
+  const signed = yield* schemeClient.sign({ requirements, asset, validAfter: 0, validBefore: now + 80, binding })
   return {
     paymentPayload: PaymentPayload.sealPayload("exact", network, signed.payload),
     paymentRequirements: requirements

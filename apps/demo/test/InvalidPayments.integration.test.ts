@@ -20,9 +20,9 @@ const put =
     JSON.stringify({ ...JSON.parse(header), ...fields })
 
 /** The signature lives an hour longer than the offer allows. */
-const lasting = (half: SchemeClient): SchemeClient => ({
-  ...half,
-  sign: (request) => half.sign({ ...request, validBefore: request.validBefore + 3_600 })
+const lasting = (schemeClient: SchemeClient): SchemeClient => ({
+  ...schemeClient,
+  sign: (request) => schemeClient.sign({ ...request, validBefore: request.validBefore + 3_600 })
 })
 
 interface Row {
@@ -31,7 +31,7 @@ interface Row {
   readonly status?: number
   readonly bend?: Bend
   readonly tamper?: Tamper
-  readonly half?: (half: SchemeClient) => SchemeClient
+  readonly schemeClient?: (schemeClient: SchemeClient) => SchemeClient
 }
 
 const challenge = "A".repeat(43)
@@ -40,7 +40,7 @@ const rows: ReadonlyArray<Row> = [
   { reason: "malformed", detail: "not_json", bend: (header) => header.slice(0, -1) },
   { reason: "unsupported_version", detail: "protocol_version", bend: put({ protocolVersion: 1 }) },
   { reason: "unsupported_scheme", detail: "scheme_not_offered", bend: put({ scheme: "upto" }) },
-  { reason: "unsupported_authorization", detail: "valid_too_long", half: lasting },
+  { reason: "unsupported_authorization", detail: "valid_too_long", schemeClient: lasting },
   { reason: "amount_mismatch", detail: "other_amount", tamper: (offer) => ({ ...offer, maxAmountRequired: "9999" }) },
   {
     reason: "binding_mismatch",
@@ -58,12 +58,12 @@ const described = [
 const refusal = (
   url: string,
   signer: Parameters<typeof signOnly>[1],
-  { bend = (header) => header, half = (own) => own, tamper = (offer) => offer }: Partial<Row>,
+  { bend = (header) => header, schemeClient = (own) => own, tamper = (offer) => offer }: Partial<Row>,
   assets: Parameters<typeof exactEvm.client>[0]["assets"] = []
 ) =>
   Effect.promise(async () => {
     const { refusals, watched } = watching(bending(tampering(tamper), bend))
-    const paying = wrapFetch(watched, { schemes: [half(exactEvm.client({ signer, network, assets }))] })
+    const paying = wrapFetch(watched, { schemes: [schemeClient(exactEvm.client({ signer, network, assets }))] })
     const error: unknown = await paying(url).then(
       () => "served",
       (refused: unknown) => refused

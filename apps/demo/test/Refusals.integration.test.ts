@@ -14,9 +14,9 @@ const elsewhere = "eip155:8453"
 
 const clientOf = (signer: Signer, chain: string = network) => exactEvm.client({ signer, network: chain })
 
-const early = (half: SchemeClient): SchemeClient => ({
-  ...half,
-  sign: (request) => half.sign({ ...request, validBefore: request.validBefore - 600 })
+const early = (schemeClient: SchemeClient): SchemeClient => ({
+  ...schemeClient,
+  sign: (request) => schemeClient.sign({ ...request, validBefore: request.validBefore - 600 })
 })
 
 const otherKey = (signer: Signer): Signer => ({

@@ -11,9 +11,9 @@ describe("the local EVM chain", () => {
       const { evm, evmBatchSettler } = chains
       const [signer] = evm.accounts.signers
       const batches = { settler: evmBatchSettler }
-      const half = yield* exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, batches })
-      assert.strictEqual(half.batches?.maximum, 50)
-      const [funds] = yield* half.signers
+      const scheme = yield* exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, batches })
+      assert.strictEqual(scheme.batches?.maximum, 50)
+      const [funds] = yield* scheme.signers
       assert.isAbove(Number(funds?.balance), 0)
       const said = DevNet.describe(chains).join("\n")
       for (const word of [evm.network, evm.rpcUrl, evm.token.address, evmBatchSettler, signer.privateKey])

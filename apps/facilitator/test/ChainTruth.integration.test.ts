@@ -20,13 +20,13 @@ const open = Effect.gen(function* () {
   const node = yield* SwitchedNode.make(chain.rpcUrl)
   const logged: Array<string> = []
   const intake = IntakeGate.make()
-  const half = exactEvm.facilitator({
+  const scheme = exactEvm.facilitator({
     signer: chain.accounts.signers[0],
     rpcUrl: node.url,
     assets: [{ ...chain.token, network: chain.network }],
     finalityDepth
   })
-  const local = LocalFacilitator.layerMemory({ schemes: [half], intake, settleTimeoutMillis: 20_000 })
+  const local = LocalFacilitator.layerMemory({ schemes: [scheme], intake, settleTimeoutMillis: 20_000 })
   const log = Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))])
   const inside = Layer.mergeAll(local, Layer.succeed(Metric.MetricRegistry, new Map()), log)
   const context = yield* Layer.build(inside)

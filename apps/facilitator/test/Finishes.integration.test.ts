@@ -22,7 +22,7 @@ const claimOf = (index: number) => ({ ...TestFacilitator.claim, id: `claim${inde
 /** A facilitator with a number of executions under way, each of another payer. */
 const Runs = Effect.gen(function* () {
   const context = yield* Layer.build(
-    LocalFacilitator.layerMemory({ schemes: [Effect.succeed(TestFacilitator.half(Effect.succeed([])))] }).pipe(
+    LocalFacilitator.layerMemory({ schemes: [Effect.succeed(TestFacilitator.schemeWith(Effect.succeed([])))] }).pipe(
       Layer.provideMerge(Layer.succeed(Metric.MetricRegistry, new Map())),
       Layer.provideMerge(Logger.layer([]))
     )

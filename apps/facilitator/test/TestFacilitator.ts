@@ -182,7 +182,7 @@ const scheme: Scheme = {
 const unused = () => Effect.die("the service uses no chain by itself")
 
 /** A scheme facilitator that only has signers. */
-export const half = (
+export const schemeWith = (
   signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>,
   methods: Partial<SchemeFacilitator> = {}
 ): SchemeFacilitator => ({
@@ -224,12 +224,12 @@ export const registered = (schemes: ReadonlyArray<SchemeFacilitator>) =>
 export const start = Effect.fnUntraced(function* (
   methods: Partial<Shape>,
   options: FacilitatorServer.Options = {},
-  halves: ReadonlyArray<SchemeFacilitator> = [half(Effect.succeed([]))],
+  schemes: ReadonlyArray<SchemeFacilitator> = [schemeWith(Effect.succeed([]))],
   records: Partial<Store> = {}
 ) {
   const inside = Layer.mergeAll(
     Layer.succeed(Facilitator, facilitator(methods)),
-    registered(halves),
+    registered(schemes),
     Layer.succeed(PaymentStore.PaymentStore, store(records)),
     Layer.succeed(Metric.MetricRegistry, new Map()),
     Logger.layer([])

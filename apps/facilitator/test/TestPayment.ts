@@ -60,11 +60,20 @@ export const signOnTron = Effect.fnUntraced(function* (chain: TronTestChain.Shap
 
 const offer = { scheme: "exact", maxAmountRequired: `${amount}`, resource: "https://shop.example/report" }
 
-const signBy = Effect.fnUntraced(function* (half: SchemeClient, requirements: PaymentRequirements.PaymentRequirements) {
-  const asset = half.asset(requirements)
+const signBy = Effect.fnUntraced(function* (
+  schemeClient: SchemeClient,
+  requirements: PaymentRequirements.PaymentRequirements
+) {
+  const asset = schemeClient.asset(requirements)
   if (asset === undefined) return yield* Effect.die("the chain's token is not known")
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore: now + 60, binding: undefined })
+  const signed = yield* schemeClient.sign({
+    requirements,
+    asset,
+    validAfter: 0,
+    validBefore: now + 60,
+    binding: undefined
+  })
   const paymentPayload = PaymentPayload.sealPayload("exact", requirements.network, signed.payload)
   return { paymentPayload, paymentRequirements: requirements } satisfies PaymentRequest
 })

@@ -362,7 +362,7 @@ describe("the guards hold for servers of x402 too", () => {
 
   it.effect("what is refused may use half of the limit, and over it is 429 with Retry-After", () =>
     Effect.gen(function* () {
-      const unread = TestFacilitator.half(Effect.succeed([]), {
+      const unread = TestFacilitator.schemeWith(Effect.succeed([]), {
         read: () => Effect.fail(refuse("INVALID_SIGNATURE", "unread", "it says nothing"))
       })
       const rates = { rate: { perSecond: 1, burst: 5 }, payerRate: { perSecond: 1, burst: 100 } }

@@ -23,7 +23,7 @@ export const make = Effect.fnUntraced(function* (
 ) {
   yield* TestClock.setTime(start)
   const client = yield* PaymentClient.make(options).pipe(
-    Effect.provide(ClientSchemeRegistry.layer([wallet.half])),
+    Effect.provide(ClientSchemeRegistry.layer([wallet.schemeClient])),
     Effect.provideService(PaymentJournal.PaymentJournal, journal)
   )
   const spent = Effect.map(journal.spent, (spent) => spent("$").digits)

@@ -276,7 +276,7 @@ describe("layer", () => {
       assert.deepStrictEqual(logged, [[broken]])
     }).pipe(
       Effect.provide(
-        Layer.provide(client, [PaymentJournal.layerMemory, ClientSchemeRegistry.layer([Wallet.make().half])])
+        Layer.provide(client, [PaymentJournal.layerMemory, ClientSchemeRegistry.layer([Wallet.make().schemeClient])])
       ),
       Effect.provide(Logger.layer([logger]))
     )

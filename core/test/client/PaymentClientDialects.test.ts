@@ -222,7 +222,7 @@ describe.each([versionTwo, versionOne])("a shop of $name", (foreign) => {
       yield* waitingOut(failure(buy(world, lost.request(), demand())))
       const wallet = Wallet.make()
       const other = yield* PaymentClient.make({}).pipe(
-        Effect.provide(ClientSchemeRegistry.layer([wallet.half])),
+        Effect.provide(ClientSchemeRegistry.layer([wallet.schemeClient])),
         Effect.provideService(PaymentJournal.PaymentJournal, world.journal)
       )
       const shop = Shop.make(Shop.reply(paid))

@@ -11,24 +11,24 @@ import * as Network from "../../src/protocol/Network.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
 import * as Wallet from "./Wallet.ts"
 
-const { half } = Wallet.make()
+const { schemeClient } = Wallet.make()
 const url = new URL("https://shop.example/report")
 const nothing: PaymentPolicy.SpentSoFar = (unit) => Spending.zero(unit)
 
 const policyOf = (limits: PaymentLimits = {}, allow: PaymentPolicy.PaymentAllowances = {}) =>
-  Result.getOrThrow(PaymentPolicy.make(limits, allow, [half.scheme]))
+  Result.getOrThrow(PaymentPolicy.make(limits, allow, [schemeClient.scheme]))
 
 const judge = (
   requirements: PaymentRequirements,
   limits: PaymentLimits = {},
   allow: PaymentPolicy.PaymentAllowances = {}
-) => policyOf(limits, allow).judge({ method: "GET", url }, requirements, half)
+) => policyOf(limits, allow).judge({ method: "GET", url }, requirements, schemeClient)
 
 const ruleOf = (result: ReturnType<typeof judge>): DeclineRule | "allowed" =>
   Result.isSuccess(result) ? "allowed" : result.failure.rule
 
 const mistakeOf = (limits: PaymentLimits, allow: PaymentPolicy.PaymentAllowances = {}) => {
-  const result = PaymentPolicy.make(limits, allow, [half.scheme])
+  const result = PaymentPolicy.make(limits, allow, [schemeClient.scheme])
   return Result.isFailure(result) ? result.failure.message : "read"
 }
 
@@ -137,9 +137,9 @@ describe("judge", () => {
           const fraction = scale === 0 ? "" : `.${text.slice(-scale)}`
           const perRequest = `$${scale === 0 ? text : text.slice(0, -scale)}${fraction}`
           const wallet = Wallet.make({ assets: [{ ...Wallet.dollars, decimals }] })
-          const policy = Result.getOrThrow(PaymentPolicy.make({ perRequest }, {}, [wallet.half.scheme]))
+          const policy = Result.getOrThrow(PaymentPolicy.make({ perRequest }, {}, [wallet.schemeClient.scheme]))
           const requirements = Wallet.offer({ maxAmountRequired: amount.toString() })
-          const result = policy.judge({ method: "GET", url }, requirements, wallet.half)
+          const result = policy.judge({ method: "GET", url }, requirements, wallet.schemeClient)
           const isWithin = amount * 10n ** BigInt(scale) <= digits * 10n ** BigInt(decimals)
           assert.strictEqual(Result.isSuccess(result), isWithin)
         }
@@ -156,11 +156,11 @@ describe("judge", () => {
   })
 
   it("declines what the scheme has an objection to, and says which", () => {
-    const objecting = { ...half, objection: ({ payTo }: PaymentRequirements) => `not to ${payTo}` }
+    const objecting = { ...schemeClient, objection: ({ payTo }: PaymentRequirements) => `not to ${payTo}` }
     const result = policyOf().judge({ method: "GET", url }, Wallet.offer(), objecting)
     assert.strictEqual(ruleOf(result), "terms_unsupported")
     assert.include(Result.getOrThrow(Result.flip(result)).message, `USDC on ${Wallet.network}: not to ${Wallet.payTo}`)
-    const silent = { ...half, objection: () => undefined }
+    const silent = { ...schemeClient, objection: () => undefined }
     assert.strictEqual(ruleOf(policyOf().judge({ method: "GET", url }, Wallet.offer(), silent)), "allowed")
   })
 
@@ -237,14 +237,14 @@ describe("exceeds", () => {
     const asked: Array<string> = []
     const onEach = ["eip155:8453", "eip155:1"].map((network) => {
       const on = { network: Network.make(network) }
-      const { half } = Wallet.make({
+      const { schemeClient } = Wallet.make({
         ...on,
         assets: [moved(Wallet.dollars, on.network), moved(Wallet.gold, on.network)]
       })
       const limits = { perDay: "$0.05", assets: { [Wallet.gold.address]: { perRequest: "10", perDay: "29" } } }
-      const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [half.scheme]))
+      const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [schemeClient.scheme]))
       const ruleOf = (requirements: PaymentRequirements) =>
-        Result.getOrThrow(policy.judge({ method: "GET", url }, { ...requirements, ...on }, half)).exceeds(
+        Result.getOrThrow(policy.judge({ method: "GET", url }, { ...requirements, ...on }, schemeClient)).exceeds(
           (unit, host) => {
             asked.push(unit)
             return inTheirUnits(unit, host)

@@ -1,5 +1,5 @@
 /**
- * A payer's scheme half without a chain, and what a shop offers for it. It counts its signatures.
+ * A payer's scheme client without a chain, and what a shop offers for it. It counts its signatures.
  */
 import * as Effect from "effect/Effect"
 
@@ -30,7 +30,7 @@ export const gold: Asset = {
 }
 
 export interface Wallet {
-  readonly half: SchemeClient
+  readonly schemeClient: SchemeClient
   /** The signing requests, in order. */
   readonly signed: Array<SigningRequest>
 }
@@ -51,7 +51,7 @@ export const make = (options: WalletOptions = {}): Wallet => {
   const on = options.network ?? network
   return {
     signed,
-    half: {
+    schemeClient: {
       scheme: {
         name: "exact",
         family,

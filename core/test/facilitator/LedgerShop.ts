@@ -36,7 +36,7 @@ export interface Options extends Omit<LocalFacilitator.Options, "schemes">, Test
   /** The lane leases; default this process holds every lane. */
   readonly leases?: Layer.Layer<LaneLeases>
   /** Changes of the scheme. */
-  readonly half?: (half: SchemeFacilitator) => SchemeFacilitator
+  readonly scheme?: (scheme: SchemeFacilitator) => SchemeFacilitator
 }
 
 /** A new facilitator; the clock stands at `start`. */
@@ -47,20 +47,20 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
   const memory = yield* MemoryPaymentStore.make
   const store = options.store?.(memory) ?? memory
   const honest = TestScheme.facilitator(ledger, options)
-  const half = options.half?.(honest) ?? honest
+  const scheme = options.scheme?.(honest) ?? honest
   const owner = yield* Effect.scope
   let life = yield* Scope.make()
-  const live = Effect.fnUntraced(function* (halves: ReadonlyArray<SchemeFacilitator>) {
+  const live = Effect.fnUntraced(function* (schemes: ReadonlyArray<SchemeFacilitator>) {
     yield* Scope.close(life, Exit.void)
     life = yield* Scope.make()
     yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
-    return yield* Scope.provide(facilitatorOf(halves, store, options), life)
+    return yield* Scope.provide(facilitatorOf(schemes, store, options), life)
   })
-  const facilitator = yield* live([half])
+  const facilitator = yield* live([scheme])
   return {
     ledger,
     store,
-    half,
+    scheme,
     facilitator,
     /** The process ends during its work, and another starts with its records. */
     restart: live([honest]),
@@ -73,12 +73,12 @@ export type Shop = Effect.Success<ReturnType<typeof open>>
 
 /** Another facilitator over the same store and chain. */
 export const facilitatorOf = Effect.fnUntraced(function* (
-  halves: ReadonlyArray<SchemeFacilitator>,
+  schemes: ReadonlyArray<SchemeFacilitator>,
   store: PaymentStore["Service"],
   options: LocalFacilitator.Options & Pick<Options, "leases"> = {}
 ) {
   const facilitator = yield* LocalFacilitator.make(ownOf(options)).pipe(
-    Effect.provide(FacilitatorSchemeRegistry.layer(halves.map((half) => Effect.succeed(half)))),
+    Effect.provide(FacilitatorSchemeRegistry.layer(schemes.map((scheme) => Effect.succeed(scheme)))),
     Effect.provideService(PaymentStore, store),
     Effect.provide(options.leases ?? layerSole)
   )

@@ -16,11 +16,11 @@ import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import { amount, payer, start } from "./LedgerShop.ts"
 import * as X402FacilitatorStub from "./X402FacilitatorStub.ts"
 
-export const half = TestScheme.server(TestLedger.make())
+export const schemeServer = TestScheme.server(TestLedger.make())
 
 /** The service over a stub of its own; the clock stands at `start`. */
 export const open = Effect.fnUntraced(function* ({
-  schemes = [half],
+  schemes = [schemeServer],
   ...options
 }: Partial<X402Facilitator.Options> & { readonly schemes?: ReadonlyArray<SchemeServer> } = {}) {
   yield* TestClock.setTime(start)

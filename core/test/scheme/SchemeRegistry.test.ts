@@ -11,23 +11,23 @@ import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 
-const half = (network: string | undefined, name = "exact", family = "ledger") => ({
+const registrable = (network: string | undefined, name = "exact", family = "ledger") => ({
   scheme: { ...TestScheme.scheme, name, family },
   network
 })
-const made = (...halves: ReadonlyArray<SchemeRegistry.Registrable>) => Result.getOrThrow(SchemeRegistry.make(halves))
-const refused = (...halves: ReadonlyArray<SchemeRegistry.Registrable>) =>
-  Result.getOrThrow(Result.flip(SchemeRegistry.make(halves))).message
+const made = (...schemes: ReadonlyArray<SchemeRegistry.Registrable>) => Result.getOrThrow(SchemeRegistry.make(schemes))
+const refused = (...schemes: ReadonlyArray<SchemeRegistry.Registrable>) =>
+  Result.getOrThrow(Result.flip(SchemeRegistry.make(schemes))).message
 
 const built = <A, E>(layer: Layer.Layer<A, E>) => Effect.scoped(Layer.build(layer))
 const refusal = <A, E extends { readonly message: string }>(layer: Layer.Layer<A, E>) =>
   Effect.map(Effect.flip(built(layer)), ({ message }) => message)
 
 describe("make", () => {
-  it("finds each half by scheme and network, and nothing else", () => {
-    const one = half("ledger:one")
-    const two = half("ledger:two")
-    const upto = half("ledger:one", "upto")
+  it("finds each scheme by scheme and network, and nothing else", () => {
+    const one = registrable("ledger:one")
+    const two = registrable("ledger:two")
+    const upto = registrable("ledger:one", "upto")
     const registry = made(one, two, upto)
     assert.strictEqual(registry.find("exact", "ledger:one"), one)
     assert.strictEqual(registry.find("exact", "ledger:two"), two)
@@ -39,9 +39,9 @@ describe("make", () => {
     assert.deepStrictEqual(registry.schemes, [one, two, upto])
   })
 
-  it("finds a half without a network by its family alone", () => {
-    const open = half(undefined)
-    const fixed = half("ledger:one")
+  it("finds one without a network by its family alone", () => {
+    const open = registrable(undefined)
+    const fixed = registrable("ledger:one")
     const registry = made(open, fixed)
     assert.strictEqual(registry.findOpen("exact", "ledger"), open)
     assert.isUndefined(registry.findOpen("exact", "other"))
@@ -49,9 +49,12 @@ describe("make", () => {
     assert.strictEqual(registry.find("exact", "ledger:one"), fixed)
   })
 
-  it("refuses two halves for one scheme and network, and says which", () => {
-    assert.include(refused(half("ledger:one"), half("ledger:one")), '"exact" is given twice for ledger:one')
-    assert.include(refused(half(undefined), half(undefined)), "twice for ledger")
+  it("refuses two for one scheme and network, and says which", () => {
+    assert.include(
+      refused(registrable("ledger:one"), registrable("ledger:one")),
+      '"exact" is given twice for ledger:one'
+    )
+    assert.include(refused(registrable(undefined), registrable(undefined)), "twice for ledger")
   })
 
   it("refuses an empty list", () => assert.include(refused(), "at least one scheme"))

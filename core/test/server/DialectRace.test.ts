@@ -18,7 +18,7 @@ import * as Schema from "effect/Schema"
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
 import * as X402 from "../wire/X402Cases.ts"
-import { bodyOf, request } from "./PretendRequest.ts"
+import { bodyOf, request } from "./GateTestRequest.ts"
 
 const priced = { scheme: "exact", network: "ledger:test", price: "$0.01", payTo: LedgerShop.payee }
 

@@ -15,16 +15,16 @@ import { x402v1Payer } from "../../src/wire/x402/X402v1Payer.ts"
 import { x402v1Seller } from "../../src/wire/x402/X402v1Seller.ts"
 import { x402v2Payer } from "../../src/wire/x402/X402v2Payer.ts"
 import { x402v2Seller } from "../../src/wire/x402/X402v2Seller.ts"
-import * as PretendFacilitator from "./PretendFacilitator.ts"
-import { request } from "./PretendRequest.ts"
-import * as PretendScheme from "./PretendScheme.ts"
+import * as FakeFacilitator from "./FakeFacilitator.ts"
+import * as FakeScheme from "./FakeScheme.ts"
+import { request } from "./GateTestRequest.ts"
 
 /** Longer than what any scheme of ours signs for an account that is there. */
 const payload = { signature: "0".repeat(2_450) }
 
 const longest = {
   network: "eip155:8453",
-  payTo: PretendScheme.alice,
+  payTo: FakeScheme.alice,
   price: "$9999999999999.999999",
   description: "€".repeat(1024),
   mimeType: `text/${"x".repeat(250)}`,
@@ -34,9 +34,9 @@ const longest = {
 
 const opened = Effect.gen(function* () {
   const shop = { origin: "https://shop.example", secret: "s".repeat(32) }
-  const { layer } = PretendFacilitator.make()
+  const { layer } = FakeFacilitator.make()
   return yield* PaymentGate.make(shop).pipe(
-    Effect.provide([layer, PriceResolver.layerDollar, ServerSchemeRegistry.layer([PretendScheme.evm()])])
+    Effect.provide([layer, PriceResolver.layerDollar, ServerSchemeRegistry.layer([FakeScheme.evm()])])
   )
 })
 

@@ -17,8 +17,8 @@ import type { RouteConfig } from "../../src/server/route/RouteConfig.ts"
 import * as PriceResolver from "../../src/server/shop/PriceResolver.ts"
 import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
+import { request } from "./GateTestRequest.ts"
 import { payFor, verdictOf } from "./LedgerGate.ts"
-import { request } from "./PretendRequest.ts"
 
 type Service = Facilitator["Service"]
 type Store = PaymentStore["Service"]
@@ -39,7 +39,7 @@ const refusedConnection = () =>
 
 /** A facilitator behind a connection: when it is killed its responses are lost, and it writes nothing more. */
 const facilitators = Effect.fnUntraced(function* () {
-  const { half, ledger, store } = yield* LedgerShop.open({ leases: LedgerShop.idle })
+  const { scheme, ledger, store } = yield* LedgerShop.open({ leases: LedgerShop.idle })
   const owner = yield* Effect.scope
   let life: { readonly service: Service; readonly death: Deferred.Deferred<never, FacilitatorUnavailable> } | undefined
   let end: Effect.Effect<unknown> = Effect.void
@@ -50,7 +50,7 @@ const facilitators = Effect.fnUntraced(function* () {
     const scope = yield* Scope.make()
     const service = yield* Scope.provide(
       LedgerShop.facilitatorOf(
-        [half],
+        [scheme],
         mortal(store, () => isDead),
         worked ? {} : { leases: LedgerShop.idle }
       ),

@@ -22,24 +22,24 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
-import * as PretendFacilitator from "./PretendFacilitator.ts"
-import { bodyOf, challengeIn, payment, request } from "./PretendRequest.ts"
-import * as PretendScheme from "./PretendScheme.ts"
+import * as FakeFacilitator from "./FakeFacilitator.ts"
+import * as FakeScheme from "./FakeScheme.ts"
+import { bodyOf, challengeIn, payment, request } from "./GateTestRequest.ts"
 
-const { outcomes, settled } = PretendFacilitator
-const { alice } = PretendScheme
+const { outcomes, settled } = FakeFacilitator
+const { alice } = FakeScheme
 
 const unpriced = { scheme: "exact", network: "eip155:8453", payTo: alice }
 const report = { ...unpriced, price: "$0.01", description: "Daily report", mimeType: "text/plain" }
 
 const secret = "the shop's own secret, 32 long...."
 
-const schemes = [PretendScheme.evm(), PretendScheme.evm("eip155:1"), PretendScheme.ton()]
+const schemes = [FakeScheme.evm(), FakeScheme.evm("eip155:1"), FakeScheme.ton()]
 
 /** A gate that is ready, over a facilitator that says what it is told. */
-const open = (says: Parameters<typeof PretendFacilitator.make>[0] = {}, options: { readonly origin?: string } = {}) =>
+const open = (says: Parameters<typeof FakeFacilitator.make>[0] = {}, options: { readonly origin?: string } = {}) =>
   Effect.gen(function* () {
-    const facilitator = PretendFacilitator.make(says)
+    const facilitator = FakeFacilitator.make(says)
     const gate = yield* PaymentGate.make({
       origin: options.origin ?? "https://shop.example",
       secret
@@ -105,7 +105,7 @@ describe("an unpaid request", () => {
           mimeType: "text/plain",
           payTo: alice,
           maxTimeoutSeconds: 60,
-          asset: PretendScheme.usdc,
+          asset: FakeScheme.usdc,
           extra: {
             name: "USD Coin",
             version: "2",
@@ -486,14 +486,14 @@ describe("a paid request", () => {
       granted(yield* gate.decide(route, request("/report", payment(undefined))))
       assert.deepStrictEqual(
         told.map((one) => one.ask === "settle" && one.request.paymentRequirements.asset),
-        [PretendScheme.dai, PretendScheme.usdc]
+        [FakeScheme.dai, FakeScheme.usdc]
       )
     })
   )
 })
 
 /** Whether the facilitator was asked for nothing but a payment it has on record already. */
-const isForKnown = (one: PretendFacilitator.Told) => one.ask === "settle" && one.claim?.onlyKnown === true
+const isForKnown = (one: FakeFacilitator.Told) => one.ask === "settle" && one.claim?.onlyKnown === true
 
 describe("a payment that is bound to no offer made now", () => {
   it.effect("is refused when the facilitator has it not on record", () =>
@@ -883,12 +883,9 @@ describe("a run", () => {
 
 const ended: Array<string> = []
 
-const cold = (
-  prove: Parameters<typeof PretendScheme.evm>[1],
-  says: Parameters<typeof PretendFacilitator.make>[0] = {}
-) =>
+const cold = (prove: Parameters<typeof FakeScheme.evm>[1], says: Parameters<typeof FakeFacilitator.make>[0] = {}) =>
   Effect.gen(function* () {
-    const facilitator = PretendFacilitator.make(says)
+    const facilitator = FakeFacilitator.make(says)
     const gate = yield* PaymentGate.make({
       origin: "https://shop.example",
       secret
@@ -896,7 +893,7 @@ const cold = (
       Effect.provide([
         facilitator.layer,
         PriceResolver.layerDollar,
-        ServerSchemeRegistry.layer([PretendScheme.evm("eip155:8453", prove)])
+        ServerSchemeRegistry.layer([FakeScheme.evm("eip155:8453", prove)])
       ])
     )
     return { gate, route: yield* gate.route("GET /report", report), told: facilitator.told }
@@ -936,7 +933,7 @@ describe("a gate that is not ready", () => {
     Effect.gen(function* () {
       const extra = { relayer: "the-facilitator's", kinds: ["relayed"], challenge: "not-the-gate's" }
       const { gate, route } = yield* cold(() => Effect.void, {
-        supported: Effect.succeed({ kinds: PretendFacilitator.kinds.map((kind) => ({ ...kind, extra })), signers: {} })
+        supported: Effect.succeed({ kinds: FakeFacilitator.kinds.map((kind) => ({ ...kind, extra })), signers: {} })
       })
       const own = yield* gate.route("GET /own", { ...report, extra: { relayer: "the-operator's" } })
       yield* gate.ready
@@ -953,7 +950,7 @@ describe("a gate that is not ready", () => {
   it.effect("sells nothing that the facilitator does not settle, and says so", () =>
     Effect.gen(function* () {
       const { gate, route } = yield* cold(() => Effect.void, {
-        supported: Effect.succeed({ kinds: PretendFacilitator.kinds.slice(1), signers: {} })
+        supported: Effect.succeed({ kinds: FakeFacilitator.kinds.slice(1), signers: {} })
       })
       const error = yield* Effect.flip(gate.ready)
       assert.include(

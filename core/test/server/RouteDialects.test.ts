@@ -17,16 +17,16 @@ import * as Schema from "effect/Schema"
 
 import * as ServerSchemeRegistry from "../../src/scheme/ServerSchemeRegistry.ts"
 import * as X402 from "../wire/X402Cases.ts"
-import * as PretendFacilitator from "./PretendFacilitator.ts"
-import { challengeIn, payment, request } from "./PretendRequest.ts"
-import * as PretendScheme from "./PretendScheme.ts"
+import * as FakeFacilitator from "./FakeFacilitator.ts"
+import * as FakeScheme from "./FakeScheme.ts"
+import { challengeIn, payment, request } from "./GateTestRequest.ts"
 
-const single = { network: "eip155:8453", payTo: PretendScheme.alice, price: "$0.01" }
+const single = { network: "eip155:8453", payTo: FakeScheme.alice, price: "$0.01" }
 const everything = { ...single, dialects: [x402v1Seller, protocolSeller, x402v2Seller] }
 const secret = "the shop's own secret, 32 long...."
 
-const openWith = Effect.fnUntraced(function* (says: Parameters<typeof PretendFacilitator.make>[0]) {
-  const facilitator = PretendFacilitator.make(says)
+const openWith = Effect.fnUntraced(function* (says: Parameters<typeof FakeFacilitator.make>[0]) {
+  const facilitator = FakeFacilitator.make(says)
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
     secret
@@ -34,7 +34,7 @@ const openWith = Effect.fnUntraced(function* (says: Parameters<typeof PretendFac
     Effect.provide([
       facilitator.layer,
       PriceResolver.layerDollar,
-      ServerSchemeRegistry.layer([PretendScheme.evm(), PretendScheme.ton()])
+      ServerSchemeRegistry.layer([FakeScheme.evm(), FakeScheme.ton()])
     ])
   )
   const sell = (config: RouteConfig) => Effect.tap(gate.route("GET /report", config), () => gate.ready)
@@ -44,7 +44,7 @@ const openWith = Effect.fnUntraced(function* (says: Parameters<typeof PretendFac
 const open = openWith({})
 
 /** Whether the facilitator was asked for nothing but a payment it has on record already. */
-const isForKnown = (one: PretendFacilitator.Told) => one.ask === "settle" && one.claim?.onlyKnown === true
+const isForKnown = (one: FakeFacilitator.Told) => one.ask === "settle" && one.claim?.onlyKnown === true
 
 const refused = (decision: Decision) => {
   assert(decision._tag === "Refused", `expected a refusal, got ${decision._tag}`)
@@ -84,8 +84,8 @@ describe("a route that says nothing of dialects", () => {
         scheme: "exact",
         network: "eip155:8453",
         amount: "10000",
-        asset: PretendScheme.usdc,
-        payTo: PretendScheme.alice,
+        asset: FakeScheme.usdc,
+        payTo: FakeScheme.alice,
         maxTimeoutSeconds: 60,
         extra: { ...(ours["extra"] as object), paymentFlow: "upfront", retryToken: token }
       })
@@ -175,12 +175,12 @@ describe("a route that says nothing of dialects", () => {
   const tampered: Readonly<Record<string, readonly [(offer: object) => object, object]>> = {
     "a smaller amount": [one("amount", "9999"), { detail: "accepted_amount" }],
     "a larger amount": [one("amount", "10001"), { detail: "accepted_amount" }],
-    "another recipient": [one("payTo", PretendScheme.alice.replace("a", "b")), { detail: "accepted_recipient" }],
+    "another recipient": [one("payTo", FakeScheme.alice.replace("a", "b")), { detail: "accepted_recipient" }],
     "the recipient in another case": [
-      one("payTo", PretendScheme.alice.toUpperCase().replace("0X", "0x")),
+      one("payTo", FakeScheme.alice.toUpperCase().replace("0X", "0x")),
       { detail: "accepted_recipient" }
     ],
-    "another asset": [one("asset", PretendScheme.dai), { detail: "accepted_asset" }],
+    "another asset": [one("asset", FakeScheme.dai), { detail: "accepted_asset" }],
     "another timeout": [one("maxTimeoutSeconds", 59), { detail: "accepted_timeout" }],
     "another token name": [one("extra", { name: "USD coin", version: "2" }), { detail: "accepted_extra" }]
   }
@@ -231,7 +231,7 @@ describe("a route that says nothing of dialects", () => {
       yield* gate.decide(route, request("/report", paidV2(dai)))
       const [asked] = told
       assert(asked?.ask === "settle")
-      assert.strictEqual(asked.request.paymentRequirements.asset, PretendScheme.dai)
+      assert.strictEqual(asked.request.paymentRequirements.asset, FakeScheme.dai)
     })
   )
 

@@ -4,17 +4,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { assert, describe, it } from "vitest"
 
-import * as PretendFacilitator from "./PretendFacilitator.ts"
-import { challengeIn, payment, request } from "./PretendRequest.ts"
-import * as PretendScheme from "./PretendScheme.ts"
+import * as FakeFacilitator from "./FakeFacilitator.ts"
+import * as FakeScheme from "./FakeScheme.ts"
+import { challengeIn, payment, request } from "./GateTestRequest.ts"
 
-const report = { scheme: "exact", network: "eip155:8453", price: "$0.01", payTo: PretendScheme.alice }
+const report = { scheme: "exact", network: "eip155:8453", price: "$0.01", payTo: FakeScheme.alice }
 
-const open = (facilitator: Seller.SellerOptions["facilitator"], prove?: Parameters<typeof PretendScheme.evm>[1]) =>
+const open = (facilitator: Seller.SellerOptions["facilitator"], prove?: Parameters<typeof FakeScheme.evm>[1]) =>
   Seller.make({
     origin: "https://shop.example",
     facilitator,
-    schemes: [PretendScheme.evm("eip155:8453", prove)],
+    schemes: [FakeScheme.evm("eip155:8453", prove)],
     secret: "s".repeat(32)
   })
 
@@ -26,7 +26,7 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
 
 describe("a seller", () => {
   it("decides by promises, and without one where it can", async () => {
-    const facilitator = PretendFacilitator.make()
+    const facilitator = FakeFacilitator.make()
     const seller = open(facilitator.layer)
     const route = seller.route("GET /report", report)
     await seller.ready()
@@ -37,13 +37,13 @@ describe("a seller", () => {
     const decision = await seller.decide(route, request("/report", payment(challengeIn(first))))
     assert(decision._tag === "Granted")
     await seller.run(decision.finish("served"))
-    assert.deepStrictEqual(PretendFacilitator.outcomes(facilitator.told), ["served"])
+    assert.deepStrictEqual(FakeFacilitator.outcomes(facilitator.told), ["served"])
     await seller.close()
   })
 
   it("responds with 503 until it is ready, also before the facilitator is there", async () => {
     const built = Deferred.makeUnsafe<void>()
-    const facilitator = PretendFacilitator.make()
+    const facilitator = FakeFacilitator.make()
     const slow = Layer.effect(Facilitator, Effect.as(Deferred.await(built), facilitator.service))
     const seller = open(slow)
     const route = seller.route("GET /report", report)
@@ -58,7 +58,7 @@ describe("a seller", () => {
   })
 
   it("proves a route that is made later", async () => {
-    const seller = open(PretendFacilitator.make().layer)
+    const seller = open(FakeFacilitator.make().layer)
     await seller.ready()
     const route = seller.route("GET /report", report)
     await seller.ready()
@@ -69,7 +69,7 @@ describe("a seller", () => {
 
   it("says what the chain contradicts, and stays closed", async () => {
     const wrong = new Misconfigured({ message: "the RPC serves eip155:1" })
-    const seller = open(PretendFacilitator.make().layer, () => Effect.fail(wrong))
+    const seller = open(FakeFacilitator.make().layer, () => Effect.fail(wrong))
     const route = seller.route("GET /report", report)
     assert.strictEqual(await rejection(seller.ready()), wrong)
     const decision = await seller.decide(route, request("/report", payment(undefined)))
@@ -89,7 +89,7 @@ describe("a seller", () => {
 
   it("takes a facilitator that opens and closes what it needs with it", async () => {
     const events: Array<string> = []
-    const { service } = PretendFacilitator.make()
+    const { service } = FakeFacilitator.make()
     const layer = Layer.effect(
       Facilitator,
       Effect.acquireRelease(
@@ -108,7 +108,7 @@ describe("a seller", () => {
   })
 
   it("does not reject when it is asked after it was closed", async () => {
-    const facilitator = PretendFacilitator.make()
+    const facilitator = FakeFacilitator.make()
     const seller = open(facilitator.layer)
     const route = seller.route("GET /report", report)
     await seller.ready()
@@ -122,7 +122,7 @@ describe("a seller", () => {
 
   it("waits for the reports under way when it closes", async () => {
     let reported = false
-    const facilitator = PretendFacilitator.make({
+    const facilitator = FakeFacilitator.make({
       finish: () =>
         Effect.andThen(
           Effect.sleep("50 millis"),
@@ -157,7 +157,7 @@ describe("a seller", () => {
 describe("a facilitator in this process", () => {
   it("is started again until its chain is up, and closes what the failed starts opened", async () => {
     const events: Array<string> = []
-    const { service } = PretendFacilitator.make()
+    const { service } = FakeFacilitator.make()
     const layer = Layer.effect(
       Facilitator,
       Effect.andThen(

@@ -15,7 +15,7 @@ import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import * as AsciiJson from "../../src/wire/http/AsciiJson.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
 import { inTime } from "../facilitator/X402FacilitatorShop.ts"
-import { challengeIn, request } from "./PretendRequest.ts"
+import { challengeIn, request } from "./GateTestRequest.ts"
 
 const quarter = 900_000
 const one = "one secret of the shop, 32 long.."

@@ -6,10 +6,10 @@ import * as Scope from "effect/Scope"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 
 import * as X402FacilitatorStub from "../facilitator/X402FacilitatorStub.ts"
-import { bodyOf, challengeIn, request } from "./PretendRequest.ts"
+import { bodyOf, challengeIn, request } from "./GateTestRequest.ts"
 
 const shop = "acct-shop"
-const half = TestScheme.server(TestLedger.make())
+const schemeServer = TestScheme.server(TestLedger.make())
 
 let scope: Scope.Closeable
 let stub: X402FacilitatorStub.X402FacilitatorStub
@@ -26,7 +26,7 @@ const open = (options: Partial<Seller.SellerOptions> = {}): Seller.Seller =>
   Seller.make({
     origin: "https://shop.example",
     facilitator: stub.url,
-    schemes: [half],
+    schemes: [schemeServer],
     secret: "s".repeat(32),
     ...options
   })
@@ -134,7 +134,7 @@ describe("a shop on a facilitator of another kind", () => {
   })
 
   it("does not open for a scheme that cannot read its payments, and says what to do", async () => {
-    const { read: _, ...unread } = half
+    const { read: _, ...unread } = schemeServer
     const seller = open({ schemes: [unread] })
     const route = seller.route("GET /report", report)
     const error = await rejection(seller.ready())

@@ -23,40 +23,42 @@ type Failure = Anvil.AnvilFailed | PaymentFailure | SigningFailed
 export const measure: Effect.Effect<ReadonlyArray<Row>, Failure, Scope.Scope> = Effect.gen(function* () {
   const chain = yield* EvmTestChain.make({ payers })
   const settler = yield* deployBatchSettler({ signer: chain.accounts.deployer, rpcUrl: chain.rpcUrl })
-  const half = yield* exactEvm
+  const scheme = yield* exactEvm
     .facilitator({ signer: chain.accounts.signers[0], rpcUrl: chain.rpcUrl, batches: { settler, maximum: 100 } })
     .pipe(Effect.provideService(EvmCrypto.EvmCrypto, yield* BestCrypto.make))
   let index = 0
-  const next = Effect.suspend(() => Effect.flatMap(BenchPayment.sign(chain, index++), (request) => read(half, request)))
-  yield* gasOf(chain, half, [yield* next])
+  const next = Effect.suspend(() =>
+    Effect.flatMap(BenchPayment.sign(chain, index++), (request) => read(scheme, request))
+  )
+  yield* gasOf(chain, scheme, [yield* next])
   return yield* Effect.forEach(
     sizes,
     Effect.fnUntraced(function* (size) {
       const payments = yield* Effect.forEach(Array.from({ length: size }), () => next)
-      const gas = yield* gasOf(chain, half, payments)
+      const gas = yield* gasOf(chain, scheme, payments)
       const note = size >= 25 ? { note: "target at most 49 000" } : {}
       return { name: `gas a payment, ${size} in a transaction`, value: gas / size, unit: "gas", ...note } satisfies Row
     })
   )
 })
 
-const read = (half: SchemeFacilitator, request: Effect.Success<ReturnType<typeof BenchPayment.sign>>) =>
-  half.read(
-    { ...request.paymentRequirements, network: half.network },
+const read = (scheme: SchemeFacilitator, request: Effect.Success<ReturnType<typeof BenchPayment.sign>>) =>
+  scheme.read(
+    { ...request.paymentRequirements, network: scheme.network },
     JSON.parse(Buffer.from(request.paymentPayload.payload, "base64").toString())
   )
 
 /** Settles them in one transaction, and returns what it used. */
 const gasOf = Effect.fnUntraced(function* (
   { receipt }: EvmTestChain.Shape,
-  half: SchemeFacilitator,
+  scheme: SchemeFacilitator,
   payments: ReadonlyArray<Payment>
 ) {
-  yield* Effect.forEach(payments, (payment) => half.verify(payment), { concurrency: "unbounded" })
-  const [lane = ""] = half.lanes
-  const slot = { lane, number: yield* half.nextSlot(lane, "known") }
-  const { count, prepared } = yield* half.prepare(payments, slot, yield* half.chainHead)
-  yield* half.submit(prepared)
+  yield* Effect.forEach(payments, (payment) => scheme.verify(payment), { concurrency: "unbounded" })
+  const [lane = ""] = scheme.lanes
+  const slot = { lane, number: yield* scheme.nextSlot(lane, "known") }
+  const { count, prepared } = yield* scheme.prepare(payments, slot, yield* scheme.chainHead)
+  yield* scheme.submit(prepared)
   if (count !== payments.length || !isHash(prepared.transaction)) {
     return yield* Effect.die(new Error(`${count} of ${payments.length} payments went into the transaction`))
   }

@@ -53,7 +53,7 @@ const open = Effect.gen(function* () {
   const assets = [{ network, address: jetton.raw, symbol: jetton.symbol, decimals: jetton.decimals }]
   const expenses: Array<TonExpense> = []
   const onExpense = (expense: TonExpense) => void expenses.push(expense)
-  const half = yield* exactTon.facilitator({
+  const scheme = yield* exactTon.facilitator({
     signer: accounts.relayers[0],
     rpcUrl,
     network,
@@ -65,7 +65,7 @@ const open = Effect.gen(function* () {
     Layer.provide(
       LocalFacilitator.layer({}),
       Layer.mergeAll(
-        FacilitatorSchemeRegistry.layer([Effect.succeed(half)]),
+        FacilitatorSchemeRegistry.layer([Effect.succeed(scheme)]),
         MemoryPaymentStore.layer,
         LaneLeases.layerSole
       )
@@ -78,7 +78,7 @@ const open = Effect.gen(function* () {
     resource: "https://shop.example/report",
     payTo: accounts.payee.raw,
     asset: jetton.raw,
-    extra: { ...half.extra }
+    extra: { ...scheme.extra }
   }
   return { chain, requirements, expenses, service: Context.get(context, Facilitator) } satisfies Shop
 })

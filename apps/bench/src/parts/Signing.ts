@@ -14,7 +14,7 @@ const count = 1000
 /** Microseconds of CPU for one payment header. */
 export const measure = async (chain: EvmTestChain.Shape): Promise<ReadonlyArray<Row>> => {
   const [signer] = chain.accounts.payers
-  const half = exactEvm.client({ signer, network: chain.network })
+  const schemeClient = exactEvm.client({ signer, network: chain.network })
   const requirements = {
     scheme: "exact",
     network: EvmNetwork.fromChainId(chain.chainId),
@@ -23,11 +23,11 @@ export const measure = async (chain: EvmTestChain.Shape): Promise<ReadonlyArray<
     payTo: chain.accounts.payee.address,
     asset: chain.token.address
   }
-  const asset = half.asset(requirements)
+  const asset = schemeClient.asset(requirements)
   if (asset === undefined) throw new Error("the local chain's token is not known")
   const header = Effect.gen(function* () {
     const binding = yield* Binding.make("a-challenge-of-forty-three-characters-of-64")
-    const signed = yield* half.sign({ requirements, asset, validAfter: 0, validBefore: 4_000_000_000, binding })
+    const signed = yield* schemeClient.sign({ requirements, asset, validAfter: 0, validBefore: 4_000_000_000, binding })
     return AsciiJson.encode(PaymentPayload.sealPayload("exact", requirements.network, signed.payload))
   })
   await Effect.runPromise(Effect.replicateEffect(header, warmUp))

@@ -8,7 +8,7 @@ import * as ApiKey from "../../src/callers/ApiKey.ts"
 import type { CallerTerms, Registration } from "../../src/callers/CallerTerms.ts"
 import * as TestFacilitator from "../TestFacilitator.ts"
 
-const { body, claim, half, json, paymentId, payTo, request, settled, start } = TestFacilitator
+const { body, claim, json, paymentId, payTo, request, schemeWith, settled, start } = TestFacilitator
 
 const wide = { perSecond: 1000, burst: 1000 }
 const narrow = { perSecond: 1, burst: 5 }
@@ -43,8 +43,8 @@ const statuses = (post: Post, path: string, sent: unknown, headers: Record<strin
 
 const accepted = (all: ReadonlyArray<number>) => all.filter((status) => status !== 429).length
 
-/** A half whose payments say who pays in their payload. */
-const readable: SchemeFacilitator = half(Effect.succeed([]), {
+/** A scheme facilitator whose payments say who pays in their payload. */
+const readable: SchemeFacilitator = schemeWith(Effect.succeed([]), {
   read: (requirements, payload) =>
     Effect.succeed({
       requirements,

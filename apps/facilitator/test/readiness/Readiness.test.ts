@@ -9,7 +9,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as ApiKey from "../../src/callers/ApiKey.ts"
 import * as TestFacilitator from "../TestFacilitator.ts"
 
-const { half, json, network, start } = TestFacilitator
+const { json, network, schemeWith, start } = TestFacilitator
 
 const signer = (balance: bigint) => Effect.succeed([{ address: "0xsigner", balance }])
 const down = Effect.fail(new ChainUnavailable({ network, message: "down" }))
@@ -19,7 +19,7 @@ const place = { scheme: "exact", network }
 describe("ready", () => {
   it.live("where the store and every chain answer and every signer has enough gas", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, { minimumGas: () => 5n }, [half(signer(5n))])
+      const { get } = yield* start({}, { minimumGas: () => 5n }, [schemeWith(signer(5n))])
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 200)
       const signers = [{ address: "0xsigner", balance: "5", sufficient: true }]
@@ -40,7 +40,7 @@ describe("ready", () => {
 
   it.live("not where a signer has too little gas; the default minimum is one wei", () =>
     Effect.gen(function* () {
-      const short = yield* start({}, { minimumGas: () => 6n }, [half(signer(5n))])
+      const short = yield* start({}, { minimumGas: () => 6n }, [schemeWith(signer(5n))])
       const answer = yield* short.get("/ready")
       assert.strictEqual(answer.status, 503)
       const signers = [{ address: "0xsigner", balance: "5", sufficient: false }]
@@ -55,14 +55,17 @@ describe("ready", () => {
       assert.deepNestedInclude(report, {
         "checks[2]": { name: `chain ${network}`, troubles: [{ problem, mend: "send gas money to it" }] }
       })
-      const empty = yield* start({}, {}, [half(signer(0n))])
+      const empty = yield* start({}, {}, [schemeWith(signer(0n))])
       assert.strictEqual((yield* empty.get("/ready")).status, 503)
     })
   )
 
   it.live("not where one of the chains does not respond", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, {}, [half(signer(5n)), half(down, { network: TestFacilitator.otherNetwork })])
+      const { get } = yield* start({}, {}, [
+        schemeWith(signer(5n)),
+        schemeWith(down, { network: TestFacilitator.otherNetwork })
+      ])
       const answer = yield* get("/ready")
       assert.strictEqual(answer.status, 503)
       assert.deepInclude(yield* json(answer), { ready: false, store: true })
@@ -83,7 +86,7 @@ describe("ready", () => {
     Effect.gen(function* () {
       let requests = 0
       const counting = Effect.suspend(() => (requests++, signer(5n)))
-      const { get } = yield* start({}, {}, [half(counting)])
+      const { get } = yield* start({}, {}, [schemeWith(counting)])
       yield* get("/ready")
       yield* get("/ready")
       yield* get("/metrics")
@@ -110,7 +113,7 @@ describe("ready", () => {
       const withIt = Effect.provideService(Clock.Clock, settable)
       let requests = 0
       const counting = Effect.suspend(() => (requests++, signer(5n)))
-      const { get } = yield* withIt(start({}, {}, [half(counting)]))
+      const { get } = yield* withIt(start({}, {}, [schemeWith(counting)]))
       yield* withIt(get("/ready"))
       ahead = 0
       yield* withIt(get("/ready"))
@@ -124,7 +127,9 @@ describe("ready", () => {
   it.effect("gives a silent chain two seconds", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
-      const { get } = yield* start({}, {}, [half(Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))])
+      const { get } = yield* start({}, {}, [
+        schemeWith(Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))
+      ])
       const fiber = yield* Effect.forkChild(get("/ready"))
       yield* Deferred.await(asked)
       yield* TestClock.adjust("2 seconds")
@@ -148,7 +153,7 @@ describe("ready", () => {
 
   it.live("the metrics have the exact balances of the signers", () =>
     Effect.gen(function* () {
-      const { get } = yield* start({}, {}, [half(signer(10n ** 18n + 1n))])
+      const { get } = yield* start({}, {}, [schemeWith(signer(10n ** 18n + 1n))])
       const metrics = yield* Effect.flatMap(get("/metrics"), (answer) => Effect.promise(() => answer.text()))
       assert.include(
         metrics,
@@ -159,7 +164,7 @@ describe("ready", () => {
 })
 
 const lane = "0xlane"
-const schemes = [half(signer(5n), { lanes: [lane] })]
+const schemes = [schemeWith(signer(5n), { lanes: [lane] })]
 
 /** A record in the queue. */
 const waiting = (paymentId: string, caller = ""): PaymentStore.StoredPayment => ({
@@ -278,7 +283,7 @@ describe("a lane", () => {
       const callers = [
         { name: "capped", keys: [ApiKey.digestOf("key-of-capped")], gasCeilings: new Map([[network, 1n]]) }
       ]
-      const counting = schemes.map((half) => ({ ...half, nextSlot: () => Effect.succeed(5n) }))
+      const counting = schemes.map((scheme) => ({ ...scheme, nextSlot: () => Effect.succeed(5n) }))
       const others = Effect.succeed([`${network} ${lane}`, `${network} 0xgone`, "eip155:404 0xgone"])
       const { get } = yield* start({}, { callers }, counting, { ...records, lanesInUse: others })
       state.queue = [waiting("a", "capped"), waiting("b", "capped")]

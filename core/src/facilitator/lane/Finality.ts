@@ -161,8 +161,8 @@ const lateTransfers = Effect.fnUntraced(function* (state: LaneState, transaction
   const changes: Array<StateChange> = []
   for (const batched of transaction.payments) {
     if (!isDoubtful(batched) || batched.payment.authorization.validBefore * 1000 > now) continue
-    for (const advance of yield* state.chain.conclusionOf(transaction, batched)) {
-      if (advance.to === "included") changes.push(advance)
+    for (const end of yield* state.chain.conclusionOf(transaction, batched)) {
+      if (end.to === "included") changes.push(end)
       else batched.concluded = true
     }
   }

@@ -35,12 +35,12 @@ export const setAside = Effect.fnUntraced(function* (
 
 /** No transaction is tracked for it, so a transfer counts only once it cannot be taken back. */
 const proven = Effect.fnUntraced(function* ({ chain }: LaneState, batched: BatchedPayment) {
-  const [advance] = yield* chain.conclusionOf(undefined, batched)
-  if (advance === undefined) return []
-  const { block } = advance
-  if (block === undefined) return [advance]
+  const [change] = yield* chain.conclusionOf(undefined, batched)
+  if (change === undefined) return []
+  const { block } = change
+  if (block === undefined) return [change]
   const head = yield* chain.head
   const isFinal = head !== undefined && block.number <= head.final && (yield* chain.isCanonical(block)) === true
-  const settled: StateChange = { ...advance, to: "final" }
+  const settled: StateChange = { ...change, to: "final" }
   return isFinal ? [settled] : []
 })

@@ -47,7 +47,7 @@ const toDate = (seconds: number): string =>
 /** The comparison made for each judged payment, with few requests to the chain. */
 export interface ChainClock {
   /** Fails if the two differ too much. */
-  readonly demand: (half: SchemeFacilitator) => Effect.Effect<void, ChainUnavailable>
+  readonly demand: (scheme: SchemeFacilitator) => Effect.Effect<void, ChainUnavailable>
 }
 
 /** Lifetime of a comparison in milliseconds. A clock that jumps makes it too old, or puts it in the future. */
@@ -64,30 +64,30 @@ interface Known {
 export const make = (): ChainClock => {
   const known = new Map<SchemeFacilitator, Known>()
   const logged = new Map<SchemeFacilitator, number>()
-  const latest = Effect.fnUntraced(function* (half: SchemeFacilitator) {
+  const latest = Effect.fnUntraced(function* (scheme: SchemeFacilitator) {
     const now = yield* Clock.currentTimeMillis
-    const last = known.get(half)
+    const last = known.get(scheme)
     if (last !== undefined && now >= last.at && now - last.at < holdsMillis) return last.comparison
-    const comparison = yield* compare(half)
-    known.set(half, { comparison, at: yield* Clock.currentTimeMillis })
+    const comparison = yield* compare(scheme)
+    known.set(scheme, { comparison, at: yield* Clock.currentTimeMillis })
     return comparison
   })
-  const tell = Effect.fnUntraced(function* (half: SchemeFacilitator, words: string) {
+  const tell = Effect.fnUntraced(function* (scheme: SchemeFacilitator, words: string) {
     const now = yield* Clock.currentTimeMillis
-    const last = logged.get(half)
+    const last = logged.get(scheme)
     if (last !== undefined && now >= last && now - last < logMillis) return
-    logged.set(half, now)
-    yield* Effect.logError(`${words}: no payment on ${half.network} is judged; set the clock, or look at the node`)
+    logged.set(scheme, now)
+    yield* Effect.logError(`${words}: no payment on ${scheme.network} is judged; set the clock, or look at the node`)
   })
   return {
-    demand: Effect.fnUntraced(function* (half) {
-      if (half.time === undefined) return
-      const comparison = yield* latest(half)
+    demand: Effect.fnUntraced(function* (scheme) {
+      if (scheme.time === undefined) return
+      const comparison = yield* latest(scheme)
       if (comparison === undefined || !comparison.isApart) return
-      const words = toText(half.network, comparison)
-      yield* tell(half, words)
+      const words = toText(scheme.network, comparison)
+      yield* tell(scheme, words)
       const message = `${words}; no payment is judged meanwhile, send the same one again later`
-      return yield* new ChainUnavailable({ network: half.network, message })
+      return yield* new ChainUnavailable({ network: scheme.network, message })
     })
   }
 }

@@ -29,7 +29,7 @@ export interface IntakeGate {
 
 /** Checks a gate that is given as an option. */
 export const check: OptionCheck.Check<IntakeGate> = OptionCheck.given<IntakeGate>(
-  "a door of IntakeGate.make()",
+  "a gate of IntakeGate.make()",
   (value) => Predicate.hasProperty(value, "passNew") && Predicate.isFunction(value.passNew)
 )
 

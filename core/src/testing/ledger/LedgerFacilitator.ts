@@ -46,7 +46,7 @@ export interface FacilitatorOptions {
 export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): SchemeFacilitator => {
   const { batches, capacity, fees = true, fitting = Infinity, lanes = ["signer-1"] } = options
   const most = Math.min(fitting, batches?.maximum ?? 1)
-  const half: SchemeFacilitator<Payload> = {
+  const facilitator: SchemeFacilitator<Payload> = {
     scheme,
     network,
     lanes,
@@ -69,9 +69,9 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
     submit: ({ bytes }) => submit(ledger, bytes),
     observe: (observedPayments, attempts) => asked(ledger, () => observe(ledger, observedPayments, attempts)),
     conclude: (observedPayment) => asked(ledger, () => conclude(ledger, observedPayment, lanes)),
-    signers: asked(ledger, () => lanes.map((address) => ({ address, balance: ledger.gasMoneyOf(address) })))
+    signers: asked(ledger, () => lanes.map((address) => ({ address, balance: ledger.signerBalanceOf(address) })))
   }
-  return half
+  return facilitator
 }
 
 /** Signs for as many of the first orders as the cost allows. */

@@ -13,7 +13,7 @@ export type PoolAnswer = "accepted" | "slotUsed" | { readonly outdated: string }
  */
 export interface PoolTerms {
   readonly base: bigint
-  readonly gasMoney: bigint
+  readonly signerBalance: bigint
   readonly mood: PoolAnswer | undefined
 }
 
@@ -96,12 +96,12 @@ const obstacleOf = (
   transaction: LedgerTransaction,
   rival: LedgerTransaction | undefined,
   others: ReadonlyArray<LedgerTransaction>,
-  { base, gasMoney }: PoolTerms
+  { base, signerBalance }: PoolTerms
 ): PoolAnswer | undefined => {
   if (!pays(transaction, base)) return { outdated: `the fee is below the base fee ${base}` }
   if (rival !== undefined && !isDearer(transaction, rival)) return { outdated: "replacement underpriced" }
   const most = [transaction, ...others].reduce((sum, one) => sum + costOf(one), 0n)
-  return gasMoney < most ? { refused: `insufficient funds for gas: ${gasMoney} of ${most}` } : undefined
+  return signerBalance < most ? { refused: `insufficient funds for gas: ${signerBalance} of ${most}` } : undefined
 }
 
 const costOf = (transaction: LedgerTransaction): bigint => gasOf(transaction) * (transaction.fees?.maximum ?? 1n)

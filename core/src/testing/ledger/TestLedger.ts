@@ -68,8 +68,8 @@ export interface TestLedger extends Pick<
   readonly isCanonical: (block: Block) => boolean
   readonly withdraw: (account: string, amount: bigint) => void
   /** A signer's balance for gas; plenty at first. */
-  readonly gasMoneyOf: (lane: string) => bigint
-  readonly setGasMoney: (lane: string, amount: bigint) => void
+  readonly signerBalanceOf: (lane: string) => bigint
+  readonly setSignerBalance: (lane: string, amount: bigint) => void
   /** The next slot of a signer; pending transactions count by default. */
   readonly nextSlot: (lane: string, counting?: SlotCount) => bigint
   readonly submit: (transaction: LedgerTransaction) => LedgerAnswer
@@ -120,8 +120,8 @@ export const make = (): TestLedger => {
 
   const answerTo = (transaction: LedgerTransaction): LedgerPool.PoolAnswer => {
     if (miner.receipt(transaction.id) !== undefined) return "slotUsed"
-    const gasMoney = miner.gasMoneyOf(transaction.lane)
-    return pool.offer(transaction, { base: market.base, gasMoney, mood: moodOf(faults) })
+    const signerBalance = miner.signerBalanceOf(transaction.lane)
+    return pool.offer(transaction, { base: market.base, signerBalance, mood: moodOf(faults) })
   }
 
   const ledger: TestLedger = {
@@ -190,7 +190,7 @@ interface Works {
 const makeMiner = ({ accounts, chain, faults, market, pool }: Works) => {
   const gas = new Map<string, bigint>()
   const receipts = new Map<string, LedgerReceipt>()
-  const gasMoneyOf = (lane: string) => gas.get(lane) ?? plentyOfGas
+  const signerBalanceOf = (lane: string) => gas.get(lane) ?? plentyOfGas
 
   const execute = (order: LedgerOrder, transaction: string, block: LedgerChain.LedgerBlock): boolean => {
     if (faults.failEntries === 0) return accounts.execute(order, transaction, block)
@@ -202,18 +202,18 @@ const makeMiner = ({ accounts, chain, faults, market, pool }: Works) => {
     const cost = gasOf(transaction) * priceOf(transaction, market)
     const paid = orders.map((order) => execute(order, id, block))
     receipts.set(id, { transaction: id, block: { number: block.number, hash: block.hash }, paid, cost })
-    gas.set(lane, gasMoneyOf(lane) - cost)
+    gas.set(lane, signerBalanceOf(lane) - cost)
     if (slot !== undefined) block.signers.push(lane)
     block.undo.push(() => {
       receipts.delete(id)
-      gas.set(lane, gasMoneyOf(lane) + cost)
+      gas.set(lane, signerBalanceOf(lane) + cost)
       if (slot !== undefined) pool.unskip(lane)
     })
   }
 
   return {
-    gasMoneyOf,
-    setGasMoney: (lane: string, amount: bigint) => void gas.set(lane, amount),
+    signerBalanceOf,
+    setSignerBalance: (lane: string, amount: bigint) => void gas.set(lane, amount),
     receipt: (transaction: string) => receipts.get(transaction),
     mineAt: (time: number) => {
       const block = chain.extend(time)

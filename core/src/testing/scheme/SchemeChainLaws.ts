@@ -111,7 +111,7 @@ const bytesAreData = law(
         const end = yield* included(facilitator, [again], [prepared])
         yield* succeeds("submit once more", facilitator.submit(prepared))
         yield* isSettledBy(subject, end.observations[0], prepared.transaction, false)
-        yield* same("what landed", end.inclusion?.transaction, prepared.transaction)
+        yield* same("the included transaction", end.inclusion?.transaction, prepared.transaction)
         const cost = end.inclusion?.cost ?? -1n
         yield* holds("it cost no more than was said", cost >= 0n && cost <= prepared.cost)
       })
@@ -258,7 +258,7 @@ const attemptsSettleOnce = law(
         const end = yield* included(facilitator, [payment], [first, second.prepared])
         yield* isSettledBy(subject, end.observations[0], end.inclusion?.transaction ?? "", false)
         const transactions = [first.transaction, second.prepared.transaction]
-        yield* holds("one of them landed", transactions.includes(end.inclusion?.transaction ?? ""))
+        yield* holds("one of them is included", transactions.includes(end.inclusion?.transaction ?? ""))
       })
     )
 )
@@ -271,7 +271,7 @@ const dearer = (chainHead: ChainHead): ChainHead => {
 }
 
 /** A batch of at most five payments, if the family offers batches. */
-const company = Effect.fnUntraced(function* (subject: SchemeSubject) {
+const newPayments = Effect.fnUntraced(function* (subject: SchemeSubject) {
   const size = Math.min(5, subject.facilitator.batches?.maximum ?? 1)
   return yield* Effect.forEach(Array.from({ length: size }), () => newPayment(subject))
 })
@@ -279,7 +279,7 @@ const company = Effect.fnUntraced(function* (subject: SchemeSubject) {
 const batchesSettleOnce = law("a batch settles each of its payments once, sent twice", (subject) =>
   Effect.gen(function* () {
     const { facilitator } = subject
-    const payments = yield* company(subject)
+    const payments = yield* newPayments(subject)
     if (payments.length < 2) return
     const { count, prepared } = yield* prepareAll(facilitator, payments)
     yield* holds("it takes at least one, and no more than there are", count >= 1 && count <= payments.length)
@@ -298,7 +298,7 @@ const batchesSettleOnce = law("a batch settles each of its payments once, sent t
 const batchesAreNoBond = law("an entry of a batch that was used meanwhile does not hinder the others", (subject) =>
   Effect.gen(function* () {
     const { facilitator } = subject
-    const payments = yield* company(subject)
+    const payments = yield* newPayments(subject)
     if (payments.length < 2) return
     const { count, prepared } = yield* prepareAll(facilitator, payments)
     const batch = payments.slice(0, count)
@@ -332,7 +332,7 @@ const batchesHaveCosts = law(
   (subject) =>
     Effect.gen(function* () {
       const { facilitator } = subject
-      const payments = yield* company(subject)
+      const payments = yield* newPayments(subject)
       const slot = yield* slotOf(facilitator)
       const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
       const preparing = (maximumCost?: bigint) =>
@@ -348,7 +348,7 @@ const batchesHaveCosts = law(
     })
 )
 
-const fillerMovesNothing = law("a filler uses its slot and moves no money", (subject) =>
+const noopMovesNothing = law("a noop uses its slot and moves no money", (subject) =>
   gaining(
     subject,
     0n,
@@ -356,15 +356,12 @@ const fillerMovesNothing = law("a filler uses its slot and moves no money", (sub
       const { facilitator } = subject
       const slot = yield* slotOf(facilitator)
       if (slot === undefined) return
-      const filler = yield* succeeds(
-        "noop",
-        facilitator.noop(slot, yield* succeeds("chainHead", facilitator.chainHead))
-      )
-      yield* same("the node's word", (yield* succeeds("submit", facilitator.submit(filler)))._tag, "Accepted")
+      const noop = yield* succeeds("noop", facilitator.noop(slot, yield* succeeds("chainHead", facilitator.chainHead)))
+      yield* same("the node's word", (yield* succeeds("submit", facilitator.submit(noop)))._tag, "Accepted")
       const next = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "known"))
       yield* same("the next slot", next, slot.number + 1n)
-      const { inclusion: place } = yield* included(facilitator, [], [filler])
-      yield* same("what landed", place?.transaction, filler.transaction)
+      const { inclusion: place } = yield* included(facilitator, [], [noop])
+      yield* same("the included transaction", place?.transaction, noop.transaction)
       const counted = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "included"))
       const final = yield* succeeds("nextSlot", facilitator.nextSlot(slot.lane, "final"))
       yield* holds("final blocks have no more than all blocks", final <= counted)
@@ -378,7 +375,7 @@ const aheadOf = ({ head: { time } }: ChainHead): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, time - Math.floor(now / 1000)))
 
 const slotWasGivenUp = law(
-  "of a payment whose slot went to a filler nothing is said before its validity is over, and then that it is unused",
+  "of a payment whose slot went to a noop nothing is said before its validity is over, and then that it is unused",
   (subject): Effect.Effect<void, LawBroken> =>
     gaining(
       subject,
@@ -390,11 +387,11 @@ const slotWasGivenUp = law(
         const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
         const payment = yield* newPayment(subject, { validFor: (yield* aheadOf(chainHead)) + 12 })
         const { prepared } = yield* succeeds("prepare", facilitator.prepare([payment], slot, chainHead))
-        const filler = yield* succeeds("noop", facilitator.noop(slot, chainHead))
-        yield* succeeds("submit", facilitator.submit(filler))
-        const attempts = [prepared, filler]
+        const noop = yield* succeeds("noop", facilitator.noop(slot, chainHead))
+        yield* succeeds("submit", facilitator.submit(noop))
+        const attempts = [prepared, noop]
         const observation = yield* landedIn(facilitator, [payment], attempts)
-        yield* same("what landed", observation.inclusion?.transaction, filler.transaction)
+        yield* same("the included transaction", observation.inclusion?.transaction, noop.transaction)
         yield* same("what is said of the payment", observation.observations[0]?._tag, "Pending")
         yield* subject.finalise(payment.authorization.validBefore)
         const seen = yield* look(facilitator, [payment], attempts)
@@ -440,6 +437,6 @@ export const laws: ReadonlyArray<Law<Subject>> = [
   batchesAreNoBond,
   batchesHaveLimits,
   batchesHaveCosts,
-  fillerMovesNothing,
+  noopMovesNothing,
   unusedIsProven
 ]

@@ -156,7 +156,7 @@ const costsAreBooked = law(
     yield* same("on another network", yield* store.spent(`${network}x`, 0), 0n)
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion } })
-    yield* same("after it landed again", yield* store.spent(network, start), 3n * part + 2n)
+    yield* same("after it was included again", yield* store.spent(network, start), 3n * part + 2n)
     yield* subject.elapse(2 * hour)
     yield* store.record(lease, {
       changes: [],

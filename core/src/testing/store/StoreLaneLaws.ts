@@ -325,29 +325,29 @@ const gapsAreFilled = law(
     const { ids, lane, lease } = yield* flown(store, subject, 1)
     const gap = firstNumber + 1n
     yield* store.skipTo(lease, firstNumber + 3n)
-    const filler = yield* signed(gap)
-    yield* loses("the lane's next number", store.fillGap(lease, firstNumber + 3n, filler))
-    yield* loses("the number of an open transaction", store.fillGap(lease, firstNumber, filler))
+    const noop = yield* signed(gap)
+    yield* loses("the lane's next number", store.fillGap(lease, firstNumber + 3n, noop))
+    yield* loses("the number of an open transaction", store.fillGap(lease, firstNumber, noop))
     const stale = lease
     const newer = yield* opened(store, subject, lane)
-    yield* loses("under a lease that has passed on", store.fillGap(stale, gap, filler))
+    yield* loses("under a lease that has passed on", store.fillGap(stale, gap, noop))
     yield* store.plan(newer, [yield* planOf(firstNumber + 3n, [])])
-    yield* store.fillGap(newer, gap, filler)
+    yield* store.fillGap(newer, gap, noop)
     const numbers = Effect.map(store.openTransactions(lane), (transactions) => transactions.map(({ number }) => number))
     yield* same("the transactions", yield* numbers, [firstNumber, gap, firstNumber + 3n])
-    yield* same("its bytes", (yield* store.openTransactions(lane))[1]?.attempts, [filler])
-    yield* loses("the same number again", store.fillGap(newer, gap, filler))
+    yield* same("its bytes", (yield* store.openTransactions(lane))[1]?.attempts, [noop])
+    yield* loses("the same number again", store.fillGap(newer, gap, noop))
     yield* same("the next number", yield* store.openLane(newer, 0n), firstNumber + 4n)
     const changes = [change(ids[0] ?? "", "planned", "failed")]
     yield* store.record(newer, {
       changes,
-      transaction: { number: firstNumber, inclusion: inclusionOf(filler), closed: true }
+      transaction: { number: firstNumber, inclusion: inclusionOf(noop), closed: true }
     })
     yield* same("the transactions after one was closed", yield* numbers, [gap, firstNumber + 3n])
-    yield* store.fillGap(newer, firstNumber, filler)
+    yield* store.fillGap(newer, firstNumber, noop)
     const [first] = yield* store.openTransactions(lane)
     yield* same("the number that is open again", first?.number, firstNumber)
-    yield* same("its newest bytes", first?.attempts.at(-1), filler)
+    yield* same("its newest bytes", first?.attempts.at(-1), noop)
     yield* same("its inclusion", first?.inclusion, undefined)
     yield* statusIs(store, ids[0] ?? "", "failed")
   })

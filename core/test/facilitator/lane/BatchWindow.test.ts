@@ -122,7 +122,7 @@ describe("a batch window", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({
         batches: { maximum: 6, windowMillis: 40 },
-        half: (half) => ({ ...half, chainHead: Effect.andThen(Effect.sleep("10 millis"), half.chainHead) })
+        scheme: (scheme) => ({ ...scheme, chainHead: Effect.andThen(Effect.sleep("10 millis"), scheme.chainHead) })
       })
       for (let count = 0; count < 6; count++) {
         yield* settleMany(facilitator, 1, `alone ${count}`)

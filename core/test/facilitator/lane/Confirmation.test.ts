@@ -12,7 +12,7 @@ import { begin, idsOf, patient, slotsOf, statusesOf } from "../LedgerSteps.ts"
 
 const { claim, pay } = LedgerShop
 
-const isFiller = ({ orders }: LedgerTransaction) => orders.length === 0
+const isNoop = ({ orders }: LedgerTransaction) => orders.length === 0
 
 describe("sending", () => {
   it.effect("writes the exact bytes down before it sends them", () =>
@@ -20,8 +20,8 @@ describe("sending", () => {
       const seen: Array<string> = []
       let store: PaymentStore["Service"] | undefined
       const shop = yield* LedgerShop.open({
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           submit: (prepared) =>
             Effect.gen(function* () {
               const [onRecord] = yield* Effect.orDie(store!.openTransactions("ledger:test signer-1"))
@@ -31,7 +31,7 @@ describe("sending", () => {
                 ["planned"]
               )
               seen.push(prepared.bytes)
-              return yield* half.submit(prepared)
+              return yield* scheme.submit(prepared)
             })
         })
       })
@@ -130,12 +130,12 @@ describe("sending", () => {
       Effect.gen(function* () {
         const looks: Array<number> = []
         const { facilitator, ledger } = yield* LedgerShop.open({
-          half: (half) => ({
-            ...half,
+          scheme: (scheme) => ({
+            ...scheme,
             observe: (observedPayments, attempts) =>
               Effect.andThen(
                 Effect.map(Clock.currentTimeMillis, (now) => looks.push(now)),
-                half.observe(observedPayments, attempts)
+                scheme.observe(observedPayments, attempts)
               )
           })
         })
@@ -310,14 +310,14 @@ describe("validity that ends", () => {
       Object.assign(ledger.market, { base: 850n, ceiling: 850n })
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("20 seconds")
-      assert.isFalse(ledger.submissions.some(isFiller))
+      assert.isFalse(ledger.submissions.some(isNoop))
       ledger.market.ceiling = 1_000n
       yield* TestClock.adjust("20 seconds")
       ledger.market.base = 10n
       const error = yield* Effect.flip(Fiber.join(fiber))
       assert.strictEqual(error._tag === "PaymentError" && error.code, "EXPIRED_PAYMENT")
       assert.strictEqual(ledger.transfers.length, 0)
-      assert.isTrue(ledger.submissions.some(isFiller))
+      assert.isTrue(ledger.submissions.some(isNoop))
       const [stored] = yield* store.page(0n, 1)
       assert.deepStrictEqual(
         stored?.history.map(({ status }) => status),

@@ -26,13 +26,13 @@ describe("blocks", () => {
     Effect.gen(function* () {
       let lies = 1
       const { facilitator, ledger, store } = yield* LedgerShop.open({
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           observe: (observedPayments, attempts) =>
             Effect.suspend(() => {
               const [attempt] = attempts
-              if (lies-- <= 0 || attempt === undefined) return half.observe(observedPayments, attempts)
-              return Effect.map(half.chainHead, ({ head: { hash, number } }) => {
+              if (lies-- <= 0 || attempt === undefined) return scheme.observe(observedPayments, attempts)
+              return Effect.map(scheme.chainHead, ({ head: { hash, number } }) => {
                 const block = { hash, number }
                 const { transaction } = attempt
                 return {

@@ -16,9 +16,9 @@ const patient = { settleTimeoutMillis: 600_000, lanes: [] }
 /** The node says this to transactions of payers of these names, and no block ever takes them. */
 const stuck =
   (answer: SubmitResult, of: RegExp = /loud/) =>
-  (half: SchemeFacilitator): SchemeFacilitator => ({
-    ...half,
-    submit: (prepared) => (of.test(prepared.transaction) ? Effect.succeed(answer) : half.submit(prepared))
+  (scheme: SchemeFacilitator): SchemeFacilitator => ({
+    ...scheme,
+    submit: (prepared) => (of.test(prepared.transaction) ? Effect.succeed(answer) : scheme.submit(prepared))
   })
 
 const open = Effect.fnUntraced(function* (options: LedgerShop.Options) {
@@ -73,7 +73,7 @@ describe("a payer's many payments", () => {
   for (const answer of [{ _tag: "Accepted" }, { _tag: "Known" }, { _tag: "Outdated", message: "SIGERROR" }] as const) {
     it.effect(`that the node calls ${answer._tag} and never takes keep no other payer waiting`, () =>
       Effect.gen(function* () {
-        const shop = yield* open({ half: stuck(answer) })
+        const shop = yield* open({ scheme: stuck(answer) })
         yield* flood(shop, 300, () => "acct-loud")
         assert.lengthOf(yield* onTheirWay(shop, "loud"), 8)
         assert.isAtMost(yield* wait(shop, "acct-quiet"), 1)
@@ -83,7 +83,7 @@ describe("a payer's many payments", () => {
 
   it.effect("behind which more wait than a lane looks at keep no other payer waiting", () =>
     Effect.gen(function* () {
-      const shop = yield* open({ half: stuck({ _tag: "Known" }) })
+      const shop = yield* open({ scheme: stuck({ _tag: "Known" }) })
       yield* flood(shop, 1_200, () => "acct-loud")
       assert.isAtMost(yield* wait(shop, "acct-quiet"), 1)
     })
@@ -95,7 +95,7 @@ describe("a payer's many payments", () => {
       yield* flood(shop, 40, () => "acct-calm")
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(shop.ledger.transfers.length, 40)
-      const late = yield* open({ half: stuck({ _tag: "Known" }) })
+      const late = yield* open({ scheme: stuck({ _tag: "Known" }) })
       yield* flood(late, 20, () => "acct-loud")
       yield* TestClock.adjust("10 minutes")
       const states = (yield* late.store.page(0n, 100)).map(({ status }) => status)
@@ -107,7 +107,7 @@ describe("a payer's many payments", () => {
 describe("a payer one of whose transactions came into no block", () => {
   it.effect("has one at a time on its way, for an hour", () =>
     Effect.gen(function* () {
-      const shop = yield* open({ half: stuck({ _tag: "Known" }) })
+      const shop = yield* open({ scheme: stuck({ _tag: "Known" }) })
       yield* flood(shop, 3, () => "acct-loud")
       assert.lengthOf(yield* onTheirWay(shop, "loud"), 3)
       yield* TestClock.adjust("90 seconds")
@@ -127,7 +127,7 @@ describe("many payers' transactions", () => {
   for (const answer of [{ _tag: "Known" }, { _tag: "Outdated", message: "BANDWITH_ERROR" }] as const) {
     it.effect(`that the node calls ${answer._tag} take no places`, () =>
       Effect.gen(function* () {
-        const shop = yield* open({ half: stuck(answer) })
+        const shop = yield* open({ scheme: stuck(answer) })
         for (let index = 0; index < 60; index++) shop.ledger.deposit(crowd(index), 10n ** 9n)
         yield* flood(shop, 400, crowd)
         assert.lengthOf(yield* onTheirWay(shop, "loud"), 400)
@@ -141,7 +141,7 @@ describe("many payers' transactions", () => {
     () =>
       Effect.gen(function* () {
         const shop = yield* open({
-          half: (half) => ({ ...stuck({ _tag: "Known" })(half), shares: { payer: 8, caller: 16 } }),
+          scheme: (scheme) => ({ ...stuck({ _tag: "Known" })(scheme), shares: { payer: 8, caller: 16 } }),
           capacity: 16
         })
         for (let index = 0; index < 60; index++) shop.ledger.deposit(crowd(index), 10n ** 9n)
@@ -154,7 +154,7 @@ describe("many payers' transactions", () => {
 
   it.effect("that a node takes and no block does lose their places after twelve seconds", () =>
     Effect.gen(function* () {
-      const shop = yield* open({ half: stuck({ _tag: "Accepted" }) })
+      const shop = yield* open({ scheme: stuck({ _tag: "Accepted" }) })
       for (let index = 0; index < 60; index++) shop.ledger.deposit(crowd(index), 10n ** 9n)
       yield* flood(shop, 400, crowd)
       assert.lengthOf(yield* onTheirWay(shop, "loud"), 256)
@@ -164,7 +164,7 @@ describe("many payers' transactions", () => {
 
   it.effect("that a node takes and no block does, of one caller, keep no other caller waiting", () =>
     Effect.gen(function* () {
-      const shop = yield* open({ half: stuck({ _tag: "Accepted" }) })
+      const shop = yield* open({ scheme: stuck({ _tag: "Accepted" }) })
       for (let index = 0; index < 60; index++) shop.ledger.deposit(crowd(index), 10n ** 9n)
       yield* flood(shop, 400, crowd, "one")
       assert.lengthOf(yield* onTheirWay(shop, "loud"), 128)

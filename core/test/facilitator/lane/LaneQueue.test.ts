@@ -16,18 +16,18 @@ const { claim, endsOf, pay, settleMany } = LedgerShop
 const together = { batches: { maximum: 10, windowMillis: 50 }, fitting: 1 }
 
 /** A node that never takes what one payer has signed. */
-const shunning = (half: SchemeFacilitator): SchemeFacilitator => ({
-  ...half,
+const shunning = (scheme: SchemeFacilitator): SchemeFacilitator => ({
+  ...scheme,
   submit: (prepared) =>
     prepared.bytes.includes("acct-mallory")
       ? Effect.succeed<SubmitResult>({ _tag: "Refused", message: "this account has no bandwidth" })
-      : half.submit(prepared)
+      : scheme.submit(prepared)
 })
 
 describe("a payer whose own transaction is refused", () => {
   it.effect("keeps no other payer from paying", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ lanes: [], half: shunning })
+      const { facilitator, ledger } = yield* LedgerShop.open({ lanes: [], scheme: shunning })
       ledger.deposit("acct-mallory", 10n ** 9n)
       const bad = yield* Effect.forkDetach(facilitator.settle(yield* pay({ payer: "acct-mallory" }), claim("bad")))
       yield* TestClock.adjust("1 second")
@@ -43,7 +43,7 @@ describe("a signer without money for gas", () => {
   it.effect("does not draw the payments that another signer can settle", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ lanes: ["signer-1", "signer-2"] })
-      ledger.setGasMoney("signer-1", 0n)
+      ledger.setSignerBalance("signer-1", 0n)
       const ends: Array<string> = []
       for (let round = 0; round < 5; round++) {
         const fibers = yield* settleMany(facilitator, 4, `r${round}-`)
@@ -65,10 +65,10 @@ describe("a signer without money for gas", () => {
       const early = yield* settleMany(facilitator, 2, "early")
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* endsOf(early), ["Success", "Success"])
-      ledger.setGasMoney("signer-1", 0n)
+      ledger.setSignerBalance("signer-1", 0n)
       const fibers = yield* settleMany(facilitator, 6)
       yield* TestClock.adjust("5 seconds")
-      ledger.setGasMoney("signer-1", 10n ** 18n)
+      ledger.setSignerBalance("signer-1", 10n ** 18n)
       yield* TestClock.adjust("30 seconds")
       const ends = yield* endsOf(fibers)
       assert.strictEqual(ends.filter((one) => one === "Failure").length, 4)
@@ -82,12 +82,12 @@ describe("a payment that cannot be signed for", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({
         ...together,
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           prepare: (payments, slot, chainHead) =>
             payments[0]?.authorization.payer === "acct-mallory"
               ? new Misconfigured({ message: "it does not verify" })
-              : half.prepare(payments, slot, chainHead)
+              : scheme.prepare(payments, slot, chainHead)
         })
       })
       ledger.deposit("acct-mallory", 10n ** 9n)
@@ -169,10 +169,10 @@ describe("a batch of which one payment is still open when its block is taken bac
       const { facilitator, ledger, store } = yield* LedgerShop.open({
         batches: { maximum: 3, windowMillis: 50 },
         settleTimeoutMillis: 600_000,
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           observe: (observedPayments, attempts) =>
-            Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+            Effect.map(scheme.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
               inclusion,
               observations: observations.map((one, index) => (hidden && index === 2 ? { _tag: "Pending" } : one))
             }))
@@ -200,7 +200,7 @@ describe("closing", () => {
       const shop = yield* LedgerShop.open()
       shop.ledger.faults.holdBlocks = true
       const facilitator = yield* Scope.provide(
-        LedgerShop.facilitatorOf([shop.half], shop.store, { drainMillis: 5_000 }),
+        LedgerShop.facilitatorOf([shop.scheme], shop.store, { drainMillis: 5_000 }),
         life
       )
       const caller = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("a")))

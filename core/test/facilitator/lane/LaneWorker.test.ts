@@ -14,10 +14,10 @@ describe("after a restart", () => {
   /** A payment whose bytes were written down and perhaps sent, when its process ended. */
   const interrupted = Effect.fnUntraced(function* (arrived: boolean) {
     const shop = yield* LedgerShop.open({
-      half: (half) => ({
-        ...half,
+      scheme: (scheme) => ({
+        ...scheme,
         submit: (prepared: PreparedTransaction) =>
-          Effect.andThen(arrived ? Effect.ignore(half.submit(prepared)) : Effect.void, Effect.never)
+          Effect.andThen(arrived ? Effect.ignore(scheme.submit(prepared)) : Effect.void, Effect.never)
       })
     })
     shop.ledger.faults.holdBlocks = true

@@ -82,12 +82,12 @@ describe("an asset that is not configured any more", () => {
 
   /** A scheme facilitator that takes no payment in the asset; by `recall` it can still read those on record. */
   const without = (ledger: TestLedger, reading: "with recall" | "without recall") => {
-    const half = TestScheme.facilitator(ledger, { batches })
-    return { ...half, read: () => notSettled, ...(reading === "with recall" && { recall: half.read }) }
+    const scheme = TestScheme.facilitator(ledger, { batches })
+    return { ...scheme, read: () => notSettled, ...(reading === "with recall" && { recall: scheme.read }) }
   }
   it.effect("has its signed bytes sent again, and its payments have their ends", () =>
     Effect.gen(function* () {
-      const shop = yield* interrupted(3, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
+      const shop = yield* interrupted(3, { batches, scheme: (scheme) => ({ ...scheme, submit: () => Effect.never }) })
       const { ledger, restartWith } = shop
       assert.strictEqual(ledger.submissions.length, 0)
       yield* restartWith([without(ledger, "with recall")])
@@ -138,7 +138,7 @@ describe("an asset that is not configured any more", () => {
     "that cannot even be read is carried along: its lane goes on, and its end is told when it can be read again",
     () =>
       Effect.gen(function* () {
-        const shop = yield* interrupted(3, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
+        const shop = yield* interrupted(3, { batches, scheme: (scheme) => ({ ...scheme, submit: () => Effect.never }) })
         const { ledger, restartWith, store } = shop
         const honest = TestScheme.facilitator(ledger, { batches })
         const nonces = new Set((yield* store.page(0n, 2)).map(({ authorization }) => authorization.nonce))
@@ -184,16 +184,16 @@ describe("an asset that is not configured any more", () => {
 
 /** A scheme facilitator of another signer on the same chain, which notes what it is asked to sign. */
 const other = (ledger: TestLedger, signed: Array<string | undefined>): SchemeFacilitator => {
-  const half = TestScheme.facilitator(ledger, { lanes: ["signer-2"] })
+  const scheme = TestScheme.facilitator(ledger, { lanes: ["signer-2"] })
   return {
-    ...half,
+    ...scheme,
     prepare: (payments, slot, ...rest) => {
       signed.push(slot?.lane)
-      return half.prepare(payments, slot, ...rest)
+      return scheme.prepare(payments, slot, ...rest)
     },
     noop: (slot, chainHead) => {
       signed.push(slot.lane)
-      return half.noop(slot, chainHead)
+      return scheme.noop(slot, chainHead)
     }
   }
 }
@@ -201,7 +201,7 @@ const other = (ledger: TestLedger, signed: Array<string | undefined>): SchemeFac
 describe("a signer that is not configured any more", () => {
   it.effect("leaves its transactions to be sent again as they are, and watched to their ends", () =>
     Effect.gen(function* () {
-      const shop = yield* interrupted(2, { batches, half: (half) => ({ ...half, submit: () => Effect.never }) })
+      const shop = yield* interrupted(2, { batches, scheme: (scheme) => ({ ...scheme, submit: () => Effect.never }) })
       const { ledger, restartWith, store } = shop
       const signed: Array<string | undefined> = []
       yield* restartWith([other(ledger, signed)])
@@ -308,8 +308,10 @@ describe("without what keeps an earlier configuration's payments alive", () => {
     Effect.gen(function* () {
       const shop = yield* interrupted(5, { batches })
       const { ledger, restartWith } = shop
-      const half = TestScheme.facilitator(ledger, { batches: { maximum: 2, windowMillis: 50 } })
-      yield* restartWith([{ ...half, prepare: (payments, slot, chainHead) => half.prepare(payments, slot, chainHead) }])
+      const scheme = TestScheme.facilitator(ledger, { batches: { maximum: 2, windowMillis: 50 } })
+      yield* restartWith([
+        { ...scheme, prepare: (payments, slot, chainHead) => scheme.prepare(payments, slot, chainHead) }
+      ])
       ledger.market.base = 60n
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("90 seconds")
@@ -321,9 +323,9 @@ describe("without what keeps an earlier configuration's payments alive", () => {
     Effect.gen(function* () {
       const shop = yield* interrupted(2, { batches })
       const { ledger, restartWith } = shop
-      const half = TestScheme.facilitator(ledger, { batches })
+      const scheme = TestScheme.facilitator(ledger, { batches })
       const notSettled = Effect.fail(invalid("asset_mismatch", "asset_not_settled", "the asset is not settled here"))
-      yield* restartWith([{ ...half, read: () => notSettled }])
+      yield* restartWith([{ ...scheme, read: () => notSettled }])
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("90 seconds")
       assert.strictEqual(ledger.transfers.length, 2)
@@ -335,7 +337,7 @@ describe("without what keeps an earlier configuration's payments alive", () => {
     Effect.gen(function* () {
       const shop = yield* interrupted(2, {
         batches,
-        half: (half) => ({ ...half, submit: () => Effect.never }),
+        scheme: (scheme) => ({ ...scheme, submit: () => Effect.never }),
         store: (store) => ({ ...store, lanesInUse: Effect.succeed([]) })
       })
       const { ledger, restartWith } = shop

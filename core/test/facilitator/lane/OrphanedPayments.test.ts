@@ -29,10 +29,10 @@ const lost = Effect.fnUntraced(function* (then: (shop: LedgerShop.Shop) => void,
 })
 
 /** As on an EVM chain, where a payment is looked for only once one of our own transactions is in a block. */
-const showsOwnAlone = (half: SchemeFacilitator): SchemeFacilitator => ({
-  ...half,
+const showsOwnAlone = (scheme: SchemeFacilitator): SchemeFacilitator => ({
+  ...scheme,
   observe: (observedPayments, attempts) =>
-    Effect.map(half.observe(observedPayments, attempts), (observation) =>
+    Effect.map(scheme.observe(observedPayments, attempts), (observation) =>
       observation.inclusion === undefined
         ? { ...observation, observations: observedPayments.map(() => ({ _tag: "Pending" as const })) }
         : observation
@@ -117,7 +117,7 @@ describe("a slot that a foreign transaction has used", () => {
   it.effect("while another foreign transaction has moved the money: the payment becomes final", () =>
     Effect.gen(function* () {
       const { caller, ledger, paymentId, store } = yield* lost((one) => one.ledger.settleByStranger(orderOf(one)), {
-        half: showsOwnAlone
+        scheme: showsOwnAlone
       })
       assert.strictEqual((yield* Fiber.join(caller)).transaction, ledger.transfers[0]?.transaction)
       yield* TestClock.adjust("30 seconds")
@@ -139,7 +139,7 @@ describe("a slot that a foreign transaction has used", () => {
           used = one.ledger.head().number
           one.ledger.settleByStranger(orderOf(one))
         },
-        { half: showsOwnAlone }
+        { scheme: showsOwnAlone }
       )
       yield* Fiber.join(caller)
       ledger.reorganise(Number(ledger.head().number - used))
@@ -217,13 +217,13 @@ describe("a slot that a foreign transaction has used", () => {
 
   it.effect("by a transaction that stays in the pool for ever does not hold the lane up", () =>
     Effect.gen(function* () {
-      const { half, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 600_000 })
+      const { scheme, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 600_000 })
       ledger.faults.holdBlocks = true
       const fees = { maximum: 10n, priority: 1n }
       ledger.submit({ id: "foreign", lane: "signer-1", slot: 0n, orders: [], fees })
       Object.assign(ledger.market, { base: 20n })
       const store = yield* MemoryPaymentStore.make
-      const facilitator = yield* LedgerShop.facilitatorOf([half], store)
+      const facilitator = yield* LedgerShop.facilitatorOf([scheme], store)
       const settling = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("a")))
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("30 seconds")

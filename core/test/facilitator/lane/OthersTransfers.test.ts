@@ -33,20 +33,20 @@ const inTime = <A>(effect: Effect.Effect<A>, seconds = 30) =>
 /** A scheme facilitator before whose chain head something happens, once. */
 const beforeSurvey =
   (happens: () => Effect.Effect<void>) =>
-  (half: SchemeFacilitator): SchemeFacilitator => {
+  (scheme: SchemeFacilitator): SchemeFacilitator => {
     let hasHappened = false
     const once = Effect.suspend(() => {
       if (hasHappened) return Effect.void
       hasHappened = true
       return happens()
     })
-    return { ...half, chainHead: Effect.andThen(once, half.chainHead) }
+    return { ...scheme, chainHead: Effect.andThen(once, scheme.chainHead) }
   }
 
 /** A third party submits the payment after its verification, before the chain head is queried for its transaction. */
 const overtaken = Effect.fnUntraced(function* (bound: boolean, options: LedgerShop.Options = {}) {
   let submit: Effect.Effect<void> = Effect.void
-  const shop = yield* LedgerShop.open({ ...patient, ...options, half: beforeSurvey(() => submit) })
+  const shop = yield* LedgerShop.open({ ...patient, ...options, scheme: beforeSurvey(() => submit) })
   const request = yield* pay({ bound })
   submit = Effect.orDie(sentByAnother(shop.ledger, request))
   return { ...shop, request }
@@ -81,9 +81,9 @@ for (const [kind, options] of [
           ...patient,
           ...options,
           capacity: 1,
-          half: (half) => ({
-            ...half,
-            submit: (prepared) => (down ? Effect.succeed({ _tag: "Accepted" }) : half.submit(prepared))
+          scheme: (scheme) => ({
+            ...scheme,
+            submit: (prepared) => (down ? Effect.succeed({ _tag: "Accepted" }) : scheme.submit(prepared))
           })
         })
         const first = yield* Effect.forkDetach(told(facilitator, yield* pay(), claim("a")))
@@ -127,13 +127,13 @@ for (const [kind, options] of [
 
     it.effect("is none where the records of one that was served are lost, and the node lags", () =>
       Effect.gen(function* () {
-        const { facilitator, half, ledger, restart } = yield* LedgerShop.open({ ...patient, ...options })
+        const { facilitator, scheme, ledger, restart } = yield* LedgerShop.open({ ...patient, ...options })
         const request = yield* pay()
         assert.strictEqual(yield* told(facilitator, request, claim("a")), "granted included")
         yield* TestClock.adjust("1 second")
         yield* Effect.exit(Effect.scoped(restart))
         // The node has not seen the transfer yet when it is asked, and then it has.
-        const lagging: SchemeFacilitator = { ...half, verify: () => Effect.void }
+        const lagging: SchemeFacilitator = { ...scheme, verify: () => Effect.void }
         const forgetful = yield* LedgerShop.facilitatorOf([lagging], yield* MemoryPaymentStore.make, patient)
         assert.match(yield* inTime(told(forgetful, request, claim("b"))), /^already_used/)
         assert.strictEqual(ledger.transfers.length, 1)
@@ -153,10 +153,10 @@ for (const [kind, options] of [
       const shop = yield* LedgerShop.open({
         ...patient,
         ...options,
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           conclude: (observedPayment) =>
-            doubt.isOn ? Effect.succeed({ _tag: "Pending" }) : half.conclude(observedPayment)
+            doubt.isOn ? Effect.succeed({ _tag: "Pending" }) : scheme.conclude(observedPayment)
         })
       })
       return { ...shop, doubt }
@@ -183,11 +183,11 @@ for (const [kind, options] of [
 
       it.effect(`is not refused in its lane (${bound ? "bound" : "not bound"})`, () =>
         Effect.gen(function* () {
-          const { doubt, facilitator, half, ledger, store } = yield* silent()
+          const { doubt, facilitator, scheme, ledger, store } = yield* silent()
           const request = yield* pay({ bound })
           const { paymentId } = yield* facilitator.claim(request, claim("a"))
           yield* sentByAnother(ledger, request)
-          yield* store.queue(paymentId, `${half.network} ${half.lanes[0] ?? ""}`)
+          yield* store.queue(paymentId, `${scheme.network} ${scheme.lanes[0] ?? ""}`)
           yield* TestClock.adjust("3 seconds")
           const stored = yield* store.find(paymentId)
           assert.deepInclude(stored, { status: "accepted", lane: undefined })
@@ -199,11 +199,11 @@ for (const [kind, options] of [
 
       it.effect(`is not called expired when it has waited too long (${bound ? "bound" : "not bound"})`, () =>
         Effect.gen(function* () {
-          const { doubt, facilitator, half, ledger, store } = yield* silent()
+          const { doubt, facilitator, scheme, ledger, store } = yield* silent()
           const request = yield* pay({ bound, validFor: 20 })
           const { paymentId } = yield* facilitator.claim(request, claim("a"))
           yield* TestClock.adjust("15 seconds")
-          yield* store.queue(paymentId, `${half.network} ${half.lanes[0] ?? ""}`)
+          yield* store.queue(paymentId, `${scheme.network} ${scheme.lanes[0] ?? ""}`)
           yield* TestClock.adjust("2 seconds")
           assert.deepInclude(yield* store.find(paymentId), { status: "accepted", lane: undefined })
           // The validity is not over yet: a third party may still send it.
@@ -272,10 +272,10 @@ describe("an unbound payment that a third party has sent", () => {
 
   it.effect("is one that a facilitator with records of its own has sent: of two one grants", () =>
     Effect.gen(function* () {
-      const { facilitator, half, ledger } = yield* LedgerShop.open(patient)
+      const { facilitator, scheme, ledger } = yield* LedgerShop.open(patient)
       const theirs = TestScheme.facilitator(ledger, { lanes: ["signer-2"] })
       const other = yield* LedgerShop.facilitatorOf([theirs], yield* MemoryPaymentStore.make, patient)
-      assert.notDeepEqual(half.lanes, theirs.lanes)
+      assert.notDeepEqual(scheme.lanes, theirs.lanes)
       for (let round = 0; round < 5; round++) {
         const request = yield* pay({ bound: false })
         // Both have verified and sent it before the chain shows anything.
@@ -303,10 +303,10 @@ describe("an unbound payment that a third party has sent", () => {
       // A family may not know which of the facilitator's transactions it is.
       const { facilitator, ledger } = yield* LedgerShop.open({
         ...patient,
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           conclude: (observedPayment) =>
-            Effect.map(half.conclude(observedPayment), (end) =>
+            Effect.map(scheme.conclude(observedPayment), (end) =>
               end._tag === "Settled" ? { ...end, external: true } : end
             )
         })

@@ -11,71 +11,71 @@ import * as LedgerShop from "../LedgerShop.ts"
 
 /** A scheme facilitator that tells how often it was asked to read. */
 const counting = () => {
-  const half = TestScheme.facilitator(TestLedger.make())
+  const scheme = TestScheme.facilitator(TestLedger.make())
   let reads = 0
   const counted: SchemeFacilitator = {
-    ...half,
+    ...scheme,
     read: (requirements, json) => {
       reads += 1
-      return half.read(requirements, json)
+      return scheme.read(requirements, json)
     }
   }
-  return { half: counted, reads: () => reads }
+  return { scheme: counted, reads: () => reads }
 }
 
 describe("a payment that is read", () => {
   it.effect("is the payment that was signed, read once by those who ask one after the other", () =>
     Effect.gen(function* () {
-      const { half, reads } = counting()
+      const { scheme, reads } = counting()
       const request = yield* LedgerShop.pay()
-      const first = yield* PaymentReading.read(half, request)
+      const first = yield* PaymentReading.read(scheme, request)
       assert.strictEqual(first.payment.authorization.payer, LedgerShop.payer)
-      assert.strictEqual(yield* PaymentReading.read(half, request), first)
+      assert.strictEqual(yield* PaymentReading.read(scheme, request), first)
       assert.strictEqual(reads(), 1)
     })
   )
 
   it.effect("is read anew for another request, though it says the same", () =>
     Effect.gen(function* () {
-      const { half, reads } = counting()
+      const { scheme, reads } = counting()
       const request = yield* LedgerShop.pay()
-      yield* PaymentReading.read(half, request)
-      yield* PaymentReading.read(half, { ...request })
+      yield* PaymentReading.read(scheme, request)
+      yield* PaymentReading.read(scheme, { ...request })
       assert.strictEqual(reads(), 2)
     })
   )
 
   it.effect("is read anew after another one, since no reading is kept", () =>
     Effect.gen(function* () {
-      const { half, reads } = counting()
+      const { scheme, reads } = counting()
       const [request, other] = [yield* LedgerShop.pay(), yield* LedgerShop.pay()]
-      const first = yield* PaymentReading.read(half, request)
-      yield* PaymentReading.read(half, other)
-      assert.deepStrictEqual((yield* PaymentReading.read(half, request)).payment, first.payment)
+      const first = yield* PaymentReading.read(scheme, request)
+      yield* PaymentReading.read(scheme, other)
+      assert.deepStrictEqual((yield* PaymentReading.read(scheme, request)).payment, first.payment)
       assert.strictEqual(reads(), 3)
     })
   )
 
-  it.effect("is read anew by another half", () =>
+  it.effect("is read anew by another scheme facilitator", () =>
     Effect.gen(function* () {
       const [one, other] = [counting(), counting()]
       const request = yield* LedgerShop.pay()
-      yield* PaymentReading.read(one.half, request)
-      assert.strictEqual((yield* PaymentReading.read(other.half, request)).scheme, other.half)
+      yield* PaymentReading.read(one.scheme, request)
+      assert.strictEqual((yield* PaymentReading.read(other.scheme, request)).scheme, other.scheme)
       assert.strictEqual(other.reads(), 1)
     })
   )
 
   it.effect("fails as often as it is asked for when it is none", () =>
     Effect.gen(function* () {
-      const { half } = counting()
+      const { scheme } = counting()
       const { paymentRequirements } = yield* LedgerShop.pay()
       const request: PaymentRequest = {
         paymentRequirements,
         paymentPayload: sealPayload("exact", TestScheme.network, { payer: "nobody" })
       }
       for (let asked = 0; asked < 2; asked++) {
-        const failure = yield* Effect.flip(PaymentReading.read(half, request))
+        const failure = yield* Effect.flip(PaymentReading.read(scheme, request))
         assert.strictEqual(failure._tag === "ValidationError" && failure.reason, "malformed")
       }
     })

@@ -22,21 +22,21 @@ const enoughFor = (ledger: TestLedger, payments: number) => (costOf(ledger, paym
 const sizes = ({ submissions }: TestLedger) => submissions.map(({ orders }) => orders.length)
 
 /** Counts how often the scheme was asked what its signers own. */
-const counting = (asked: { times: number }) => (half: SchemeFacilitator) => ({
-  ...half,
+const counting = (asked: { times: number }) => (scheme: SchemeFacilitator) => ({
+  ...scheme,
   signers: Effect.suspend(() => {
     asked.times++
-    return half.signers
+    return scheme.signers
   })
 })
 
 /** Notes what a node has said to transactions that it does not take. */
 const noting =
   (refused: Array<string>) =>
-  (half: SchemeFacilitator): SchemeFacilitator => ({
-    ...half,
+  (scheme: SchemeFacilitator): SchemeFacilitator => ({
+    ...scheme,
     submit: (prepared) =>
-      Effect.tap(half.submit(prepared), (submission) =>
+      Effect.tap(scheme.submit(prepared), (submission) =>
         Effect.sync(() => submission._tag === "Refused" && refused.push(submission.message))
       )
   })
@@ -50,10 +50,10 @@ describe("a batch", () => {
       const { facilitator, ledger, store } = yield* LedgerShop.open({
         batches,
         gasCeilings: { total: () => 9_000n, caller: (name) => (name === "poor" ? 0n : undefined) },
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           prepare: (payments, slot, chainHead, maximumCost, replaced) =>
-            Effect.tap(half.prepare(payments, slot, chainHead, maximumCost, replaced), ({ count }) =>
+            Effect.tap(scheme.prepare(payments, slot, chainHead, maximumCost, replaced), ({ count }) =>
               Effect.sync(() => {
                 for (const { authorization } of payments.slice(0, count)) counted.add(authorization.nonce)
               })
@@ -64,7 +64,7 @@ describe("a batch", () => {
             })
         })
       })
-      ledger.setGasMoney(signer, enoughFor(ledger, 5))
+      ledger.setSignerBalance(signer, enoughFor(ledger, 5))
       ledger.faults.holdBlocks = true
       yield* settleMany(facilitator, 7)
       yield* LedgerShop.as("poor", settleMany(facilitator, 2, "poor"))
@@ -80,13 +80,13 @@ describe("a batch", () => {
   it.effect("is as large as its signer can pay for; the others follow when it is included", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ batches })
-      ledger.setGasMoney(signer, enoughFor(ledger, 5))
+      ledger.setSignerBalance(signer, enoughFor(ledger, 5))
       ledger.faults.holdBlocks = true
       const fibers = yield* settleMany(facilitator, 7)
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(sizes(ledger).slice(0, 1), [5])
       assert.deepStrictEqual(new Set(sizes(ledger)), new Set([5]))
-      ledger.setGasMoney(signer, costOf(ledger, 12))
+      ledger.setSignerBalance(signer, costOf(ledger, 12))
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* endsOf(fibers), all(7))
@@ -124,7 +124,7 @@ describe("a batch whose gas has become dear", () => {
   const maximumCost = 22n * (21n + 50n * 20n)
 
   for (const [what, limit] of [
-    ["its signer has", { gasMoney: maximumCost }],
+    ["its signer has", { signerBalance: maximumCost }],
     ["a node lets through", { maximumCost }],
     ["the ceiling of the network has room for", { ceiling: (maximumCost * 7n) / 6n }]
   ] as const) {
@@ -135,9 +135,9 @@ describe("a batch whose gas has become dear", () => {
           settleTimeoutMillis: 600_000,
           batches: { ...batches, ...("maximumCost" in limit && limit) },
           ...("ceiling" in limit && { gasCeilings: { total: () => limit.ceiling } }),
-          half: noting(refused)
+          scheme: noting(refused)
         })
-        if ("gasMoney" in limit) ledger.setGasMoney(signer, limit.gasMoney)
+        if ("signerBalance" in limit) ledger.setSignerBalance(signer, limit.signerBalance)
         const fibers = yield* settleMany(facilitator, 20)
         ledger.faults.holdBlocks = true
         yield* TestClock.adjust("1 second")
@@ -155,7 +155,7 @@ describe("a batch whose gas has become dear", () => {
         for (const cost of costs) assert.isTrue(cost <= most, `${cost} of ${most}`)
         assert.isAbove(new Set(costs).size, 1)
         assert.deepStrictEqual(refused, [])
-        ledger.setGasMoney(signer, 10n ** 12n)
+        ledger.setSignerBalance(signer, 10n ** 12n)
         ledger.faults.holdBlocks = false
         ledger.market.base = 10n
         yield* TestClock.adjust("20 seconds")
@@ -187,10 +187,10 @@ describe("a signer", () => {
     Effect.gen(function* () {
       const refused: Array<string> = []
       const { facilitator, ledger } = yield* LedgerShop.open({
-        half: noting(refused)
+        scheme: noting(refused)
       })
       ledger.faults.holdBlocks = true
-      const refill = () => ledger.setGasMoney(signer, (costOf(ledger, 1) * 3n) / 2n)
+      const refill = () => ledger.setSignerBalance(signer, (costOf(ledger, 1) * 3n) / 2n)
       refill()
       const fibers = yield* settleMany(facilitator, 3)
       for (const sent of [1, 2, 3]) {
@@ -211,21 +211,21 @@ describe("a signer", () => {
       let examinations = 0
       const { facilitator, ledger } = yield* LedgerShop.open({
         batches,
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           verify: (payment) => {
             examinations++
-            return half.verify(payment)
+            return scheme.verify(payment)
           }
         })
       })
       ledger.faults.holdBlocks = true
-      ledger.setGasMoney(signer, enoughFor(ledger, 4))
+      ledger.setSignerBalance(signer, enoughFor(ledger, 4))
       const fibers = yield* settleMany(facilitator, 16)
       for (let block = 0; block < 4; block++) {
         yield* TestClock.adjust("1100 millis")
         ledger.mine()
-        ledger.setGasMoney(signer, enoughFor(ledger, 4))
+        ledger.setSignerBalance(signer, enoughFor(ledger, 4))
       }
       yield* TestClock.adjust("3 seconds")
       assert.deepStrictEqual(yield* endsOf(fibers), all(16))
@@ -237,7 +237,7 @@ describe("a signer", () => {
   it.effect("is not asked again while what it had pays for all that was signed", () =>
     Effect.gen(function* () {
       const asked = { times: 0 }
-      const { facilitator, ledger } = yield* LedgerShop.open({ batches, half: counting(asked) })
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches, scheme: counting(asked) })
       for (const round of [1, 2, 3, 4]) {
         const fibers = yield* settleMany(facilitator, 5, `round ${round}, `)
         yield* TestClock.adjust("5 seconds")
@@ -251,17 +251,17 @@ describe("a signer", () => {
   it.effect("is asked again when a node has refused it: its money may have been taken out", () =>
     Effect.gen(function* () {
       const asked = { times: 0 }
-      const { facilitator, ledger } = yield* LedgerShop.open({ batches, half: counting(asked) })
+      const { facilitator, ledger } = yield* LedgerShop.open({ batches, scheme: counting(asked) })
       const first = yield* settleMany(facilitator, 5)
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* endsOf(first), all(5))
-      ledger.setGasMoney(signer, 0n)
+      ledger.setSignerBalance(signer, 0n)
       const second = yield* settleMany(facilitator, 5, "second ")
       yield* TestClock.adjust("1 second")
-      ledger.setGasMoney(signer, enoughFor(ledger, 5))
+      ledger.setSignerBalance(signer, enoughFor(ledger, 5))
       yield* TestClock.adjust("20 seconds")
       assert.deepStrictEqual(yield* endsOf(second), all(5))
-      ledger.setGasMoney(signer, enoughFor(ledger, 2))
+      ledger.setSignerBalance(signer, enoughFor(ledger, 2))
       const third = yield* settleMany(facilitator, 2, "third ")
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* endsOf(third), all(2))
@@ -271,11 +271,11 @@ describe("a signer", () => {
 
   it.effect("settles as before when its balance is unknown", () =>
     Effect.gen(function* () {
-      const { facilitator, half, ledger } = yield* LedgerShop.open({
+      const { facilitator, scheme, ledger } = yield* LedgerShop.open({
         batches,
-        half: (one) => ({ ...one, signers: Effect.succeed([]) })
+        scheme: (one) => ({ ...one, signers: Effect.succeed([]) })
       })
-      assert.deepStrictEqual(yield* half.signers, [])
+      assert.deepStrictEqual(yield* scheme.signers, [])
       const fibers = yield* settleMany(facilitator, 7)
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* endsOf(fibers), all(7))

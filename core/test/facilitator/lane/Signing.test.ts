@@ -13,32 +13,32 @@ type Told = Record<"verify" | "prepare" | "observe", Array<string | undefined>>
 /** Notes on whose behalf the scheme is asked. */
 const noting =
   (told: Told) =>
-  (half: SchemeFacilitator): SchemeFacilitator => ({
-    ...half,
+  (scheme: SchemeFacilitator): SchemeFacilitator => ({
+    ...scheme,
     verify: (payment) => {
       told.verify.push(payment.caller)
-      return half.verify(payment)
+      return scheme.verify(payment)
     },
     prepare: (payments, slot, chainHead, most) => {
       told.prepare.push(...payments.map(({ caller }) => caller))
-      return half.prepare(payments, slot, chainHead, most)
+      return scheme.prepare(payments, slot, chainHead, most)
     },
     observe: (observedPayments, attempts) => {
       told.observe.push(...observedPayments.map(({ payment: { caller } }) => caller))
-      return half.observe(observedPayments, attempts)
+      return scheme.observe(observedPayments, attempts)
     }
   })
 
 /** Does not risk the payments of a caller. */
 const wary =
   (caller: string) =>
-  (half: SchemeFacilitator): SchemeFacilitator => ({
-    ...half,
+  (scheme: SchemeFacilitator): SchemeFacilitator => ({
+    ...scheme,
     prepare: (payments: ReadonlyArray<Payment>, slot, chainHead, most) => {
       const [first] = payments
       if (first?.caller === caller) return Effect.fail(new FacilitatorUnavailable({ message: "it is not risked" }))
       const stop = payments.findIndex((one) => one.caller === caller)
-      return half.prepare(stop === -1 ? payments : payments.slice(0, stop), slot, chainHead, most)
+      return scheme.prepare(stop === -1 ? payments : payments.slice(0, stop), slot, chainHead, most)
     }
   })
 
@@ -47,7 +47,7 @@ describe("the scheme", () => {
     Effect.gen(function* () {
       for (const name of ["", "shop"]) {
         const told: Told = { verify: [], prepare: [], observe: [] }
-        const { facilitator } = yield* LedgerShop.open({ half: noting(told) })
+        const { facilitator } = yield* LedgerShop.open({ scheme: noting(told) })
         const request = yield* LedgerShop.pay()
         yield* LedgerShop.as(name, facilitator.verify(request))
         const settling = yield* Effect.forkChild(
@@ -64,12 +64,12 @@ describe("the scheme", () => {
   it.effect("knows it after the process has begun anew, from the record", () =>
     Effect.gen(function* () {
       const told: Told = { verify: [], prepare: [], observe: [] }
-      const { facilitator, half, ledger, store } = yield* LedgerShop.open()
+      const { facilitator, scheme, ledger, store } = yield* LedgerShop.open()
       ledger.faults.holdBlocks = true
       const request = yield* LedgerShop.pay()
       yield* Effect.forkDetach(LedgerShop.as("shop", facilitator.settle(request, LedgerShop.claim("a"))))
       yield* TestClock.adjust("1 second")
-      yield* LedgerShop.facilitatorOf([noting(told)(half)], store)
+      yield* LedgerShop.facilitatorOf([noting(told)(scheme)], store)
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual([...new Set(told.observe)], ["shop"])
     })
@@ -79,7 +79,7 @@ describe("the scheme", () => {
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({
         batches: { maximum: 4, windowMillis: 40 },
-        half: wary("hostile")
+        scheme: wary("hostile")
       })
       const callers = ["shop", "hostile", "shop", "hostile", "shop"]
       const fibers = yield* Effect.forEach(callers, (name, index) =>

@@ -12,15 +12,15 @@ import { patient } from "../LedgerSteps.ts"
 const { claim, pay } = LedgerShop
 const lane = "ledger:test signer-1"
 
-const fillers = ({ submissions }: TestLedger) =>
+const noops = ({ submissions }: TestLedger) =>
   new Set(submissions.filter(({ orders }) => orders.length === 0).map(({ slot }) => slot))
 
-/** A half whose node counts in its own way. */
+/** A scheme facilitator whose node counts in its own way. */
 const counting =
   (change: (honest: bigint, what: SlotCount) => bigint) =>
-  (half: SchemeFacilitator): SchemeFacilitator => ({
-    ...half,
-    nextSlot: (address, what) => Effect.map(half.nextSlot(address, what), (honest) => change(honest, what))
+  (scheme: SchemeFacilitator): SchemeFacilitator => ({
+    ...scheme,
+    nextSlot: (address, what) => Effect.map(scheme.nextSlot(address, what), (honest) => change(honest, what))
   })
 
 /** Settles a payment, and tells how many seconds it took; each has a block at least. */
@@ -45,7 +45,7 @@ describe("a gap in a signer's numbers", () => {
       yield* settled(shop, "moves the lane on")
       ledger.reorganise(Number(ledger.head().number) - 2)
       assert.isAtMost(yield* settled(shop, "behind the gap"), 10)
-      assert.isAtMost(fillers(ledger).size, 3)
+      assert.isAtMost(noops(ledger).size, 3)
       yield* TestClock.adjust("60 seconds")
       assert.deepStrictEqual(
         (yield* store.page(0n, 10)).map(({ status }) => status),
@@ -58,11 +58,11 @@ describe("a gap in a signer's numbers", () => {
   it.effect("that a node's wrong count makes heals too, without any payment", () =>
     Effect.gen(function* () {
       let lie = 5n
-      const shop = yield* LedgerShop.open({ ...patient, half: counting((honest) => honest + lie) })
+      const shop = yield* LedgerShop.open({ ...patient, scheme: counting((honest) => honest + lie) })
       yield* TestClock.adjust("1 second")
       lie = 0n
       yield* TestClock.adjust("30 seconds")
-      assert.deepStrictEqual(fillers(shop.ledger), new Set([0n, 1n, 2n, 3n, 4n]))
+      assert.deepStrictEqual(noops(shop.ledger), new Set([0n, 1n, 2n, 3n, 4n]))
       assert.isAtMost(yield* settled(shop, "after it"), 2)
     })
   )
@@ -74,12 +74,12 @@ describe("a gap in a signer's numbers", () => {
         let lie = 2n ** 53n
         const shop = yield* LedgerShop.open({
           ...patient,
-          half: counting((honest, what) => (what === "final" ? honest : honest + lie))
+          scheme: counting((honest, what) => (what === "final" ? honest : honest + lie))
         })
         yield* TestClock.adjust("1 second")
         lie = 0n
         yield* TestClock.adjust("60 seconds")
-        assert.strictEqual(fillers(shop.ledger).size, 64)
+        assert.strictEqual(noops(shop.ledger).size, 64)
         assert.isAtMost(yield* settled(shop, "after it"), 2)
       })
   )
@@ -92,7 +92,7 @@ describe("a gap in a signer's numbers", () => {
       for (let count = 0; count < 150; count++) ledger.useSlot("signer-1")
       yield* settled(shop, "second")
       yield* TestClock.adjust("60 seconds")
-      assert.strictEqual(fillers(ledger).size, 0)
+      assert.strictEqual(noops(ledger).size, 0)
       assert.strictEqual(ledger.transfers.length, 2)
     })
   )
@@ -102,7 +102,7 @@ describe("a gap in a signer's numbers", () => {
       let behind = 0n
       const shop = yield* LedgerShop.open({
         ...patient,
-        half: counting((honest, what) => (what === "final" ? honest : honest - behind))
+        scheme: counting((honest, what) => (what === "final" ? honest : honest - behind))
       })
       const { ledger } = shop
       for (let count = 0; count < 3; count++) ledger.useSlot("signer-1")
@@ -115,7 +115,7 @@ describe("a gap in a signer's numbers", () => {
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("20 seconds")
       assert.strictEqual((yield* Fiber.join(waiting)).execution, "granted")
-      assert.strictEqual(fillers(ledger).size, 0)
+      assert.strictEqual(noops(ledger).size, 0)
     })
   )
 
@@ -125,7 +125,7 @@ describe("a gap in a signer's numbers", () => {
       const shop = yield* LedgerShop.open({
         ...patient,
         gasCeilings: { total: () => 4_000n },
-        half: counting((honest) => honest + lie)
+        scheme: counting((honest) => honest + lie)
       })
       yield* TestClock.adjust("1 second")
       lie = 0n
@@ -133,14 +133,14 @@ describe("a gap in a signer's numbers", () => {
       const { ledger } = shop
       const spent = ledger.submissions.reduce((sum, { id }) => sum + (ledger.receipt(id)?.cost ?? 0n), 0n)
       assert.isTrue(spent > 2_000n && spent <= 4_000n, `${spent}`)
-      assert.isBelow(fillers(ledger).size, 40)
+      assert.isBelow(noops(ledger).size, 40)
     })
   )
 
   it.effect("left by a chain that was begun anew is not filled when it is large, and is told", () =>
     Effect.gen(function* () {
       let older = 500n
-      const shop = yield* LedgerShop.open({ ...patient, half: counting((honest) => honest + older) })
+      const shop = yield* LedgerShop.open({ ...patient, scheme: counting((honest) => honest + older) })
       yield* TestClock.adjust("1 second")
       older = 0n
       yield* TestClock.adjust("60 seconds")
@@ -151,7 +151,7 @@ describe("a gap in a signer's numbers", () => {
   it.effect("costs a handful of questions: none when all numbers are known to be used", () =>
     Effect.gen(function* () {
       let asked = 0
-      const shop = yield* LedgerShop.open({ ...patient, half: counting((honest) => (asked++, honest)) })
+      const shop = yield* LedgerShop.open({ ...patient, scheme: counting((honest) => (asked++, honest)) })
       yield* settled(shop, "first")
       yield* TestClock.adjust("60 seconds")
       asked = 0

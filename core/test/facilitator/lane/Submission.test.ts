@@ -36,7 +36,7 @@ const endOf = (end: Result.Result<Settled, PaymentFailure>): string => {
 const settled = ({ facilitator }: LedgerShop.Shop, request: PaymentRequest, name: string | undefined, count = 20) =>
   Effect.map(within(count, facilitator.settle(request, name === undefined ? undefined : claim(name))), endOf)
 
-const waitingLane = ({ half }: LedgerShop.Shop) => `${half.network} ${half.lanes[0] ?? ""}`
+const waitingLane = ({ scheme }: LedgerShop.Shop) => `${scheme.network} ${scheme.lanes[0] ?? ""}`
 
 /** A payment that waits in its lane while its payer spends the money otherwise, and is refused there. */
 const refused = Effect.fnUntraced(function* (shop: LedgerShop.Shop, options: LedgerShop.PayOptions = {}) {
@@ -54,12 +54,12 @@ const refused = Effect.fnUntraced(function* (shop: LedgerShop.Shop, options: Led
 const silent = ({ network }: SchemeFacilitator) => new ChainUnavailable({ network, message: "it does not answer" })
 
 /** Refuses every payment once it is told to, as a scheme does whose payer has cost the facilitator money. */
-const banning = (isBanned: () => boolean) => (half: SchemeFacilitator) => ({
-  ...half,
+const banning = (isBanned: () => boolean) => (scheme: SchemeFacilitator) => ({
+  ...scheme,
   verify: (payment: Parameters<SchemeFacilitator["verify"]>[0]) =>
     isBanned()
       ? Effect.fail(invalid("unsupported_authorization", "account_banned", "no other is settled"))
-      : half.verify(payment)
+      : scheme.verify(payment)
 })
 
 const families = [
@@ -90,9 +90,9 @@ for (const [kind, options] of families) {
           settleTimeoutMillis: 600_000,
           ...options,
           capacity: 1,
-          half: (half) => ({
-            ...half,
-            submit: (prepared) => (down ? Effect.succeed({ _tag: "Accepted" }) : half.submit(prepared))
+          scheme: (scheme) => ({
+            ...scheme,
+            submit: (prepared) => (down ? Effect.succeed({ _tag: "Accepted" }) : scheme.submit(prepared))
           })
         })
         const { facilitator, ledger, store } = shop
@@ -172,9 +172,9 @@ for (const [kind, options] of families) {
       Effect.gen(function* () {
         const shop = yield* LedgerShop.open({
           ...options,
-          half: (half) => ({
-            ...half,
-            conclude: () => Effect.map(half.chainHead, ({ head }) => ({ _tag: "Unused" as const, at: head }))
+          scheme: (scheme) => ({
+            ...scheme,
+            conclude: () => Effect.map(scheme.chainHead, ({ head }) => ({ _tag: "Unused" as const, at: head }))
           })
         })
         const { paymentId, request } = yield* refused(shop)
@@ -188,9 +188,9 @@ for (const [kind, options] of families) {
         const doubt = { isOn: true }
         const shop = yield* LedgerShop.open({
           ...options,
-          half: (half) => ({
-            ...half,
-            conclude: (observed) => (doubt.isOn ? Effect.fail(silent(half)) : half.conclude(observed))
+          scheme: (scheme) => ({
+            ...scheme,
+            conclude: (observed) => (doubt.isOn ? Effect.fail(silent(scheme)) : scheme.conclude(observed))
           })
         })
         const { paymentId, request } = yield* refused(shop)
@@ -206,7 +206,7 @@ for (const [kind, options] of families) {
   describe(`a payment of a payer whom its scheme refuses before it looks for a transfer, ${kind}`, () => {
     const bannedThen = Effect.fnUntraced(function* (payOptions: LedgerShop.PayOptions = {}) {
       let isBanned = false
-      const shop = yield* LedgerShop.open({ ...options, half: banning(() => isBanned) })
+      const shop = yield* LedgerShop.open({ ...options, scheme: banning(() => isBanned) })
       const request = yield* pay(payOptions)
       const { paymentId } = yield* shop.facilitator.claim(request, claim("a"))
       yield* shop.facilitator.finish(paymentId, claim("a").id, "unanswered")
@@ -252,7 +252,7 @@ for (const [kind, options] of families) {
         assert.deepInclude(stored, { status: "accepted", answerOwed: true })
         yield* sentByAnother(shop.ledger, request)
         yield* shop.facilitator.verify(request)
-        const working = yield* LedgerShop.facilitatorOf([shop.half], shop.store)
+        const working = yield* LedgerShop.facilitatorOf([shop.scheme], shop.store)
         assert.strictEqual(
           endOf(yield* within(30, working.settle(request, undefined))).replace("included", "final"),
           "answered final"

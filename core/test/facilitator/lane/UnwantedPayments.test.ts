@@ -96,7 +96,7 @@ for (const [kind, options] of [
 /** Counts what the chain is asked. */
 const counting = () => {
   const asked = { conclusions: 0, heads: 0 }
-  const half = (honest: SchemeFacilitator): SchemeFacilitator => ({
+  const scheme = (honest: SchemeFacilitator): SchemeFacilitator => ({
     ...honest,
     chainHead: Effect.andThen(
       Effect.sync(() => asked.heads++),
@@ -108,14 +108,14 @@ const counting = () => {
         return honest.conclude(observedPayment)
       })
   })
-  return { asked, half }
+  return { asked, scheme }
 }
 
 describe("unwanted payments", () => {
   it.effect("are asked for once each, and all of them end", () =>
     Effect.gen(function* () {
-      const { asked, half } = counting()
-      const shop = yield* LedgerShop.open({ half })
+      const { asked, scheme } = counting()
+      const shop = yield* LedgerShop.open({ scheme })
       const all = yield* Effect.forEach(Array.from({ length: 350 }), () => given(shop))
       yield* minutes(8)
       for (const { paymentId } of all) assert.strictEqual(yield* statusOf(shop, paymentId), "expired")
@@ -125,8 +125,8 @@ describe("unwanted payments", () => {
 
   it.effect("are not lost while the node is silent, which is asked once a round then", () =>
     Effect.gen(function* () {
-      const { asked, half } = counting()
-      const shop = yield* LedgerShop.open({ half })
+      const { asked, scheme } = counting()
+      const shop = yield* LedgerShop.open({ scheme })
       const all = yield* Effect.forEach(Array.from({ length: 150 }), () => given(shop))
       yield* minutes(5)
       shop.ledger.faults.down = true
@@ -145,11 +145,11 @@ describe("unwanted payments", () => {
     "do not wait for those before them of which nothing is known, and these cost a bounded number of questions",
     () =>
       Effect.gen(function* () {
-        const { asked, half } = counting()
+        const { asked, scheme } = counting()
         const hidden = new Set<string>()
         const shop = yield* LedgerShop.open({
-          half: (honest) => {
-            const counted = half(honest)
+          scheme: (honest) => {
+            const counted = scheme(honest)
             return {
               ...counted,
               conclude: (observedPayment) =>
@@ -178,8 +178,8 @@ describe("unwanted payments", () => {
     Effect.gen(function* () {
       const shop = yield* LedgerShop.open()
       const { paymentId } = yield* given(shop)
-      const { half } = shop
-      yield* shop.restartWith([{ ...half, network: Network.make("ledger:other") }])
+      const { scheme } = shop
+      yield* shop.restartWith([{ ...scheme, network: Network.make("ledger:other") }])
       yield* minutes(8)
       assert.strictEqual(yield* statusOf(shop, paymentId), "accepted")
       yield* shop.restartWith([TestScheme.facilitator(shop.ledger)])

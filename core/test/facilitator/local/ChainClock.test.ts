@@ -24,7 +24,7 @@ const opened = Effect.fnUntraced(function* (time: () => number) {
     return Effect.succeed(time())
   })
   const shop = yield* Effect.provide(
-    LedgerShop.open({ half: (half): SchemeFacilitator => ({ ...half, time: telling }), settleTimeoutMillis: 0 }),
+    LedgerShop.open({ scheme: (scheme): SchemeFacilitator => ({ ...scheme, time: telling }), settleTimeoutMillis: 0 }),
     log
   )
   return { ...shop, log, logged, asked: () => asked }
@@ -127,10 +127,10 @@ describe("a clock that is as good as the chain's", () => {
   it.effect("is no verdict either where the chain does not tell its time", () =>
     Effect.gen(function* () {
       const down = Effect.fail(new ChainUnavailable({ network: "test:1", message: "down" }))
-      const { facilitator } = yield* LedgerShop.open({ half: (half) => ({ ...half, time: down }) })
+      const { facilitator } = yield* LedgerShop.open({ scheme: (scheme) => ({ ...scheme, time: down }) })
       assert.strictEqual(yield* word(facilitator.verify(yield* LedgerShop.pay({ validFor: 1 }))), "ChainUnavailable")
       const silent = yield* LedgerShop.open()
-      assert.isUndefined(yield* ChainClock.compare(silent.half))
+      assert.isUndefined(yield* ChainClock.compare(silent.scheme))
       assert.strictEqual(yield* word(silent.facilitator.verify(yield* LedgerShop.pay({ validFor: 1 }))), "expired")
     })
   )

@@ -15,7 +15,10 @@ const open = Effect.fnUntraced(function* () {
   let questions = 0
   const shop = yield* LedgerShop.open({
     intake,
-    half: (half) => ({ ...half, verify: (payment) => Effect.suspend(() => (questions++, half.verify(payment))) })
+    scheme: (scheme) => ({
+      ...scheme,
+      verify: (payment) => Effect.suspend(() => (questions++, scheme.verify(payment)))
+    })
   })
   return { ...shop, intake, questions: () => questions }
 })
@@ -26,7 +29,7 @@ const turnedAway = Effect.fnUntraced(function* (effect: Effect.Effect<unknown, u
   assert.deepInclude(error, { _tag: "FacilitatorUnavailable", retryAfter: 10 })
 })
 
-describe("a door that is closed for a network", () => {
+describe("a gate that is closed for a network", () => {
   it.effect("turns new payments there away before anything is asked or written, and answers known ones", () =>
     Effect.gen(function* () {
       const { facilitator, intake, questions, store } = yield* open()
@@ -57,7 +60,7 @@ describe("a door that is closed for a network", () => {
   )
 })
 
-describe("a door that is closed because the records are in doubt", () => {
+describe("a gate that is closed because the records are in doubt", () => {
   it.effect("turns known payments away too, and lets what is under way end", () =>
     Effect.gen(function* () {
       const { facilitator, intake, ledger, store } = yield* open()

@@ -184,11 +184,11 @@ describe("settle", () => {
       let goesAway = true
       const { facilitator, ledger } = yield* LedgerShop.open({
         // The chain goes away between verification and transfer.
-        half: (half) => ({
-          ...half,
+        scheme: (scheme) => ({
+          ...scheme,
           chainHead: Effect.suspend(() => {
             ledger.faults.down = goesAway
-            return half.chainHead
+            return scheme.chainHead
           })
         })
       })
@@ -293,15 +293,15 @@ describe("a payment that was claimed and not sent", () => {
     let checks = 0
     const { facilitator, ledger } = yield* LedgerShop.open({
       settleTimeoutMillis: 200_000,
-      half: (half) => ({
-        ...half,
+      scheme: (scheme) => ({
+        ...scheme,
         verify: (payment: Payment) =>
           Effect.andThen(
             Effect.suspend(() => {
               const gate = gates[checks++ - 1]
               return gate === undefined ? Effect.void : Deferred.await(gate)
             }),
-            half.verify(payment)
+            scheme.verify(payment)
           )
       })
     })
@@ -587,10 +587,10 @@ describe("a caller without a claim", () => {
 
   it.effect("who waits for an answer that is owed when the process ends gets it from the next one", () =>
     Effect.gen(function* () {
-      const { half, ledger, request, restart, store } = yield* pendingAfter(1)
+      const { scheme, ledger, request, restart, store } = yield* pendingAfter(1)
       let dead = false
       const records = mortal(store, () => dead)
-      const dying = yield* LedgerShop.facilitatorOf([half], records, { leases: LedgerShop.idle })
+      const dying = yield* LedgerShop.facilitatorOf([scheme], records, { leases: LedgerShop.idle })
       yield* Effect.forkDetach(dying.settle(request))
       yield* TestClock.adjust("500 millis")
       dead = true
@@ -609,9 +609,9 @@ describe("a caller without a claim", () => {
   for (const [place, cut, answers] of ends) {
     it.effect(`whose first call ended with its process, ${place}, gets the result from the next one, once`, () =>
       Effect.gen(function* () {
-        const { half, ledger, restart, store } = yield* LedgerShop.open()
+        const { scheme, ledger, restart, store } = yield* LedgerShop.open()
         const dying = yield* LedgerShop.facilitatorOf(
-          [half],
+          [scheme],
           mortal(store, () => !answers),
           { leases: LedgerShop.idle }
         )
@@ -835,10 +835,10 @@ const landingMeanwhile = Effect.fnUntraced(function* (question: "balance" | "ver
     })
   const shop = yield* LedgerShop.open({
     balance: LedgerShop.amount,
-    half: (half) => ({
-      ...half,
-      verify: (payment) => (question === "verify" ? late(half.verify(payment)) : half.verify(payment)),
-      balance: (payment) => (question === "balance" ? late(half.balance(payment)) : half.balance(payment))
+    scheme: (scheme) => ({
+      ...scheme,
+      verify: (payment) => (question === "verify" ? late(scheme.verify(payment)) : scheme.verify(payment)),
+      balance: (payment) => (question === "balance" ? late(scheme.balance(payment)) : scheme.balance(payment))
     })
   })
   const first = yield* LedgerShop.pay()
@@ -865,7 +865,7 @@ const landingMeanwhile = Effect.fnUntraced(function* (question: "balance" | "ver
   }
 })
 
-describe("a balance that was asked for before another payment landed", () => {
+describe("a balance that was asked for before another payment was included", () => {
   it.effect.each(["verify", "balance"] as const)("covers no second one: %s", (question) =>
     Effect.gen(function* () {
       const { during, facilitator, ledger } = yield* landingMeanwhile(question)
@@ -1065,12 +1065,12 @@ describe("finish, payment, supported", () => {
 
   it.effect("lists each network's signers, of all its schemes", () =>
     Effect.gen(function* () {
-      const { half, ledger, store } = yield* LedgerShop.open()
+      const { scheme, ledger, store } = yield* LedgerShop.open()
       const upto = {
         ...TestScheme.facilitator(ledger, { lanes: ["signer-2"] }),
-        scheme: { ...half.scheme, name: "upto" }
+        scheme: { ...scheme.scheme, name: "upto" }
       }
-      const facilitator = yield* LedgerShop.facilitatorOf([half, upto], store)
+      const facilitator = yield* LedgerShop.facilitatorOf([scheme, upto], store)
       assert.deepStrictEqual(yield* facilitator.supported, {
         kinds: [
           { protocolVersion: 2, scheme: "exact", network: "ledger:test" },
@@ -1083,9 +1083,9 @@ describe("finish, payment, supported", () => {
 
   it.effect("tells what a scheme demands of offers", () =>
     Effect.gen(function* () {
-      const { half, store } = yield* LedgerShop.open()
+      const { scheme, store } = yield* LedgerShop.open()
       const extra = { relayer: "signer-1" }
-      const facilitator = yield* LedgerShop.facilitatorOf([{ ...half, extra }], store)
+      const facilitator = yield* LedgerShop.facilitatorOf([{ ...scheme, extra }], store)
       assert.deepStrictEqual((yield* facilitator.supported).kinds, [
         { protocolVersion: 2, scheme: "exact", network: "ledger:test", extra }
       ])
@@ -1094,9 +1094,9 @@ describe("finish, payment, supported", () => {
 
   it.effect("refuses two schemes that send from one signer", () =>
     Effect.gen(function* () {
-      const { half, store } = yield* LedgerShop.open()
-      const upto = { ...half, scheme: { ...half.scheme, name: "upto" } }
-      const error = yield* Effect.flip(LedgerShop.facilitatorOf([half, upto], store))
+      const { scheme, store } = yield* LedgerShop.open()
+      const upto = { ...scheme, scheme: { ...scheme.scheme, name: "upto" } }
+      const error = yield* Effect.flip(LedgerShop.facilitatorOf([scheme, upto], store))
       assert.strictEqual(error._tag, "Misconfigured")
       assert.include(error.message, "signer-1")
     })

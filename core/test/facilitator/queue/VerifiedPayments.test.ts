@@ -50,7 +50,7 @@ describe("two instances that are shown two payments under one nonce", () => {
       const [honest, cheap] = yield* twins([{}, { payTo: "acct-mallory", amount: 1n }])
       assert.isDefined(honest)
       assert.isDefined(cheap)
-      const other = yield* LedgerShop.facilitatorOf([shop.half], shop.store, { leases: idle })
+      const other = yield* LedgerShop.facilitatorOf([shop.scheme], shop.store, { leases: idle })
       let seller: Fiber.Fiber<unknown, unknown> | undefined
       first = Effect.gen(function* () {
         seller = yield* Effect.forkDetach(other.settle(honest, claim("a")))

@@ -101,7 +101,7 @@ describe("a settlement", () => {
       const shop = yield* LedgerShop.open()
       shop.ledger.faults.holdBlocks = true
       const store = { ...shop.store, signals: { ...shop.store.signals, ...deaf } }
-      const other = yield* LedgerShop.facilitatorOf([shop.half], store, { leases: LedgerShop.idle })
+      const other = yield* LedgerShop.facilitatorOf([shop.scheme], store, { leases: LedgerShop.idle })
       const fiber = yield* Effect.forkChild(other.settle(yield* LedgerShop.pay(), LedgerShop.claim("a")))
       yield* TestClock.adjust("1 second")
       shop.ledger.mine()

@@ -150,7 +150,7 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
     record: (lease, entry) =>
       store.record(lease, entry.transaction?.closed === true ? withoutTransaction(entry) : entry)
   }),
-  "forgets where a transaction landed": (store) => ({
+  "forgets which block includes a transaction": (store) => ({
     record: (lease, entry) =>
       store.record(lease, entry.transaction?.closed === true ? entry : withoutTransaction(entry))
   }),
@@ -273,8 +273,8 @@ describe("forgetting", () => {
         const { name: lane } = yield* Trial.newLane
         const waits = yield* Trial.waiting(store, lane, 1)
         const travels = yield* Trial.flown(store, world, 2)
-        const [landed = ""] = travels.ids
-        yield* store.record(travels.lease, { changes: [Trial.change(landed, "planned", "included")] })
+        const [included = ""] = travels.ids
+        yield* store.record(travels.lease, { changes: [Trial.change(included, "planned", "included")] })
         const told = yield* Trial.flown(store, world, 1, { notify: true })
         const [untold = ""] = told.ids
         const closing = { number: Trial.firstNumber, closed: true as const }
@@ -290,7 +290,7 @@ describe("forgetting", () => {
         yield* store.record(travels.lease, { changes: [], transaction: closing })
         yield* TestClock.adjust("48 hours")
         yield* visits(store, 20)
-        for (const id of [untold, landed]) assert.isUndefined(yield* store.find(id))
+        for (const id of [untold, included]) assert.isUndefined(yield* store.find(id))
         for (const id of [...waits, ...travels.ids.slice(1)]) assert.isDefined(yield* store.find(id))
       })
   )

@@ -8,7 +8,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Network from "../../../src/protocol/Network.ts"
 import type { SchemeServer } from "../../../src/scheme/SchemeServer.ts"
 import { altered, claim, pay, payer, requirements } from "../LedgerShop.ts"
-import { failureOf, half, open, settled } from "../X402FacilitatorShop.ts"
+import { failureOf, schemeServer, open, settled } from "../X402FacilitatorShop.ts"
 import * as X402FacilitatorStub from "../X402FacilitatorStub.ts"
 
 describe("settle", () => {
@@ -410,9 +410,9 @@ describe("verify", () => {
 describe("the version that is spoken", () => {
   const sepolia = Network.make("eip155:84532")
   const evm: SchemeServer = {
-    ...half,
+    ...schemeServer,
     network: sepolia,
-    scheme: { ...half.scheme, family: "eip155", network: (text) => (text === sepolia ? sepolia : undefined) }
+    scheme: { ...schemeServer.scheme, family: "eip155", network: (text) => (text === sepolia ? sepolia : undefined) }
   }
   const v1 = { x402Version: 1, scheme: "exact", network: "base-sepolia" }
   const v2 = { x402Version: 2, scheme: "exact", network: sepolia }
@@ -462,11 +462,16 @@ describe("the version that is spoken", () => {
 const either = (text: string) => (text === "eip155:1" || text === "eip155:2" ? Network.make(text) : undefined)
 
 describe("a shop on two networks of one family", () => {
-  it.effect("has each payment read by the half of its network", () =>
+  it.effect("has each payment read by the scheme server of its network", () =>
     Effect.gen(function* () {
-      const scheme = { ...half.scheme, network: either }
-      const one = { ...half, scheme, network: Network.make("eip155:1"), read: () => Effect.die("of another network") }
-      const two = { ...half, scheme, network: Network.make("eip155:2") }
+      const scheme = { ...schemeServer.scheme, network: either }
+      const one = {
+        ...schemeServer,
+        scheme,
+        network: Network.make("eip155:1"),
+        read: () => Effect.die("of another network")
+      }
+      const two = { ...schemeServer, scheme, network: Network.make("eip155:2") }
       const { facilitator, stub } = yield* open({ schemes: [one, two] })
       stub.supported = { kinds: [{ ...X402FacilitatorStub.kind, network: "eip155:2" }] }
       const { paymentPayload, paymentRequirements } = yield* pay()
@@ -482,7 +487,7 @@ describe("a shop on two networks of one family", () => {
 describe("supported", () => {
   it.effect("tells the kinds in our words, and what cannot be sold from here", () =>
     Effect.gen(function* () {
-      const { read: _, ...unread } = half
+      const { read: _, ...unread } = schemeServer
       const { facilitator, stub } = yield* open({ schemes: [unread] })
       stub.supported = {
         kinds: [

@@ -8,7 +8,7 @@ import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { invalid } from "../../../src/protocol/ValidationError.ts"
 import type { SchemeServer, Use } from "../../../src/scheme/SchemeServer.ts"
 import { claim, pay, payer, requirements, start } from "../LedgerShop.ts"
-import { failureOf, half, inTime, open, settled } from "../X402FacilitatorShop.ts"
+import { failureOf, schemeServer, inTime, open, settled } from "../X402FacilitatorShop.ts"
 import * as X402FacilitatorStub from "../X402FacilitatorStub.ts"
 
 describe("an outcome that is not known", () => {
@@ -197,7 +197,7 @@ describe("used, after a call without a response, by what the chain shows:", () =
         asked.push([offer.payTo, payload, since])
         return left.shift() ?? Effect.die("asked too often")
       })
-    const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf }] })
+    const { facilitator, stub } = yield* open({ schemes: [{ ...schemeServer, useOf }] })
     const request = yield* pay()
     stub.settles.push(X402FacilitatorStub.drops)
     yield* failureOf(facilitator.settle(request, claim("one")))
@@ -284,7 +284,7 @@ describe("used, after a call without a response, by what the chain shows:", () =
         looks++
         return Effect.succeed<Use>({ _tag: "Settled", transaction: "tx-7", time: start / 1000 })
       }
-      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf }] })
+      const { facilitator, stub } = yield* open({ schemes: [{ ...schemeServer, useOf }] })
       stub.settles.push(...Array.from({ length: 20 }, () => pending))
       const answer = yield* inTime(facilitator.settle(yield* pay(), claim("one")))
       assert.deepInclude(answer, { ...settled, transaction: "tx-7" })
@@ -294,7 +294,7 @@ describe("used, after a call without a response, by what the chain shows:", () =
 
   it.effect("another transaction than the one on its way: that one may have lost against it", () =>
     Effect.gen(function* () {
-      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => paid(1) }] })
+      const { facilitator, stub } = yield* open({ schemes: [{ ...schemeServer, useOf: () => paid(1) }] })
       stub.settles.push(...Array.from({ length: 20 }, () => pending))
       const failure = yield* failureOf(inTime(facilitator.settle(yield* pay(), claim("one"))))
       assert.deepInclude(failure, { _tag: "SettlementPending", transaction: "tx-7" })
@@ -303,7 +303,7 @@ describe("used, after a call without a response, by what the chain shows:", () =
 
   it.effect("nobody asks about a transaction that lost against another", () =>
     Effect.gen(function* () {
-      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => Effect.die("asked") }] })
+      const { facilitator, stub } = yield* open({ schemes: [{ ...schemeServer, useOf: () => Effect.die("asked") }] })
       stub.settles.push(pending, reverted("tx-7"), used)
       const request = yield* pay()
       const failure = yield* failureOf(inTime(facilitator.settle(request, claim("one"))))
@@ -314,7 +314,7 @@ describe("used, after a call without a response, by what the chain shows:", () =
 
   it.effect("nobody asks where there was no doubt", () =>
     Effect.gen(function* () {
-      const { facilitator, stub } = yield* open({ schemes: [{ ...half, useOf: () => Effect.die("asked") }] })
+      const { facilitator, stub } = yield* open({ schemes: [{ ...schemeServer, useOf: () => Effect.die("asked") }] })
       stub.settles.push(X402FacilitatorStub.says(X402FacilitatorStub.refuses("invalid_exact_evm_nonce_already_used")))
       const failure = yield* failureOf(facilitator.settle(yield* pay(), claim("one")))
       assert.deepInclude(failure, { reason: "already_used" })

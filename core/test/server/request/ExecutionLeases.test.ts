@@ -4,7 +4,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import * as ExecutionLeases from "../../../src/server/request/ExecutionLeases.ts"
-import * as PretendFacilitator from "../PretendFacilitator.ts"
+import * as FakeFacilitator from "../FakeFacilitator.ts"
 
 const claimOf = (id: string) => ({ claim: { id, resource: "a report" }, paymentId: `pay_${id}` })
 const silent = new FacilitatorUnavailable({ message: "nobody answers" })
@@ -14,7 +14,7 @@ describe("claims whose asking got no response", () => {
     Effect.gen(function* () {
       const asked = new Set<string>()
       let isSilent = true
-      const { service } = PretendFacilitator.make()
+      const { service } = FakeFacilitator.make()
       const finish: (typeof service)["finish"] = (paymentId, claimId, outcome) =>
         Effect.suspend(() => {
           asked.add(claimId)

@@ -6,19 +6,19 @@ import * as TestClock from "effect/testing/TestClock"
 
 import * as ServerSchemeRegistry from "../../../src/scheme/ServerSchemeRegistry.ts"
 import * as BoundBody from "../../../src/server/http/BoundBody.ts"
-import * as PretendFacilitator from "../PretendFacilitator.ts"
-import { challengeIn, payment, request } from "../PretendRequest.ts"
-import * as PretendScheme from "../PretendScheme.ts"
+import * as FakeFacilitator from "../FakeFacilitator.ts"
+import * as FakeScheme from "../FakeScheme.ts"
+import { challengeIn, payment, request } from "../GateTestRequest.ts"
 
-const report = { scheme: "exact", network: "eip155:8453", payTo: PretendScheme.alice, price: "$0.01" } as const
+const report = { scheme: "exact", network: "eip155:8453", payTo: FakeScheme.alice, price: "$0.01" } as const
 
 const open = Effect.fnUntraced(function* (config: Partial<RouteConfig>) {
-  const facilitator = PretendFacilitator.make()
+  const facilitator = FakeFacilitator.make()
   const gate = yield* PaymentGate.make({
     origin: "https://shop.example",
     secret: "the shop's own secret, 32 long...."
   }).pipe(
-    Effect.provide([facilitator.layer, PriceResolver.layerDollar, ServerSchemeRegistry.layer([PretendScheme.evm()])])
+    Effect.provide([facilitator.layer, PriceResolver.layerDollar, ServerSchemeRegistry.layer([FakeScheme.evm()])])
   )
   // A part of one route's configuration, whatever form the rest has.
   const route = yield* gate.route("POST /render", { ...report, ...config } as RouteConfig)

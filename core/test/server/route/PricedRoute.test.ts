@@ -1,18 +1,18 @@
 import { type RouteConfig, Seller } from "@pontage/core"
 import { assert, describe, it } from "vitest"
 
-import * as PretendFacilitator from "../PretendFacilitator.ts"
-import * as PretendScheme from "../PretendScheme.ts"
+import * as FakeFacilitator from "../FakeFacilitator.ts"
+import * as FakeScheme from "../FakeScheme.ts"
 
-const { alice } = PretendScheme
+const { alice } = FakeScheme
 
 type Options = Partial<Seller.SellerOptions>
 
 const shop = (options: Options = {}) =>
   Seller.make({
     origin: "https://shop.example",
-    facilitator: PretendFacilitator.make().layer,
-    schemes: [PretendScheme.evm(), PretendScheme.ton()],
+    facilitator: FakeFacilitator.make().layer,
+    schemes: [FakeScheme.evm(), FakeScheme.ton()],
     secret: "s".repeat(32),
     ...options
   })
@@ -56,13 +56,13 @@ describe("make", () => {
   })
 
   it("takes an asset by symbol and by address", () => {
-    for (const asset of ["DAI", PretendScheme.dai, PretendScheme.dai.toUpperCase().replace("0X", "0x")]) {
+    for (const asset of ["DAI", FakeScheme.dai, FakeScheme.dai.toUpperCase().replace("0X", "0x")]) {
       assert.deepStrictEqual(route(single({ asset })).price, [10_000_000_000_000_000n])
     }
   })
 
   it("lets one recipient stand for several networks of one family", () => {
-    const schemes = [PretendScheme.evm(), PretendScheme.evm("eip155:1")]
+    const schemes = [FakeScheme.evm(), FakeScheme.evm("eip155:1")]
     assert.strictEqual(route(listed({}, { network: "eip155:1" }), { schemes }).options.length, 2)
   })
 
@@ -150,7 +150,7 @@ describe("make", () => {
   })
 
   it("names the assets where a network has no dollar stablecoin", () => {
-    const message = mistake(() => route(single({ network: "eip155:1" }), { schemes: [PretendScheme.coinless()] }))
+    const message = mistake(() => route(single({ network: "eip155:1" }), { schemes: [FakeScheme.coinless()] }))
     assert.include(message, "no default token is known on eip155:1; name the asset, one of: USDC, DAI, WETH")
   })
 
@@ -163,7 +163,7 @@ describe("make", () => {
     assert.include(message, `payTo "${alice}" is used for eip155 and ton`)
   })
 
-  it("gives a half without a network the one that the routes name, and no second", () => {
+  it("gives a scheme server without a network the one that the routes name, and no second", () => {
     const seller = shop({ schemes: [openHalf] })
     assert.strictEqual(seller.route("GET /a", base).options[0]?.network, "eip155:8453")
     assert.strictEqual(seller.route("GET /b", base).options[0]?.network, "eip155:8453")
@@ -207,7 +207,7 @@ const brokenPrices = () => {
   throw new TypeError("feed is down")
 }
 
-const openHalf = { ...PretendScheme.evm(), network: undefined }
+const openHalf = { ...FakeScheme.evm(), network: undefined }
 
 describe("a shop", () => {
   it.each<readonly [string, Options, string]>([
@@ -221,7 +221,7 @@ describe("a shop", () => {
     ["no secret", { secret: undefined as unknown as string }, "secret: expected at least 32 characters"],
     ["a short secret", { secret: "hunter2" }, "secret: expected at least 32 characters"],
     ["no scheme", { schemes: [] }, "schemes: the list is empty"],
-    ["one scheme twice", { schemes: [PretendScheme.evm(), PretendScheme.evm()] }, "is given twice for eip155:8453"],
+    ["one scheme twice", { schemes: [FakeScheme.evm(), FakeScheme.evm()] }, "is given twice for eip155:8453"],
     ["a facilitator that is no address", { facilitator: "facilitator" }, "facilitator"]
   ])("is not opened with %s", (_, options, mend) => {
     assert.include(

@@ -103,19 +103,19 @@ describe("fees", () => {
 
   it("cost the signer no more than the base and what it offers beside it", () => {
     const ledger = open()
-    const before = ledger.gasMoneyOf(lane)
+    const before = ledger.signerBalanceOf(lane)
     ledger.submit(transaction("first", 0n))
-    assert.strictEqual(before - ledger.gasMoneyOf(lane), 71n * 20n)
+    assert.strictEqual(before - ledger.signerBalanceOf(lane), 71n * 20n)
     assert.strictEqual(ledger.receipt("first")?.cost, 71n * 20n)
   })
 
   it("cannot be promised by who has not the money", () => {
     const ledger = open()
-    ledger.setGasMoney(lane, 7_099n)
+    ledger.setSignerBalance(lane, 7_099n)
     assert.deepStrictEqual(ledger.submit(transaction("first", 0n)), {
       refused: "insufficient funds for gas: 7099 of 7100"
     })
-    ledger.setGasMoney(lane, 7_100n)
+    ledger.setSignerBalance(lane, 7_100n)
     assert.strictEqual(ledger.submit(transaction("first", 0n)), "accepted")
   })
 })
@@ -183,7 +183,7 @@ describe("blocks", () => {
   it("that are reorganised have never been", () => {
     const ledger = open()
     ledger.submit(transaction("first", 0n))
-    const gas = ledger.gasMoneyOf(lane)
+    const gas = ledger.signerBalanceOf(lane)
     const kept = ledger.head()
     ledger.submit(transaction("second", 1n))
     ledger.settleByStranger(order("a"))
@@ -202,7 +202,7 @@ describe("blocks", () => {
     assert.strictEqual(ledger.receipt("second"), undefined)
     assert.strictEqual(ledger.useOf(order("b")), undefined)
     assert.strictEqual(ledger.balanceOf("acct-shop"), 10n)
-    assert.strictEqual(ledger.gasMoneyOf(lane), gas)
+    assert.strictEqual(ledger.signerBalanceOf(lane), gas)
     assert.strictEqual(ledger.nextSlot(lane, "included"), 1n)
     assert.strictEqual(ledger.submit(transaction("second", 1n)), "accepted")
     assert.strictEqual(ledger.transfers.length, 2)

@@ -33,73 +33,73 @@ const asBound = (payment: Payment): Payment => ({
   authorization: { ...payment.authorization, binding: { challenge: "any", salt: "any" } }
 })
 
-type Change = (half: SchemeFacilitator, ledger: TestLedger.TestLedger) => Partial<SchemeFacilitator>
+type Change = (scheme: SchemeFacilitator, ledger: TestLedger.TestLedger) => Partial<SchemeFacilitator>
 
 /** Schemes with one fault each, taken from real ones; at least one law must notice it. */
 const broken: Readonly<Record<string, Change>> = {
-  "believes every signature": (half) => ({
+  "believes every signature": (scheme) => ({
     verify: (payment: Payment) =>
-      Effect.catchTag(half.verify(payment), "PaymentError", (error) =>
+      Effect.catchTag(scheme.verify(payment), "PaymentError", (error) =>
         error.code === "INVALID_SIGNATURE" ? Effect.void : Effect.fail(error)
       )
   }),
-  "takes a chain that is down for a good payment": (half) => ({
-    verify: (payment: Payment) => Effect.catchTag(half.verify(payment), "ChainUnavailable", () => Effect.void)
+  "takes a chain that is down for a good payment": (scheme) => ({
+    verify: (payment: Payment) => Effect.catchTag(scheme.verify(payment), "ChainUnavailable", () => Effect.void)
   }),
-  "takes a chain that is down for an empty account": (half) => ({
-    balance: (payment: Payment) => Effect.catch(half.balance(payment), () => Effect.succeed(0n))
+  "takes a chain that is down for an empty account": (scheme) => ({
+    balance: (payment: Payment) => Effect.catch(scheme.balance(payment), () => Effect.succeed(0n))
   }),
-  "takes a chain that is down for a reorganisation": (half) => ({
-    isCanonical: (block) => Effect.catch(half.isCanonical(block), () => Effect.succeed(false))
+  "takes a chain that is down for a reorganisation": (scheme) => ({
+    isCanonical: (block) => Effect.catch(scheme.isCanonical(block), () => Effect.succeed(false))
   }),
-  "takes a block for canonical by its number": (half) => ({
-    isCanonical: (block) => Effect.map(half.chainHead, ({ head }) => block.number <= head.number)
+  "takes a block for canonical by its number": (scheme) => ({
+    isCanonical: (block) => Effect.map(scheme.chainHead, ({ head }) => block.number <= head.number)
   }),
-  "does not look at the balance": (half) => ({
+  "does not look at the balance": (scheme) => ({
     verify: (payment: Payment) =>
-      Effect.catchTag(half.verify(payment), "PaymentError", (error) =>
+      Effect.catchTag(scheme.verify(payment), "PaymentError", (error) =>
         error.code === "INSUFFICIENT_BALANCE" ? Effect.void : Effect.fail(error)
       )
   }),
-  "keys a payment by something that is not what the chain consumes": (half) => ({
+  "keys a payment by something that is not what the chain consumes": (scheme) => ({
     read: (requirements, payload) =>
-      Effect.map(half.read(requirements, payload), (payment) => ({
+      Effect.map(scheme.read(requirements, payload), (payment) => ({
         ...payment,
         authorization: { ...payment.authorization, nonce: JSON.stringify(payload).slice(0, 20) }
       }))
   }),
-  "does not prove the binding": (half) => ({
+  "does not prove the binding": (scheme) => ({
     read: (requirements, payload) =>
-      Effect.catchTag(half.read(requirements, payload), "ValidationError", (error) =>
+      Effect.catchTag(scheme.read(requirements, payload), "ValidationError", (error) =>
         error.reason === "binding_mismatch"
-          ? half.read(requirements, { ...(payload as object), binding: undefined })
+          ? scheme.read(requirements, { ...(payload as object), binding: undefined })
           : Effect.fail(error)
       )
   }),
-  "reads the recipient from the offer": (half) => ({
+  "reads the recipient from the offer": (scheme) => ({
     read: (requirements, payload) =>
-      Effect.map(half.read(requirements, payload), (payment) => ({
+      Effect.map(scheme.read(requirements, payload), (payment) => ({
         ...payment,
         authorization: { ...payment.authorization, payTo: requirements.payTo }
       }))
   }),
-  "takes as many payments as there are, whatever they cost": (half) => ({
-    prepare: (payments, slot, chainHead) => half.prepare(payments, slot, chainHead)
+  "takes as many payments as there are, whatever they cost": (scheme) => ({
+    prepare: (payments, slot, chainHead) => scheme.prepare(payments, slot, chainHead)
   }),
-  "sends while it prepares": (half) => ({
+  "sends while it prepares": (scheme) => ({
     prepare: (payments: ReadonlyArray<Payment>, slot, chainHead) =>
-      Effect.tap(half.prepare(payments, slot, chainHead), ({ prepared }) => half.submit(prepared))
+      Effect.tap(scheme.prepare(payments, slot, chainHead), ({ prepared }) => scheme.submit(prepared))
   }),
-  "says that it takes more payments than it does": (half) => ({
+  "says that it takes more payments than it does": (scheme) => ({
     prepare: (payments: ReadonlyArray<Payment>, slot, chainHead) =>
-      Effect.map(half.prepare(payments.slice(0, 1), slot, chainHead), ({ prepared }) => ({
+      Effect.map(scheme.prepare(payments.slice(0, 1), slot, chainHead), ({ prepared }) => ({
         prepared,
         count: payments.length
       }))
   }),
-  "believes that what it sent has happened": (half) => ({
+  "believes that what it sent has happened": (scheme) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ inclusion }) => ({
+      Effect.map(scheme.observe(observedPayments, attempts), ({ inclusion }) => ({
         inclusion,
         observations: observedPayments.map(() => ({
           _tag: "Settled" as const,
@@ -109,57 +109,57 @@ const broken: Readonly<Record<string, Change>> = {
         }))
       }))
   }),
-  "looks only for its own transactions": (half) => ({
+  "looks only for its own transactions": (scheme) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+      Effect.map(scheme.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
         inclusion,
         observations: observations.map((seen) =>
           seen._tag === "Settled" && seen.external ? { _tag: "Pending" as const } : seen
         )
       })),
     conclude: (observedPayment) =>
-      Effect.map(half.conclude(observedPayment), (seen) =>
+      Effect.map(scheme.conclude(observedPayment), (seen) =>
         seen._tag === "Settled" ? { _tag: "Unused" as const, at: seen.block } : seen
       )
   }),
-  "counts a transfer that was there before the payment": (half) => ({
+  "counts a transfer that was there before the payment": (scheme) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      half.observe(
+      scheme.observe(
         observedPayments.map((one) => ({ ...one, since: -1n })),
         attempts
       ),
-    conclude: (observedPayment) => half.conclude({ ...observedPayment, since: -1n })
+    conclude: (observedPayment) => scheme.conclude({ ...observedPayment, since: -1n })
   }),
-  "counts no transfer that a stranger made before the plan": (half) => ({
-    conclude: ({ payment, since }) => half.conclude({ payment, since })
+  "counts no transfer that a stranger made before the plan": (scheme) => ({
+    conclude: ({ payment, since }) => scheme.conclude({ payment, since })
   }),
-  "takes what it has sent itself for a stranger's": (half) => ({
+  "takes what it has sent itself for a stranger's": (scheme) => ({
     conclude: (observedPayment) =>
-      Effect.map(half.conclude(observedPayment), (seen) =>
+      Effect.map(scheme.conclude(observedPayment), (seen) =>
         seen._tag === "Settled" ? { ...seen, external: true } : seen
       )
   }),
-  "counts an unbound payment's transfer like a bound one's": (half) => ({
-    conclude: (observedPayment) => half.conclude({ ...observedPayment, payment: asBound(observedPayment.payment) })
+  "counts an unbound payment's transfer like a bound one's": (scheme) => ({
+    conclude: (observedPayment) => scheme.conclude({ ...observedPayment, payment: asBound(observedPayment.payment) })
   }),
-  "looks at the last attempt alone": (half) => ({
+  "looks at the last attempt alone": (scheme) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      half.observe(observedPayments, attempts.slice(-1))
+      scheme.observe(observedPayments, attempts.slice(-1))
   }),
-  "concludes before the validity is over": (half) => ({
+  "concludes before the validity is over": (scheme) => ({
     conclude: (observedPayment) =>
-      Effect.flatMap(half.conclude(observedPayment), (seen): ReturnType<SchemeFacilitator["conclude"]> =>
+      Effect.flatMap(scheme.conclude(observedPayment), (seen): ReturnType<SchemeFacilitator["conclude"]> =>
         seen._tag === "Pending"
-          ? Effect.map(half.chainHead, ({ head }) => ({ _tag: "Unused", at: head }))
+          ? Effect.map(scheme.chainHead, ({ head }) => ({ _tag: "Unused", at: head }))
           : Effect.succeed(seen)
       )
   }),
   "uses another slot up than it was asked to": ({ noop }) => ({
     noop: (slot, chainHead) => noop({ ...slot, number: slot.number + 1n }, chainHead)
   }),
-  "takes the filler that landed for the payment's own failure": (half) => ({
+  "takes the noop that was included for the payment's own failure": (scheme) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
-      Effect.map(half.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+      Effect.map(scheme.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
         inclusion,
         observations: observations.map((seen) =>
           inclusion !== undefined && seen._tag === "Pending"
@@ -172,14 +172,14 @@ const broken: Readonly<Record<string, Change>> = {
         )
       }))
   }),
-  "calls a lost response a refusal": (half) => ({
+  "calls a lost response a refusal": (scheme) => ({
     submit: (prepared) =>
-      Effect.catch(half.submit(prepared), (error) =>
+      Effect.catch(scheme.submit(prepared), (error) =>
         Effect.succeed({ _tag: "Refused" as const, message: error.message })
       )
   }),
-  "dies of garbage": (half) => ({
-    read: (requirements, payload) => Effect.orDie(half.read(requirements, payload))
+  "dies of garbage": (scheme) => ({
+    read: (requirements, payload) => Effect.orDie(scheme.read(requirements, payload))
   })
 }
 

@@ -201,8 +201,8 @@ describe("exactTron.facilitator", () => {
         const chainHead = yield* scheme.chainHead
         assert.strictEqual((yield* Effect.flip(scheme.prepare([], undefined, chainHead)))._tag, "Misconfigured")
         const { noop } = scheme
-        const filler = yield* Effect.flip(noop({ lane: "", number: 0n }, chainHead))
-        assert.strictEqual(filler._tag, "Misconfigured")
+        const refused = yield* Effect.flip(noop({ lane: "", number: 0n }, chainHead))
+        assert.strictEqual(refused._tag, "Misconfigured")
         assert.deepStrictEqual(yield* scheme.signers, [])
       })
     )

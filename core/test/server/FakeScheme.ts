@@ -1,5 +1,5 @@
 /**
- * Seller halves of schemes that need no chain: two families with aliases and two spellings of an address.
+ * Scheme servers that need no chain: two families with aliases and two spellings of an address.
  */
 import { type Asset, Network, type Scheme, type SchemeServer } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ const table = (network: Network.Network): ReadonlyArray<Asset> => [
   { network, address: weth, symbol: "WETH", decimals: 18, dollar: false, extra: { name: "Ether", version: "1" } }
 ]
 
-const half = (scheme: Scheme, network: string | undefined, prove: SchemeServer["prove"]): SchemeServer => ({
+const serverOf = (scheme: Scheme, network: string | undefined, prove: SchemeServer["prove"]): SchemeServer => ({
   scheme,
   network: network === undefined ? undefined : Network.make(network),
   asset: (place, text = "USDC") =>
@@ -45,9 +45,9 @@ const half = (scheme: Scheme, network: string | undefined, prove: SchemeServer["
 })
 
 export const evm = (network: string | undefined = "eip155:8453", prove: SchemeServer["prove"] = () => Effect.void) =>
-  half(evmScheme, network, prove)
+  serverOf(evmScheme, network, prove)
 
-export const ton = (prove: SchemeServer["prove"] = () => Effect.void) => half(tonScheme, "ton:mainnet", prove)
+export const ton = (prove: SchemeServer["prove"] = () => Effect.void) => serverOf(tonScheme, "ton:mainnet", prove)
 
-/** A half without a dollar stablecoin. */
+/** A scheme server without a dollar stablecoin. */
 export const coinless = (): SchemeServer => ({ ...evm("eip155:1"), asset: () => undefined })

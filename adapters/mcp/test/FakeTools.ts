@@ -6,28 +6,28 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js"
 import type { Seller } from "@pontage/core"
 
-import * as PretendFacilitator from "../../../core/test/server/PretendFacilitator.ts"
-import * as PretendScheme from "../../../core/test/server/PretendScheme.ts"
+import * as FakeFacilitator from "../../../core/test/server/FakeFacilitator.ts"
+import * as FakeScheme from "../../../core/test/server/FakeScheme.ts"
 import { sellTools, type ToolShop } from "../src/index.ts"
 
-export const terms = { network: "eip155:8453", price: "$0.01", payTo: PretendScheme.alice } as const
+export const terms = { network: "eip155:8453", price: "$0.01", payTo: FakeScheme.alice } as const
 
 export const options = (facilitator: {
   readonly layer: Seller.SellerOptions["facilitator"]
 }): Seller.SellerOptions => ({
   origin: "https://shop.example",
   facilitator: facilitator.layer,
-  schemes: [PretendScheme.evm()],
+  schemes: [FakeScheme.evm()],
   secret: "s".repeat(32)
 })
 
-export interface PretendTools {
+export interface FakeTools {
   readonly shop: ToolShop
-  readonly facilitator: ReturnType<typeof PretendFacilitator.make>
+  readonly facilitator: ReturnType<typeof FakeFacilitator.make>
 }
 
-export const make = (says?: Parameters<typeof PretendFacilitator.make>[0]): PretendTools => {
-  const facilitator = PretendFacilitator.make(says)
+export const make = (says?: Parameters<typeof FakeFacilitator.make>[0]): FakeTools => {
+  const facilitator = FakeFacilitator.make(says)
   return { facilitator, shop: sellTools(options(facilitator)) }
 }
 
