@@ -56,7 +56,7 @@ const probing = ({ dialect, inspect = Effect.void, transact }: Database): Store[
   )
 
 const claims = (
-  { query, batch, queryNow, defer, recall }: Database,
+  { query, batch, queryNow, defer, image, recall }: Database,
   { dialect, records }: Context
 ): Pick<Store, "find" | "claim" | "queue" | "openPayments" | "finish" | "takeAnswer" | "returnAnswer"> => {
   const steps = ClaimSteps.make(dialect, records)
@@ -67,7 +67,9 @@ const claims = (
         const known = recall?.(paymentId)
         if (known !== undefined) return Effect.succeed(known)
         // Most lookups are for new payments: their absence is known at once, without waiting for a turn.
-        return queryNow?.(Records.isThere, [paymentId])?.length === 0 ? Effect.undefined : asked(paymentId)
+        if (queryNow?.(Records.isThere, [paymentId])?.length !== 0) return asked(paymentId)
+        image?.noteAbsent(paymentId)
+        return Effect.undefined
       }),
     claim: (payment, claim, intake) => batch((transaction) => steps.claim(transaction, payment, claim, intake ?? {})),
     queue: (paymentId, lane, cover = {}) => batch((transaction) => steps.queue(transaction, paymentId, lane, cover)),

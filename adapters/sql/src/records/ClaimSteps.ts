@@ -2,7 +2,14 @@
  * The callers' writes to a record: claim it, queue it for settlement, end its execution. The core's `Execution`
  * decides; here the decision is made under the record's lock.
  */
-import { Amount, type Claim, PaymentChange, PaymentStore, type ExecutionEnd } from "@pontage/core"
+import {
+  Amount,
+  type Claim,
+  type ExecutionEnd,
+  type FacilitatorUnavailable,
+  PaymentChange,
+  PaymentStore
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -178,10 +185,23 @@ const readOpen = reads(
 )
 
 /** Decodes the rows of `askingOpen`. */
-export const toOpen = (rows: ReadonlyArray<unknown>) =>
-  Effect.map(readOpen(rows), (open): PaymentStore.OpenPayments => {
+export const toOpen = (
+  rows: ReadonlyArray<unknown>
+): Effect.Effect<PaymentStore.OpenPayments, FacilitatorUnavailable> => {
+  const newest = withoutOpen(rows)
+  if (newest !== undefined) return Effect.succeed({ amounts: new Map(), newest })
+  return Effect.map(readOpen(rows), (open) => {
     const named = open.flatMap(({ amount, payment_id }) =>
       payment_id === null || amount === null ? [] : [[payment_id, amount] as const]
     )
     return { amounts: new Map(named), newest: open[0]?.newest ?? 0n }
   })
+}
+
+/** The newest serial if the payer has no open payment: most have none, and these rows need no decoder. */
+const withoutOpen = (rows: ReadonlyArray<unknown>): bigint | undefined => {
+  const [row] = rows
+  if (rows.length !== 1 || typeof row !== "object" || row === null) return undefined
+  const isNone = "payment_id" in row && row.payment_id === null && "amount" in row && row.amount === null
+  return isNone && "newest" in row && typeof row.newest === "bigint" ? row.newest : undefined
+}

@@ -4,6 +4,7 @@
  * missing record is read again.
  */
 import type { PaymentStore } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 
 type Stored = PaymentStore.StoredPayment
 
@@ -14,6 +15,10 @@ type Stored = PaymentStore.StoredPayment
 export interface RecordImage {
   readonly find: (paymentId: string) => Stored | undefined
   readonly findSerial: (serial: bigint) => Stored | undefined
+  /** Whether there was no record of this id when it was last looked for, and none was written since. */
+  readonly isAbsent: (paymentId: string) => boolean
+  /** There is no record of this id, and no transaction is open. */
+  readonly noteAbsent: (paymentId: string) => void
   readonly keep: (payment: Stored) => void
   readonly forget: (paymentId: string) => void
   /** Whether all its records are durable: no transaction is open or of unknown end. */
@@ -33,9 +38,11 @@ const remembered = 10_000
 export const make = (limit: number = remembered): RecordImage => {
   const byId = new Map<string, Stored>()
   const bySerial = new Map<bigint, Stored>()
+  const absent = BoundedMap.oldestOut<string, true>(limit)
   /** The ids kept in the current transaction, in order; records kept outside of one stay. */
   let kept: Array<string> | undefined
   const forget = (paymentId: string): void => {
+    absent.delete(paymentId)
     const known = byId.get(paymentId)
     if (known === undefined) return
     byId.delete(paymentId)
@@ -45,7 +52,10 @@ export const make = (limit: number = remembered): RecordImage => {
   return {
     find: (paymentId) => byId.get(paymentId),
     findSerial: (serial) => bySerial.get(serial),
+    isAbsent: (paymentId) => absent.has(paymentId),
+    noteAbsent: (paymentId) => void absent.set(paymentId, true),
     keep: (payment) => {
+      absent.delete(payment.paymentId)
       const [oldest] = byId.size < limit || byId.has(payment.paymentId) ? [] : byId.keys()
       if (oldest !== undefined) forget(oldest)
       byId.set(payment.paymentId, payment)

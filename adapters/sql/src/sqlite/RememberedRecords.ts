@@ -49,9 +49,9 @@ const reading = (
   // Most records missing here do not exist: an index shows that without building a record.
   const find: Records["find"] = (transaction, paymentId) => {
     const known = image.find(paymentId)
-    return known === undefined
-      ? Effect.map(where(transaction, byId, [paymentId]), ([found]) => found)
-      : Effect.succeed(known)
+    return known !== undefined || image.isAbsent(paymentId)
+      ? Effect.succeed(known)
+      : Effect.map(where(transaction, byId, [paymentId]), ([found]) => found)
   }
   return {
     find,

@@ -385,6 +385,28 @@ describe("the store", () => {
     })
   )
 
+  it.effect("looks once for a payment that is new, and again once it may be there", () =>
+    Effect.gen(function* () {
+      const { said, store } = yield* openedStore
+      const one = TrialPayments.payment("one")
+      const looks = () => said.splice(0).filter((text) => text.includes("WHERE p.payment_id = ?")).length
+      looks()
+      assert.isUndefined(yield* store.find(one.paymentId))
+      const claimed = yield* store.claim(one, undefined)
+      assert.deepInclude(claimed, { _tag: "Claimed", created: true })
+      assert.strictEqual(looks(), 1)
+      assert.deepInclude(yield* store.claim(one, undefined), { _tag: "Claimed", created: false })
+      assert.strictEqual((yield* store.find(one.paymentId))?.paymentId, one.paymentId)
+      const failing = yield* Effect.flip(
+        store.plan({ lane: TrialPayments.lane, epoch: 1, isValid: () => true }, [
+          { number: 7n, prepared: TrialPayments.prepared(7n), paymentIds: [] }
+        ])
+      )
+      assert.strictEqual(failing._tag, "LeaseLost")
+      assert.deepInclude(yield* store.claim(one, undefined), { _tag: "Claimed", created: false })
+    })
+  )
+
   it.effect("lets the end of a run wait for company", () =>
     Effect.gen(function* () {
       const { said, store } = yield* Effect.provideService(openedStore, Clock.Clock, yield* slowClock)

@@ -21,6 +21,22 @@ describe("RecordImage", () => {
     assert.isUndefined(image.findSerial(1n))
   })
 
+  it("knows an absent record until one is written, also by a transaction that is taken back", () => {
+    const image = RecordImage.make(2)
+    assert.isFalse(image.isAbsent("pay_a"))
+    for (const name of ["pay_a", "pay_b", "pay_c"]) image.noteAbsent(name)
+    assert.deepStrictEqual(["pay_a", "pay_b", "pay_c"].map(image.isAbsent), [false, true, true])
+    image.keep(record("b", 1n))
+    assert.isFalse(image.isAbsent("pay_b"))
+    image.begin()
+    image.keep(record("c", 2n))
+    image.rollback()
+    assert.isFalse(image.isAbsent("pay_c"))
+    image.noteAbsent("pay_d")
+    image.forget("pay_d")
+    assert.isFalse(image.isAbsent("pay_d"), "it may have been written at its end")
+  })
+
   it("holds no more than its limit: the last ones that were new to it", () => {
     const image = RecordImage.make(2)
     for (const [name, serial] of [

@@ -3,10 +3,10 @@
  * (apps/docs/protocol.md#d11-binding). It is a keyed hash over the request and the offer: the server stores nothing,
  * and every server of a shop that knows the secret recognises the shop's challenges.
  */
-import * as Effect from "effect/Effect"
-import * as Base64Url from "effect/encoding/Base64Url"
+import type * as Effect from "effect/Effect"
 
 import type { HashFunctions } from "../../platform/Hash.ts"
+import * as KeyedDigest from "../shop/KeyedDigest.ts"
 
 /** The request and the offer that a challenge stands for. */
 export interface Subject {
@@ -35,8 +35,6 @@ export const epochAt = (millis: number): number => Math.floor(millis / (epochSec
  */
 export const takenIn = (epoch: number): ReadonlyArray<number> => [epoch, epoch - 1, epoch + 1]
 
-const utf8 = new TextEncoder()
-
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of the fields and the epoch))`; JSON, so that no two lists of fields join to the
  * same text.
@@ -50,7 +48,7 @@ export const make = (
   const { asset, bodyDigest, maxAmountRequired, method, network, origin, payTo, scheme, target } = subject
   const fields = [origin, method, target, scheme, network, asset, payTo, maxAmountRequired, epoch]
   const message = JSON.stringify(bodyDigest === undefined ? fields : [...fields, bodyDigest])
-  return Effect.map(hash.hmacSha256(secret, utf8.encode(message)), (digest) => Base64Url.encode(digest))
+  return KeyedDigest.ofText({ hash, secret }, message)
 }
 
 /** Whether two challenges are equal, compared in constant time. */

@@ -12,7 +12,7 @@ const routePurpose = "claimed route"
 
 /** `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, target and the body's digest))`. */
 export const digest = (signer: ChallengeSigner, { bodyDigest, method, target }: PricedRequest): Effect.Effect<string> =>
-  KeyedDigest.make(signer, [purpose, signer.origin, method, target, bodyDigest ?? null])
+  KeyedDigest.remembered(signer, [purpose, signer.origin, method, target, bodyDigest ?? null])
 
 /**
  * `base64url(HMAC-SHA-256(secret, JSON of purpose, origin, method, route and path pattern))`; `undefined` if a refused

@@ -47,4 +47,16 @@ describe("a keyed digest", () => {
       assert.strictEqual(made(), 5_002)
     })
   )
+
+  it.effect("is made anew for a long message: strangers choose the targets of requests", () =>
+    Effect.gen(function* () {
+      const { keyed, made } = yield* keyedBy("a secret for long ones")
+      const names: Array<string> = []
+      for (const length of [512, 512, 513, 513]) names.push(yield* KeyedDigest.ofText(keyed, "x".repeat(length)))
+      assert.strictEqual(made(), 3)
+      assert.strictEqual(names[0], names[1])
+      assert.strictEqual(names[2], names[3])
+      assert.notStrictEqual(names[1], names[2])
+    })
+  )
 })
