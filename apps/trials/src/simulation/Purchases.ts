@@ -106,7 +106,8 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
   story.tell(() => `${one.name} is refused: ${words}`)
   const { key, validBefore } = one.signed.at(-1) ?? { key: "", validBefore: 0 }
   const transfer = chain.truth.transferOf(key)
-  if (transfer?.isStrangers === true && one.kind !== "ours") one.overheard = true
+  if (one.kind !== "ours" && (transfer?.isStrangers === true || (isUsed(words) && chain.truth.wasStrangers(key))))
+    one.overheard = true
   if (isExcused(world, one)) return
   const isLate = time.now() + lateMillis >= validBefore * 1000
   if (transfer !== undefined) {
@@ -116,6 +117,9 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
     violate({ invariant: "no-false-verdict", words: `${one.name} paid honestly and is told: ${words}` })
   }
 }
+
+/** The refusal says that the authorization was used. A node that is behind may still show a transfer that was taken back. */
+const isUsed = (words: string): boolean => /already_used|third party|nonce_used/u.test(words)
 
 /**
  * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them; who shares an account with

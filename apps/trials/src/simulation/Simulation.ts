@@ -140,11 +140,20 @@ const onTheirWay = ({ plan, records, time }: SimulationWorld): ReadonlyArray<str
 
 const timeToArrive = 30_000
 
-/** A payment that had time enough and has not arrived, though its payer had the money and the chain has not refused it. */
-const leftBehind = ({ chain, records }: SimulationWorld, awaited: ReadonlyArray<string>): Violation | undefined => {
+/**
+ * A payment that had time enough and has not arrived, though its payer had the money and the chain has not refused it. An account
+ * that pays for what it has not brought loses the trust of the facilitator, which has to pay for a transfer that fails.
+ */
+const leftBehind = (
+  { chain, purchases, records }: SimulationWorld,
+  awaited: ReadonlyArray<string>
+): Violation | undefined => {
   const one = RecordWatch.all(records).find(
     ({ authorization, paymentId, status }) =>
-      status === "expired" && awaited.includes(paymentId) && moneyAtItsEnd(chain, authorization) >= authorization.amount
+      status === "expired" &&
+      awaited.includes(paymentId) &&
+      !purchases.some(({ buyer, isPoor }) => isPoor && chain.payer(buyer) === authorization.payer) &&
+      moneyAtItsEnd(chain, authorization) >= authorization.amount
   )
   return one && { invariant: "all-ends", words: `${one.paymentId.slice(0, 10)} had time enough, and is ${one.status}` }
 }

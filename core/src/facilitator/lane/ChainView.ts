@@ -122,10 +122,11 @@ const isOfLane = (transactions: ReadonlyMap<bigint, TrackedTransaction>, transac
 /**
  * An unbound payment that a third party has sent is settled and opens nothing here: its bytes may have bought something at another
  * facilitator, which counts the same transfer. A bound one belongs to its payer alone, by the salt. A payment that no transaction
- * was prepared for here was sent by a third party.
+ * was prepared for here was sent by a third party. If a reorganisation takes its transaction back and ours is included, we have moved
+ * the money, and the payment opens what it was signed for.
  */
 const changesOf = (
-  { payment, stored: { history, paymentId, since, status } }: BatchedPayment,
+  { payment, stored: { history, paymentId, refusal: before, since, status } }: BatchedPayment,
   observation: PaymentObservation | undefined,
   isOwn: (transaction: string) => boolean
 ): ReadonlyArray<StateChange> => {
@@ -141,7 +142,9 @@ const changesOf = (
   const wasSettled = history.some((one) => isSettled(one.status))
   const opensNothing = isOthers && payment.authorization.binding === undefined && !wasSettled
   const refusal = opensNothing ? sentByAnother(transaction) : undefined
-  return [{ paymentId, from: [status], to: "included", transaction, block, note, ...(refusal && { refusal }) }]
+  const isLifted = before !== undefined && !isOthers
+  const change = { paymentId, from: [status], to: "included", transaction, block, note } as const
+  return [{ ...change, ...(refusal && { refusal }), ...(isLifted && { own: true }) }]
 }
 
 const sentByAnother = (transaction: string) =>

@@ -13,6 +13,7 @@ import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
 import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import type { FacilitatorSchemeRegistry } from "../../scheme/FacilitatorSchemeRegistry.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
@@ -238,7 +239,8 @@ const takeKnown = Effect.fnUntraced(function* (
   claim: Claim | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
-  if (known.refusal !== undefined) return yield* refusedBefore(context, presented, known, known.refusal)
+  const refusal = refusalOf(known)
+  if (refusal !== undefined) return yield* refusedBefore(context, presented, known, refusal)
   if (claim === undefined) return yield* takeUnclaimed(context, presented, known)
   const { execution, payment } = yield* claimKnown(context, presented, claim)
   return { presented, stored: payment, execution, fresh: false, renewed: known.execution.holder?.claimId === claim.id }
@@ -278,10 +280,13 @@ export const claimKnown = (context: IntakeContext, presented: Presented, claim: 
   )
 
 /** Whether a caller without a claim is owed the answer of a payment on record: no call has taken it yet. */
-export const isAnswerOwed = (
-  { undelivered }: Pick<IntakeContext, "undelivered">,
-  { answerOwed, paymentId, refusal, execution: run }: StoredPayment
-): boolean => run.resource === undefined && refusal === undefined && (answerOwed || undelivered.has(paymentId))
+export const isAnswerOwed = ({ undelivered }: Pick<IntakeContext, "undelivered">, known: StoredPayment): boolean =>
+  known.execution.resource === undefined &&
+  refusalOf(known) === undefined &&
+  (known.answerOwed || undelivered.has(known.paymentId))
+
+/** The refusal of a payment that has an end: an end that a reorganisation took back refuses nothing. */
+const refusalOf = ({ refusal, status }: StoredPayment) => (isSettled(status) || isDead(status) ? refusal : undefined)
 
 /** An owed answer is taken only when it is delivered: a process may end while its caller waits. */
 const takeUnclaimed = (context: IntakeContext, presented: Presented, known: StoredPayment) =>

@@ -104,7 +104,8 @@ export const withNewAttempt = (known: StoredPayment, { transaction }: PreparedTr
 
 /**
  * The record after a state change that applies to it. The block is kept while the money counts as moved. The refusal is
- * kept while the payment counts as dead; the refusal of a settled payment that opens nothing is kept for good.
+ * kept while the payment counts as dead; the refusal of a settled payment that opens nothing is kept until our own
+ * transaction settles it after a reorganisation.
  */
 export const changed = (known: StoredPayment, change: StateChange, now: number): StoredPayment => {
   const { exit, note, to } = change
@@ -114,7 +115,8 @@ export const changed = (known: StoredPayment, change: StateChange, now: number):
     status: to,
     transaction: change.transaction ?? known.transaction,
     block: isSettled(to) ? (change.block ?? known.block) : undefined,
-    refusal: change.refusal ?? (isDead(known.status) && !isDead(to) ? undefined : known.refusal),
+    refusal:
+      change.refusal ?? (change.own === true || (isDead(known.status) && !isDead(to)) ? undefined : known.refusal),
     history: [
       ...known.history,
       { status: to, at: now, ...(note !== undefined && { note }), ...(exit !== undefined && { exit }) }

@@ -52,7 +52,7 @@ export interface StoredPayment extends NewPayment {
   readonly since: bigint | undefined
   /**
    * The reason of its refusal: in a dead state, or in a settled one that opens nothing because another party sent the
-   * transfer.
+   * transfer. It stays after a reorganisation of that transfer, and says nothing while the payment has no end.
    */
   readonly refusal: PaymentError | ValidationError | undefined
   readonly execution: Execution.Execution
@@ -157,6 +157,8 @@ export interface StateChange {
   readonly transaction?: string
   readonly block?: Block
   readonly refusal?: PaymentError | ValidationError
+  /** With a settled state: our own transaction made the transfer, which lifts a refusal because of another party's. */
+  readonly own?: true
   readonly note?: string
   readonly leave?: true
   /** Only with `leave`. */

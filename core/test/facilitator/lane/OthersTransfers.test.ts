@@ -219,8 +219,9 @@ for (const [kind, options] of [
 
 describe("an unbound payment that a third party has sent", () => {
   /** It is pending, and a third party is quicker. */
-  const outrun = Effect.fnUntraced(function* (by: Claim | undefined) {
+  const outrun = Effect.fnUntraced(function* (by: Claim | undefined, finality = 8) {
     const shop = yield* LedgerShop.open(patient)
+    shop.ledger.finality = finality
     const request = yield* pay({ bound: false })
     shop.ledger.faults.holdBlocks = true
     const telling = yield* Effect.forkDetach(told(shop.facilitator, request, by))
@@ -260,13 +261,30 @@ describe("an unbound payment that a third party has sent", () => {
 
   it.effect("opens nothing after a reorganisation either", () =>
     Effect.gen(function* () {
-      const { answer, facilitator, ledger, request } = yield* outrun(claim("a"))
+      const { answer, facilitator, ledger, request } = yield* outrun(claim("a"), 100)
       ledger.faults.holdBlocks = true
-      ledger.reorganise(20)
+      ledger.reorganise(Number(ledger.head().number) - 1)
+      assert.strictEqual(ledger.transfers.length, 0)
       yield* sentByAnother(ledger, request)
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("30 seconds")
       assert.strictEqual(yield* inTime(told(facilitator, request, claim("b"))), answer)
+    })
+  )
+
+  it.effect("opens what it was signed for once our own transaction has made the transfer after a reorganisation", () =>
+    Effect.gen(function* () {
+      for (const by of [claim("a"), undefined]) {
+        const { answer, facilitator, ledger, paymentId, request } = yield* outrun(by, 100)
+        assert.match(answer, /^already_used stranger/)
+        ledger.reorganise(Number(ledger.head().number) - 1)
+        yield* TestClock.adjust("5 seconds")
+        const expected = by === undefined ? "answered included" : "granted included"
+        assert.strictEqual(yield* inTime(told(facilitator, request, by && claim("b"))), expected)
+        const record = yield* facilitator.payment(paymentId)
+        assert.isUndefined(record?.reason)
+        assert.strictEqual(record?.transaction, ledger.transfers[0]?.transaction)
+      }
     })
   )
 

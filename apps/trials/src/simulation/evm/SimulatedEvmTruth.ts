@@ -34,12 +34,16 @@ export const make = (
     return known
   }
   const ever = new Set<string>()
+  const strangers = new Set<string>()
   let whole: { readonly head: ModelBlock; readonly byKey: ReadonlyMap<string, TrueTransfer> } | undefined
   const current = (): ReadonlyMap<string, TrueTransfer> => {
     const head = chain.head()
     if (whole?.head === head) return whole.byKey
     const byKey = new Map(branchOf(head).flatMap((block) => shownBy(block).map((one) => [one.key, one] as const)))
-    for (const key of byKey.keys()) ever.add(key)
+    for (const [key, { isStrangers }] of byKey) {
+      ever.add(key)
+      if (isStrangers) strangers.add(key)
+    }
     whole = { head, byKey }
     return byKey
   }
@@ -55,6 +59,7 @@ export const make = (
     // A node may show a failure of a forgotten branch.
     mayHaveFailed: () => true,
     wasEverShown: (key) => current().has(key) || ever.has(key),
+    wasStrangers: (key) => current().get(key)?.isStrangers === true || strangers.has(key),
     balanceOf: (payer) =>
       chain.head().state.get(slots.balance(token, EvmAddress.fromTail(`0x${payer.slice(2).toLowerCase()}`))) ?? 0n,
     note: () => void current(),

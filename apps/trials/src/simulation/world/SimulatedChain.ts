@@ -79,6 +79,8 @@ export interface ChainTruth {
   readonly wasShown: (key: string, block: Block) => boolean
   /** Whether any block ever has. */
   readonly wasEverShown: (key: string) => boolean
+  /** Whether any branch has ever held a stranger's transfer of this authorization. */
+  readonly wasStrangers: (key: string) => boolean
   /** Whether a block may have held a transaction that carried the authorization and did not move its money. */
   readonly mayHaveFailed: (key: string) => boolean
   readonly balanceOf: (payer: string) => bigint

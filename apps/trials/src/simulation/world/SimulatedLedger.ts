@@ -182,6 +182,7 @@ const placeOf = ({ hash, number, time }: ReturnType<TestLedger.TestLedger["head"
 /** The truth, and a memory of every transfer that any branch has ever held. */
 const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: () => void } => {
   const shown = new Set<string>()
+  const strangers = new Set<string>()
   const refused = new Set<string>()
   let seen = 0
   const transferOf = (order: TestLedger.LedgerOrder): TrueTransfer | undefined => {
@@ -204,6 +205,7 @@ const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: (
     transferOf: (key) => transfers().find((one) => one.key === key),
     wasShown: (key, { hash }) => shown.has(`${key} ${hash}`),
     wasEverShown: (key) => shown.has(key),
+    wasStrangers: (key) => strangers.has(key),
     mayHaveFailed: (key) => refused.has(key),
     balanceOf: ledger.balanceOf,
     costs: () => {
@@ -211,7 +213,10 @@ const truthOf = (ledger: TestLedger.TestLedger): ChainTruth & { readonly note: (
       return [...ids].reduce((sum, id) => sum + (ledger.receipt(id)?.cost ?? 0n), 0n)
     },
     note: () => {
-      for (const { block, key } of transfers()) shown.add(key).add(`${key} ${block.hash}`)
+      for (const { block, isStrangers, key } of transfers()) {
+        shown.add(key).add(`${key} ${block.hash}`)
+        if (isStrangers) strangers.add(key)
+      }
       for (const order of refusedSince(ledger, seen)) refused.add(`${order.payer} ${order.nonce}`)
       seen = Math.max(0, ledger.submissions.length - mostWaiting)
     }
