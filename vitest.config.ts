@@ -69,9 +69,9 @@ export default defineConfig({
     // More workers than cores: many tests wait for chains, databases and processes.
     maxWorkers: Math.max(3, availableParallelism()),
     sequence: { sequencer: LongestFirst },
-    // A test that stands still ends some time. No verdict hangs on it: a busy machine is given five times what an idle one takes.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // A test that stands still ends some time. No verdict depends on it: a machine that is ten times slower stays below it.
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
     projects: [
       ...packages,
       { ...conformance, test: { ...conformance.test, globalSetup: ["scripts/InstallPeers.ts"] } },

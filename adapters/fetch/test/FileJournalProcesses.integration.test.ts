@@ -113,7 +113,7 @@ describe("twelve processes that want one journal", () => {
       idsIn(place.path),
       Array.from({ length: rounds }, (_, round) => `round-${round}`)
     )
-  }, 300_000)
+  }, 900_000)
 })
 
 describe("a process whose file may not grow", () => {

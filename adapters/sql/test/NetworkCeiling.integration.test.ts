@@ -101,6 +101,6 @@ describe("several instances on one PostgreSQL", () => {
         assert.isTrue(Exit.isSuccess(yield* Queue.take(ends)))
         assert.lengthOf(ledger.transfers, 1)
       }).pipe(Effect.scoped, Effect.provide(PostgresServer.layer)),
-    300_000
+    900_000
   )
 })

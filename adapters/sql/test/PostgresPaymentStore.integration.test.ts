@@ -54,7 +54,7 @@ const copy = (sql: PgClient.PgClient, name: string) =>
     )
   )
 
-layer(PostgresServer.layer, { timeout: 300_000 })("on PostgreSQL", (it) => {
+layer(PostgresServer.layer, { timeout: 900_000 })("on PostgreSQL", (it) => {
   it.layer(trial)("the laws of a payment store hold", (it) => {
     for (const { effect, name } of PaymentStoreLaws.all) it.effect(name, () => effect)
   })

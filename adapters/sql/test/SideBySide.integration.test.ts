@@ -123,6 +123,6 @@ describe("the release before and this one, side by side on one database,", () =>
           []
         )
       }),
-    240_000
+    1_800_000
   )
 })

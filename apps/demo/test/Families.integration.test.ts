@@ -98,10 +98,10 @@ describe.each(rows)("a %s shop that is paid on %s", (_, family, openShop, openTr
         const [[status, body, before] = assert.fail("there is a response"), ...later] = answers
         assert.deepStrictEqual([status, before], [503, 0])
         assert.include(body, '"retry":"same_payment"')
-        assert.deepStrictEqual(
-          later.map(([next]) => next),
-          [200]
-        )
+        // A slow machine may answer 503 more than once.
+        const others = later.map(([next]) => next)
+        assert.strictEqual(others.at(-1), 200)
+        assert.deepStrictEqual(others.slice(0, -1), Array(others.length - 1).fill(503))
         assert.strictEqual(headers.size, 1, "one signature for one request")
         assert.strictEqual(shop.handlers.reports, 1)
         assert.deepStrictEqual(yield* received, [10_000n])

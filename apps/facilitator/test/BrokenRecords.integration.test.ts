@@ -91,7 +91,7 @@ describe("the service", () => {
         renameSync(`${filename}.old`, filename)
         yield* holdsUp(service)
       }).pipe(Effect.scoped),
-    300_000
+    900_000
   )
 
   it.live(
@@ -107,7 +107,7 @@ describe("the service", () => {
         yield* setReadOnly(url, false)
         yield* holdsUp(service)
       }).pipe(Effect.scoped, Effect.provide(PostgresServer.layer)),
-    300_000
+    900_000
   )
 })
 

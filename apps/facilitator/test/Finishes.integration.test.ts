@@ -60,7 +60,7 @@ describe("the ends of runs over HTTP", () => {
   const tellings = fc.array(fc.record({ run: fc.nat({ max: count }), isHolder: fc.boolean() }), { maxLength: 30 })
   const losses = fc.infiniteStream(fc.nat({ max: 3 }))
 
-  it("are kept as if each had been told once and alone, whatever answers are lost", { timeout: 300_000 }, async () => {
+  it("are kept as if each had been told once and alone, whatever answers are lost", { timeout: 900_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(tellings, losses, (told, lost) =>
         Effect.runPromise(

@@ -46,6 +46,10 @@ const askAt = (url: string) => (path: string, body: unknown) =>
     return said
   })
 
+/** Asks for the settlement until its transaction is known, which a slow machine may not have signed at the first answer. */
+const pendingAt = (ask: ReturnType<typeof askAt>, body: unknown) =>
+  Effect.retry(Effect.flatMap(ask("/settle", body), decodePending), { while: () => true })
+
 /** The service on this chain, gone with the scope. */
 const start = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, settleTimeoutMillis = 25_000) {
   const settings = yield* FacilitatorSettings.fromEnvironment(environmentOn(chain, settleTimeoutMillis))
@@ -126,7 +130,7 @@ describe("servers of x402", () => {
           const { [version]: body } = yield* X402Payment.bodies(chain, 4, `late ${version}`)
           const before = yield* income(chain)
           yield* chain.setAutomine(false)
-          const early = yield* decodePending(yield* ask("/settle", body))
+          const early = yield* pendingAt(ask, body)
           assert.strictEqual(early.errorReason, unknown[version])
           yield* chain.setAutomine(true)
           yield* chain.mine()
@@ -147,7 +151,7 @@ describe("servers of x402", () => {
         const before = yield* income(chain)
         const first = yield* ServiceProcess.run(environment)
         yield* chain.setAutomine(false)
-        const early = yield* decodePending(yield* askAt(yield* first.url)("/settle", body))
+        const early = yield* pendingAt(askAt(yield* first.url), body)
         first.process.kill("SIGKILL")
         yield* first.exited
         yield* chain.setAutomine(true)

@@ -303,12 +303,13 @@ export const nextSlot = Effect.fnUntraced(function* (schemeFacilitator: SchemeFa
 export const facilitator = Effect.fnUntraced(function* (
   options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}
 ) {
-  const { settleTimeoutMillis, ...rest } = options
+  // No outcome depends on how slow the machine is, unless a test asks for a short wait.
+  const { settleTimeoutMillis = 600_000, ...rest } = options
   const chain = yield* EvmTestChain.EvmTestChain
   const schemes = [scheme(chain, rest)]
   const local = LocalFacilitator.layerMemory({
     schemes,
-    ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
+    settleTimeoutMillis
   })
   return Context.get(yield* Layer.build(local), Facilitator)
 })

@@ -281,13 +281,14 @@ const describe = (error: Extract<PaymentFailure, { readonly _tag: "PaymentError"
 export const facilitator = Effect.fnUntraced(function* (
   options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}
 ) {
-  const { settleTimeoutMillis, ...rest } = options
+  // No outcome depends on how slow the machine is, unless a test asks for a short wait.
+  const { settleTimeoutMillis = 600_000, ...rest } = options
   const chain = yield* TronTestChain.TronTestChain
   const scheme = Effect.provideService(schemeFacilitator(rest), TronTestChain.TronTestChain, chain)
   const local = LocalFacilitator.layerMemory({
     schemes: [scheme],
     drainMillis: 0,
-    ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
+    settleTimeoutMillis
   })
   return Context.get(yield* Layer.build(local), Facilitator)
 })

@@ -19,7 +19,7 @@ const skewed =
   <A, E, R>(ask: Effect.Effect<A, E, R>) =>
     Effect.andThen(TestClock.adjust(millis), Effect.ensuring(ask, TestClock.setTime(0)))
 
-layer(PostgresServer.layer, { timeout: 300_000 })("the database's clock", (it) => {
+layer(PostgresServer.layer, { timeout: 900_000 })("the database's clock", (it) => {
   it.effect.each([20_000, 600_000, 86_400_000])(
     "decides how long a run is held, and not that of an instance which is %d ms ahead",
     (ahead) =>

@@ -49,7 +49,7 @@ const working = Effect.fnUntraced(function* (service: Leases, lanes: ReadonlyArr
 
 const lanesOf = (count: number) => Array.from({ length: count }, (_, index) => `test:sql signer-${index}`)
 
-layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("leases on PostgreSQL", (it) => {
+layer(PostgresServer.layer, { timeout: 900_000, excludeTestServices: true })("leases on PostgreSQL", (it) => {
   it.effect("are shared fairly, and every lane has one holder", () =>
     Effect.gen(function* () {
       const url = yield* database

@@ -27,7 +27,7 @@ const say = (url: Redacted.Redacted, ...statements: ReadonlyArray<string>) =>
 const named = (url: Redacted.Redacted, statement: string) =>
   say(url, statement.replaceAll("DB", new URL(Redacted.value(url)).pathname.slice(1)))
 
-const soon = { schedule: Schedule.spaced(50), times: 200 }
+const soon = { schedule: Schedule.spaced(50) }
 
 /** Sets a parameter of the server, until the scope closes. */
 const setting = (url: Redacted.Redacted, name: string, value: string) => {
@@ -64,7 +64,7 @@ const pooler = (free: Array<PgConnection.PgConnection>, inTurn: boolean) =>
     return { query }
   })
 
-layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("sessions on PostgreSQL", (it) => {
+layer(PostgresServer.layer, { timeout: 900_000, excludeTestServices: true })("sessions on PostgreSQL", (it) => {
   it.effect("are durable on a database, and for a user, that would not wait for the disk", () =>
     Effect.gen(function* () {
       const server = yield* PostgresServer.PostgresServer

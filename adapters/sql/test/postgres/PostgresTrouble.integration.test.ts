@@ -53,7 +53,7 @@ const areWell = Effect.fnUntraced(function* (store: Store) {
 
 const alone = { connections: 1, listens: false }
 
-layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })(
+layer(PostgresServer.layer, { timeout: 900_000, excludeTestServices: true })(
   "a PostgreSQL database in trouble",
   (it) => {
     it.effect("that is read-only is told as that, and works again", () =>

@@ -20,7 +20,7 @@ describe("calls of a process that had a file open", () => {
   )
 })
 
-layer(PostgresServer.layer, { timeout: 300_000, excludeTestServices: true })("calls of an instance", (it) => {
+layer(PostgresServer.layer, { timeout: 900_000, excludeTestServices: true })("calls of an instance", (it) => {
   it.effect("are given back when the next one is alone on the database", () =>
     Effect.gen(function* () {
       const url = yield* PostgresServers.database

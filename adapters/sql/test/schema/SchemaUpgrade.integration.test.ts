@@ -13,7 +13,7 @@ const client = Effect.flatMap(PostgresServers.database, (url) =>
   Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
 )
 
-layer(PostgresServer.layer, { timeout: 300_000 })("the schema of a PostgreSQL database:", (it) => {
+layer(PostgresServer.layer, { timeout: 900_000 })("the schema of a PostgreSQL database:", (it) => {
   for (const [name, trial] of Object.entries(SchemaTrial.cases(SqlDialect.postgres))) {
     it.effect(name, () => Effect.provideServiceEffect(trial, SqlClient.SqlClient, client))
   }

@@ -127,6 +127,12 @@ const outbox = Effect.fnUntraced(function* (...batches: ReadonlyArray<ReadonlyAr
   }
 })
 
+/** What a deliverer does to the records, in the order in which it is done. */
+type Event = "delivered" | "failed" | "given_up" | "counted"
+
+/** The turns of the scheduler in which a metric follows its event. They bound a wait for a metric that does not exist. */
+const turns = 1_000
+
 /** Delivers as long as the test; gives its metrics. */
 const deliver = Effect.fnUntraced(function* (
   urls: Readonly<Record<string, string>>,
@@ -134,10 +140,30 @@ const deliver = Effect.fnUntraced(function* (
   allowPrivate = true
 ) {
   const logged: Array<string> = []
+  const lines = yield* Queue.unbounded<string>()
+  const events = yield* Queue.unbounded<Event>()
+  const store = TestFacilitator.store(methods)
+  const watched: Store = {
+    ...store,
+    closeNotice: (id, retryInMillis) =>
+      Effect.tap(store.closeNotice(id, retryInMillis), () =>
+        Queue.offer(events, retryInMillis === undefined ? "delivered" : "failed")
+      ),
+    giveUpNotices: (...asked) =>
+      Effect.tap(store.giveUpNotices(...asked), (given) =>
+        Effect.forEach(given, ([, count]) => Queue.offerAll(events, Array<Event>(count).fill("given_up")))
+      ),
+    noticeBacklog: Effect.tap(store.noticeBacklog, () => Queue.offer(events, "counted"))
+  }
   const inside = Layer.mergeAll(
-    Layer.succeed(PaymentStore.PaymentStore, TestFacilitator.store(methods)),
+    Layer.succeed(PaymentStore.PaymentStore, watched),
     Layer.succeed(Metric.MetricRegistry, new Map()),
-    Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))])
+    Logger.layer([
+      Logger.make(({ message }) => {
+        logged.push(String(message))
+        Queue.offerUnsafe(lines, String(message))
+      })
+    ])
   )
   const context = yield* Layer.build(
     Layer.provideMerge(
@@ -171,7 +197,29 @@ const deliver = Effect.fnUntraced(function* (
     count: gauge("pontage_webhook_backlog"),
     oldest: gauge("pontage_webhook_oldest_seconds")
   })
-  return { backlog, counted, logged, context: Context.pick(PaymentStore.PaymentStore)(context) }
+  const seen: Record<Event, number> = { delivered: 0, failed: 0, given_up: 0, counted: 0 }
+  const next = Effect.map(Queue.take(events), (event) => ++seen[event])
+  /** Waits for this number of events in all, and then for the metric that follows them. */
+  const reached = Effect.fnUntraced(function* (event: Exclude<Event, "counted">, count: number) {
+    while (seen[event] < count) yield* next
+    yield* Effect.repeat(Effect.andThen(Effect.yieldNow, counted(event)), {
+      until: (shown) => shown >= count,
+      times: turns
+    })
+    const shown = yield* counted(event)
+    assert.isTrue(shown >= count && shown <= seen[event] + (yield* Queue.size(events)), `${event}: ${shown}`)
+  })
+  /** Waits until the records have been counted this number of times in all, and gives the metrics that follow that. */
+  const backlogAfter = Effect.fnUntraced(function* (count: number, expected: number) {
+    while (seen.counted < count) yield* next
+    yield* Effect.repeat(Effect.andThen(Effect.yieldNow, backlog), {
+      until: (untold) => untold.count === expected,
+      times: turns
+    })
+    return yield* backlog
+  })
+  const line = Queue.take(lines)
+  return { backlogAfter, counted, line, logged, reached, context: Context.pick(PaymentStore.PaymentStore)(context) }
 })
 
 describe("a payment's end", () => {
@@ -180,7 +228,7 @@ describe("a payment's end", () => {
       yield* TestClock.setTime(1_700_000_000_000)
       const { received, url } = yield* shop(204)
       const { closed, methods } = yield* outbox([notice("n1", 1_699_999_999_000)])
-      const { counted } = yield* deliver({ shop: url }, methods)
+      const { reached } = yield* deliver({ shop: url }, methods)
       const { body, headers, path } = yield* Queue.take(received)
       assert.strictEqual(path, "/payments")
       assert.strictEqual(headers["content-type"], "application/json")
@@ -198,7 +246,7 @@ describe("a payment's end", () => {
         transaction: "0xabc"
       })
       assert.deepStrictEqual(yield* Queue.take(closed), { id: "n1", retryInMillis: undefined })
-      yield* Effect.repeat(counted("delivered"), { until: (delivered) => delivered === 1 })
+      yield* reached("delivered", 1)
     })
   )
 
@@ -228,14 +276,13 @@ describe("a payment's end", () => {
       yield* end(store, "gone", "theirs")
       yield* TestClock.adjust(3 * day)
       yield* end(store, "shop", "young")
-      const { backlog, counted, logged } = yield* deliver({ shop: url }, store)
-      yield* Effect.repeat(counted("failed"), { until: (failed) => failed === 1 })
+      const { backlogAfter, counted, logged, reached } = yield* deliver({ shop: url }, store)
+      yield* reached("failed", 1)
       assert.strictEqual(yield* counted("given_up"), 0)
-      yield* Effect.repeat(backlog, { until: (untold) => untold.count === 3 })
-      assert.strictEqual((yield* backlog).oldest, 3 * 86_400)
+      assert.deepStrictEqual(yield* backlogAfter(1, 3), { count: 3, oldest: 3 * 86_400 })
       yield* TestClock.adjust("15 seconds")
-      yield* Effect.repeat(counted("given_up"), { until: (given) => given === 2 })
-      yield* Effect.repeat(backlog, { until: (untold) => untold.count === 1 })
+      yield* reached("given_up", 2)
+      assert.strictEqual((yield* backlogAfter(2, 1)).count, 1)
       assert.include(logged.join(), "1 webhooks of gone are given up")
     })
   )
@@ -279,8 +326,8 @@ describe("a payment's end", () => {
           down = false
           return Effect.fail(new FacilitatorUnavailable({ message: "the store is closed" }))
         })
-      const { logged } = yield* deliver({ shop: url }, { ...methods, takeNotices })
-      yield* Effect.repeat(Effect.yieldNow, { until: () => logged.length > 0 })
+      const { line } = yield* deliver({ shop: url }, { ...methods, takeNotices })
+      assert.include(yield* line, "the store is closed")
       yield* TestClock.adjust("1 second")
       yield* Queue.take(received)
       assert.deepInclude(yield* Queue.take(closed), { id: "n1", retryInMillis: undefined })
@@ -300,8 +347,6 @@ const prepared = (number: bigint) => ({
   cost: 1n
 })
 
-const patiently = <A>(what: Effect.Effect<A>, until: (value: A) => boolean) => Effect.repeat(what, { until })
-
 describe("a receiver's queue", () => {
   it.effect.each(["responds with 500", "never answers", "hangs up", "is not there"])(
     "does not delay another: one receiver gets its webhooks at once while another one %s",
@@ -313,9 +358,9 @@ describe("a receiver's queue", () => {
         yield* ends(store, "bad", dead)
         yield* ends(store, "shop", good)
         const badUrl = trouble === "is not there" ? "http://127.0.0.1:1/" : bad.url
-        const { counted } = yield* deliver({ bad: badUrl, shop: other.url }, store)
+        const { reached } = yield* deliver({ bad: badUrl, shop: other.url }, store)
         // The test's clock stands still: no delivery waits for it.
-        yield* patiently(counted("delivered"), (delivered) => delivered === good)
+        yield* reached("delivered", good)
         assert.strictEqual((yield* store.noticeBacklog).count, dead)
         assert.isAtMost(yield* Queue.size(bad.received), 16)
       })
@@ -328,16 +373,16 @@ describe("a receiver's queue", () => {
         const store = yield* MemoryPaymentStore.make
         const { received, url } = yield* shop(...Array.from({ length: 19 }, () => 500), 200)
         yield* ends(store, "shop", 60)
-        const { counted } = yield* deliver({ shop: url }, store)
-        yield* patiently(counted("failed"), (failed) => failed === 16)
+        const { reached } = yield* deliver({ shop: url }, store)
+        yield* reached("failed", 16)
         for (const [index, seconds] of [1, 2, 4].entries()) {
           yield* TestClock.adjust(seconds * 1000 - 1)
           assert.strictEqual(yield* Queue.size(received), 16 + index)
           yield* TestClock.adjust("1 second")
-          yield* patiently(counted("failed"), (failed) => failed === 17 + index)
+          yield* reached("failed", 17 + index)
         }
         yield* TestClock.adjust("8 seconds")
-        yield* patiently(counted("delivered"), (delivered) => delivered >= 41)
+        yield* reached("delivered", 41)
       })
   )
 
@@ -346,12 +391,12 @@ describe("a receiver's queue", () => {
       const store = yield* MemoryPaymentStore.make
       const { received, url } = yield* shop(500, 200)
       yield* settled(store, "shop", "n1")
-      const { counted } = yield* deliver({ shop: url }, store)
-      yield* patiently(counted("failed"), (failed) => failed === 1)
+      const { reached } = yield* deliver({ shop: url }, store)
+      yield* reached("failed", 1)
       yield* TestClock.adjust("1900 millis")
       assert.strictEqual(yield* Queue.size(received), 1)
       yield* TestClock.adjust("1 second")
-      yield* patiently(counted("delivered"), (delivered) => delivered === 2)
+      yield* reached("delivered", 2)
       const bodies = yield* Effect.forEach(yield* Queue.takeAll(received), ({ body }) => decode(body))
       assert.deepStrictEqual(
         bodies.map(({ status }) => status),
@@ -369,15 +414,15 @@ describe("a receiver's queue", () => {
         request.resume().on("end", () => response.end("a word"))
       })
       const url = yield* listening(server)
-      const { counted } = yield* deliver({ shop: url }, store)
+      const { counted, reached } = yield* deliver({ shop: url }, store)
       for (let index = 0; index < 5; index++) {
         yield* end(store, "shop", `n${index}`)
-        yield* patiently(counted("delivered"), (delivered) => delivered === index + 1)
+        yield* reached("delivered", index + 1)
       }
       assert.strictEqual(ports.size, 1)
       server.closeIdleConnections()
       yield* end(store, "shop", "n5")
-      yield* patiently(counted("delivered"), (delivered) => delivered === 6)
+      yield* reached("delivered", 6)
       assert.strictEqual(yield* counted("failed"), 0)
     })
   )
@@ -391,8 +436,8 @@ describe("a receiver's queue", () => {
       for (const name of Object.keys(dead)) yield* ends(store, name, 3)
       const { url } = yield* shop(200)
       yield* ends(store, "shop", 60)
-      const { counted } = yield* deliver({ ...dead, shop: url }, store)
-      yield* patiently(counted("delivered"), (delivered) => delivered === 60)
+      const { reached } = yield* deliver({ ...dead, shop: url }, store)
+      yield* reached("delivered", 60)
     })
   )
 
@@ -406,8 +451,8 @@ describe("a receiver's queue", () => {
       })
       const url = yield* listening(server)
       yield* ends(store, "shop", 40)
-      const { counted } = yield* deliver({ shop: url }, store)
-      yield* patiently(counted("delivered"), (delivered) => delivered === 40)
+      const { reached } = yield* deliver({ shop: url }, store)
+      yield* reached("delivered", 40)
     })
   )
 })

@@ -61,7 +61,7 @@ const disagreement = <A>(
     return isDeepStrictEqual(Result.getOrUndefined(found), Result.getOrUndefined(Result.map(decode(json), meaning)))
   })
   const { counterexample } = fc.check(property, { numRuns: 1_000 })
-  return counterexample ?? (Math.min(counts.read, counts.refused) < 20 ? counts : undefined)
+  return counterexample ?? (Math.min(counts.read, counts.refused) < 10 ? counts : undefined)
 }
 
 const where = { url: "https://shop.example/", description: "d" }

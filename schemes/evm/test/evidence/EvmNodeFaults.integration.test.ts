@@ -18,7 +18,7 @@ const planned = Effect.fnUntraced(function* (place: number, validFor = 60n) {
   const schemeFacilitator = yield* Payment.scheme(yield* chain, {
     rpcUrl: proxy.url,
     finalityDepth,
-    rpcTimeoutMillis: 2_000
+    rpcTimeoutMillis: 600_000
   })
   const account = yield* Batch.payerAt(place)
   const validBefore = (yield* Payment.latestTime) + validFor

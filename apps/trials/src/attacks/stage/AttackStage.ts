@@ -184,7 +184,7 @@ const untilOnSale = ({ output, url }: StagedProcess.StagedProcess): Effect.Effec
   Effect.map(HostileCall.send(`${url}/cheap`), ({ status }) => status).pipe(
     Effect.repeat({ while: (status) => status !== 402, schedule: Schedule.spaced("20 millis") }),
     Effect.timeoutOrElse({
-      duration: "30 seconds",
+      duration: "10 minutes",
       orElse: () => Effect.die(new Error(`the shop does not open:\n${output()}`))
     }),
     Effect.asVoid
