@@ -118,7 +118,7 @@ class OperationGroup extends HttpApiGroup.make("operation").add(
   ),
   HttpApiEndpoint.get("ready", "/ready", { success: ReadinessReport, error: NotReady }).annotateMerge(
     described(
-      "Readiness of the service: every check with its troubles, each with a problem and its remedy (mend). A report is at most 2 seconds old."
+      "Readiness of the service: every check with its troubles, each with a kind for programs, a problem and its remedy (mend). A report is at most 2 seconds old."
     )
   )
 ) {}

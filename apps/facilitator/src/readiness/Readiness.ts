@@ -52,7 +52,7 @@ const report = {
   checks: Schema.Array(
     Schema.Struct({
       name: Schema.String,
-      troubles: Schema.Array(Schema.Struct({ problem: Schema.String, mend: Schema.String }))
+      troubles: Schema.Array(Schema.Struct({ kind: Schema.String, problem: Schema.String, mend: Schema.String }))
     })
   )
 }
@@ -63,7 +63,8 @@ export const ReadinessReport = Schema.Struct(report)
 /** The report of a service that is not ready. */
 export class NotReady extends Schema.Error<NotReady>("@pontage/facilitator/NotReady")(report, {
   httpApiStatus: 503,
-  description: "The service is not ready: each trouble in checks has a problem and its remedy (mend)"
+  description:
+    "The service is not ready: each trouble in checks has a kind for programs, a problem and its remedy (mend)"
 }) {}
 
 /** Options of the checks. */
@@ -149,11 +150,13 @@ const watched = (check: ReadinessCheck.ReadinessCheck, intake: IntakeGate.Intake
 
 type Troubles = ReadonlyMap<string, ReadinessCheck.Trouble>
 
+const keyOf = ({ kind, subject = "" }: ReadinessCheck.Trouble): string => `${kind} ${subject}`
+
 /** Troubles after a run. A run without an answer mends nothing: an earlier trouble that stops payments stays. */
 const troublesAfter = (before: Troubles, { isAnswered, troubles }: ReadinessCheck.BoundedFinding): Troubles =>
   new Map([
     ...(isAnswered ? [] : [...before].filter(([, { stops }]) => stops !== undefined)),
-    ...troubles.map((trouble) => [trouble.kind, trouble] as const)
+    ...troubles.map((trouble) => [keyOf(trouble), trouble] as const)
   ])
 
 const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<IntakeGate.Closure> => {
@@ -163,8 +166,8 @@ const closureOf = ({ problem, stops }: ReadinessCheck.Trouble): ReadonlyArray<In
 
 /** Logs each trouble when it comes and when it goes. */
 const logChanges = (name: string, before: Troubles, after: Troubles): Effect.Effect<void> => {
-  const come = [...after.values()].filter(({ kind }) => !before.has(kind))
-  const gone = [...before.values()].filter(({ kind }) => !after.has(kind))
+  const come = [...after.values()].filter((trouble) => !before.has(keyOf(trouble)))
+  const gone = [...before.values()].filter((trouble) => !after.has(keyOf(trouble)))
   return Effect.andThen(
     Effect.forEach(come, ({ mend, problem }) => Effect.logError(`not ready (${name}): ${problem}; ${mend}`)),
     Effect.forEach(gone, ({ problem }) => Effect.logInfo(`mended (${name}): "${problem}" is over`), {
@@ -197,7 +200,7 @@ const reportOf = (findings: ReadonlyArray<NamedFinding>): typeof ReadinessReport
     lanes: lanes ?? [],
     checks: findings.map(({ name, troubles }) => ({
       name,
-      troubles: troubles.map(({ mend, problem }) => ({ problem, mend }))
+      troubles: troubles.map(({ kind, mend, problem }) => ({ kind, problem, mend }))
     }))
   }
 }

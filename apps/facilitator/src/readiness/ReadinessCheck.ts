@@ -8,8 +8,10 @@ import * as Option from "effect/Option"
 
 /** A trouble: the fact, and its remedy by the operator. */
 export interface Trouble {
-  /** Stable identifier for programs, such as `disk_full`; the sentences may differ from check to check. */
+  /** Stable identifier for programs, such as `records_unwritable`; the sentences may differ from check to check. */
   readonly kind: string
+  /** Part of the subject that has the trouble, such as a signer's address, where several can have it at once. */
+  readonly subject?: string
   /** The fact, as half a sentence: "the disk is full". */
   readonly problem: string
   /** The remedy, as half a sentence: "free some space on it". */

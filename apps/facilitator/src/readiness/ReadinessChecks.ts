@@ -65,7 +65,8 @@ const lanes = ({ lanes }: Subjects): ReadinessCheck => ({
     troubles: views
       .filter(({ moving }) => !moving)
       .map(({ address, network }) => ({
-        kind: `lane_still ${network} ${address}`,
+        kind: "lane_still",
+        subject: `${network} ${address}`,
         problem: `the lane of the signer ${address} on ${network} stands still: the first payment in its queue has waited for a minute`,
         mend: "check the signer's gas, the network's fees and ceilings, and the node; the log names the reason"
       })),
@@ -110,7 +111,8 @@ const chain = (scheme: SchemeFacilitator, minimumGas: bigint): ReadinessCheck =>
 }
 
 const shortOfGas = (network: string, { address, balance }: ChainView["signers"][number], minimum: bigint): Trouble => ({
-  kind: `gas_short ${address}`,
+  kind: "gas_short",
+  subject: address,
   problem: `the signer ${address} holds ${balance} of the smallest native unit on ${network}, less than the minimum of ${minimum}`,
   mend: "send gas money to it"
 })

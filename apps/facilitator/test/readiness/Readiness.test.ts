@@ -53,7 +53,10 @@ describe("ready", () => {
       })
       const problem = `the signer 0xsigner holds 5 of the smallest native unit on ${network}, less than the minimum of 6`
       assert.deepNestedInclude(report, {
-        "checks[2]": { name: `chain ${network}`, troubles: [{ problem, mend: "send gas money to it" }] }
+        "checks[2]": {
+          name: `chain ${network}`,
+          troubles: [{ kind: "gas_short", problem, mend: "send gas money to it" }]
+        }
       })
       const empty = yield* start({}, {}, [schemeWith(signer(0n))])
       assert.strictEqual((yield* empty.get("/ready")).status, 503)

@@ -127,7 +127,7 @@ const outbox = Effect.fnUntraced(function* (...batches: ReadonlyArray<ReadonlyAr
   }
 })
 
-/** What a deliverer does to the records, in the order in which it is done. */
+/** A change of the records by a deliverer. */
 type Event = "delivered" | "failed" | "given_up" | "counted"
 
 /** The turns of the scheduler in which a metric follows its event. They bound a wait for a metric that does not exist. */

@@ -10,7 +10,10 @@ import type { Broken } from "./TrialReport.ts"
 
 const Report = Schema.Struct({
   checks: Schema.Array(
-    Schema.Struct({ name: Schema.String, troubles: Schema.Array(Schema.Struct({ problem: Schema.String })) })
+    Schema.Struct({
+      name: Schema.String,
+      troubles: Schema.Array(Schema.Struct({ kind: Schema.String, problem: Schema.String }))
+    })
   )
 })
 const decode = Schema.decodeUnknownOption(Report)
@@ -24,16 +27,19 @@ const usualPatience = 100_000
 /** Time limit, in milliseconds. */
 type Patience = { readonly patienceMillis?: number | undefined }
 
-/** The name of the records' check, the beginning of a trouble with a cause, and the name of a trouble without one. */
+/** The name of the records' check, and the kind of the trouble that stops payments. */
 const records = "records"
-const caused = "the payment records "
+const unwritable = "records_unwritable"
+/** Words for operators in place of a cause that the store does not know: in a trial each cause has to be known. */
 const unnamed = "the database has failed"
 
 interface Seen {
   readonly status: number
   /** Of the records; `undefined` when nothing was said of them. */
-  readonly problems: ReadonlyArray<string> | undefined
+  readonly troubles: ReadonlyArray<{ readonly kind: string; readonly problem: string }> | undefined
 }
+
+const wordsOf = (troubles: NonNullable<Seen["troubles"]>): string => troubles.map(({ problem }) => problem).join("; ")
 
 const ask = (url: string): Effect.Effect<Seen> =>
   Effect.tryPromise(async (signal) => {
@@ -41,10 +47,10 @@ const ask = (url: string): Effect.Effect<Seen> =>
     const report = decode(await response.json())
     const checks = Option.isSome(report) ? report.value.checks : []
     const found = checks.find(({ name }) => name === records)
-    return { status: response.status, problems: found?.troubles.map(({ problem }) => problem) }
+    return { status: response.status, troubles: found?.troubles }
   }).pipe(
-    Effect.timeout("5 seconds"),
-    Effect.orElseSucceed(() => ({ status: 0, problems: undefined }))
+    Effect.timeout("1 minute"),
+    Effect.orElseSucceed(() => ({ status: 0, troubles: undefined }))
   )
 
 const until = (
@@ -66,12 +72,12 @@ export const saysTrouble = (url: string, patience: Patience): Effect.Effect<Read
     const seconds = yield* until(
       url,
       patience,
-      ({ problems = [], status }) =>
-        status === 503 && problems.some((problem) => problem.startsWith(caused) && !problem.includes(unnamed))
+      ({ status, troubles = [] }) =>
+        status === 503 && troubles.some(({ kind, problem }) => kind === unwritable && !problem.includes(unnamed))
     )
     if (seconds === undefined) {
-      const { problems = [], status } = yield* ask(url)
-      return [{ check: "ready-in-trouble", detail: `/ready says ${status}: ${problems.join("; ")}` }]
+      const { status, troubles = [] } = yield* ask(url)
+      return [{ check: "ready-in-trouble", detail: `/ready says ${status}: ${wordsOf(troubles)}` }]
     }
     yield* Effect.logInfo(`not ready after ${seconds.toFixed(1)} s`)
     return []
@@ -80,7 +86,7 @@ export const saysTrouble = (url: string, patience: Patience): Effect.Effect<Read
 /** Waits until the facilitator reports that its records are well; returns the broken promise if it does not. */
 export const saysReady = (url: string, patience: Patience): Effect.Effect<ReadonlyArray<Broken>> =>
   Effect.gen(function* () {
-    if ((yield* until(url, patience, ({ problems }) => problems?.length === 0)) !== undefined) return []
-    const { problems = [], status } = yield* ask(url)
-    return [{ check: "not-ready-again", detail: `/ready says ${status}: ${problems.join("; ")}` }]
+    if ((yield* until(url, patience, ({ troubles }) => troubles?.length === 0)) !== undefined) return []
+    const { status, troubles = [] } = yield* ask(url)
+    return [{ check: "not-ready-again", detail: `/ready says ${status}: ${wordsOf(troubles)}` }]
   })
