@@ -28,7 +28,7 @@ interface Buyer {
 /** For shops that would be asked again for as long as their offer lets them. */
 const impatient = { patience: 1_000 }
 
-const startBuyer = ({ mutation }: AttackStage, { options = {}, patience = 30_000, ...rest }: Buyer = {}) =>
+const startBuyer = ({ mutation }: AttackStage, { options = {}, patience = 300_000, ...rest }: Buyer = {}) =>
   StagedProcess.start({
     module: "apps/trials/src/attacks/stage/BuyerMain",
     mutation,

@@ -51,8 +51,8 @@ const tryWay = Effect.fnUntraced(function* (shapes: Shapes, { answered, init, pa
     const held = answered instanceof RegExp && answered.test(opened.refused)
     return { held, seen: held ? "refused at start" : opened.refused, given: 0 }
   }
-  const asked = yield* Effect.timeoutOption(HostileCall.send(`${opened.url}${path}`, init), "15 seconds")
-  if (Option.isNone(asked)) return { held: false, seen: "no response in 15 s", given: 0 }
+  const asked = yield* Effect.timeoutOption(HostileCall.send(`${opened.url}${path}`, init), "5 minutes")
+  if (Option.isNone(asked)) return { held: false, seen: "no response in 5 minutes", given: 0 }
   const { value: reply } = asked
   return { held: reply.status === answered, seen: `${reply.status}`, given: HostileCall.isServed(reply) ? 1 : 0 }
 })
