@@ -74,6 +74,8 @@ export default defineConfig({
     hookTimeout: 900_000,
     projects: [
       ...packages,
+      // No workspace either: its tools are the release's alone, and its tests need none of them.
+      project("apps/release"),
       { ...conformance, test: { ...conformance.test, globalSetup: ["scripts/InstallPeers.ts"] } },
       {
         extends: true as const,

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /**
  * The facilitator as a process: `node apps/facilitator/dist/main.js`, set up by environment variables (see the README).
  * With the argument `deploy-settler` it deploys the contract for batches to the same networks instead, and ends.

@@ -20,6 +20,7 @@ const decodeLock = Schema.decodeUnknownOption(Lock)
 
 const workspaces = "package-lock.json"
 const peers = "apps/conformance/package-lock.json"
+const release = "apps/release/package-lock.json"
 
 /** x402's, in both versions of its protocol, and t402's. */
 const isPeer = (name: string): boolean => /^(?:@x402\/|@t402\/|x402(?:-|$)|mppx$)/.test(name)
@@ -40,6 +41,7 @@ export const weightBreaches = (files: ReadonlyArray<SourceFile>): ReadonlyArray<
     }),
     ...registriesIn(workspaces, mine),
     ...registriesIn(peers, theirs),
+    ...registriesIn(release, entriesOf(files, release) ?? []),
     ...apart(new Map(mine), theirs)
   ]
 }
