@@ -23,6 +23,8 @@ export interface PurchaseStory extends Purchase {
   missed: boolean
   /** It was refused for a payment that is not bound to its request, since a stranger had sent it: a reorganisation does not change that. */
   overheard: boolean
+  /** How often it was charged beside once and got its money back: others may buy with the same account. */
+  compensated: number
 }
 
 /** Where things are bought. */
@@ -43,7 +45,15 @@ export const buy = (world: Market, purchase: Purchase): void => {
   const name = `buyer-${purchases.length + 1}`
   const shop = shops[purchase.shop % shops.length]
   if (shop === undefined) return
-  const one: PurchaseStory = { ...purchase, name, signed: [], served: false, missed: false, overheard: false }
+  const one: PurchaseStory = {
+    ...purchase,
+    name,
+    signed: [],
+    served: false,
+    missed: false,
+    overheard: false,
+    compensated: 0
+  }
   purchases.push(one)
   if (!purchase.isPoor) chain.deposit(purchase.buyer, price)
   const process = world.startProcess(name)
@@ -73,8 +83,10 @@ export const buy = (world: Market, purchase: Purchase): void => {
     reports: {
       signed: (nonce, validBefore) => {
         // The count of a buyer shows that it was charged twice; the others of its account must still have their money.
-        if (one.signed.some(({ key }) => chain.truth.transferOf(key) !== undefined))
+        if (one.signed.some(({ key }) => chain.truth.transferOf(key) !== undefined)) {
           chain.deposit(purchase.buyer, price)
+          one.compensated++
+        }
         one.signed.push({ key: chain.keyOf({ payer, nonce }), validBefore })
         story.tell(() => `${name} (${purchase.kind}) signs ${nonce}`)
       },
@@ -109,6 +121,7 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
   if (one.kind !== "ours" && (transfer?.isStrangers === true || (isUsed(words) && chain.truth.wasStrangers(key))))
     one.overheard = true
   if (isExcused(world, one)) return
+  if (words.includes("INSUFFICIENT_BALANCE") && compensate(world, one.buyer)) return
   const isLate = time.now() + lateMillis >= validBefore * 1000
   if (transfer !== undefined) {
     const told = `${one.name} has paid (block ${transfer.block.number}) and is told: ${words}`
@@ -116,6 +129,23 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
   } else if (!isLate) {
     violate({ invariant: "no-false-verdict", words: `${one.name} paid honestly and is told: ${words}` })
   }
+}
+
+/**
+ * Gives an account back what a stranger took: it has settled a payment whose buyer was refused for its age and has paid with another
+ * one. Returns whether there was anything to give back.
+ */
+const compensate = ({ chain, purchases }: Market, buyer: number): boolean => {
+  let isDue = false
+  for (const one of purchases.filter((other) => other.buyer === buyer)) {
+    const charges = one.signed.flatMap(({ key }) => chain.truth.transferOf(key) ?? [])
+    const due = charges.length - 1 - one.compensated
+    if (due <= 0 || !charges.some(({ isStrangers }) => isStrangers)) continue
+    chain.deposit(buyer, price * BigInt(due))
+    one.compensated += due
+    isDue = true
+  }
+  return isDue
 }
 
 /** The refusal says that the authorization was used. A node that is behind may still show a transfer that was taken back. */
