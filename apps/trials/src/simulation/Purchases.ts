@@ -118,8 +118,9 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
   story.tell(() => `${one.name} is refused: ${words}`)
   const { key, validBefore } = one.signed.at(-1) ?? { key: "", validBefore: 0 }
   const transfer = chain.truth.transferOf(key)
-  if (one.kind !== "ours" && (transfer?.isStrangers === true || (isUsed(words) && chain.truth.wasStrangers(key))))
-    one.overheard = true
+  const wasOverheard = isUsed(words) && chain.truth.wasStrangers(key)
+  if (one.kind !== "ours" && (transfer?.isStrangers === true || wasOverheard)) one.overheard = true
+  if (wasOverheard && !isOnRecord(world, key)) return
   if (isExcused(world, one)) return
   if (words.includes("INSUFFICIENT_BALANCE") && compensate(world, one.buyer)) return
   const isLate = time.now() + lateMillis >= validBefore * 1000
@@ -148,6 +149,9 @@ const compensate = ({ chain, purchases }: Market, buyer: number): boolean => {
   return isDue
 }
 
+const isOnRecord = ({ chain, records }: Pick<Market, "chain" | "records">, key: string): boolean =>
+  RecordWatch.all(records).some(({ authorization }) => chain.keyOf(authorization) === key)
+
 /** The refusal says that the authorization was used. A node that is behind may still show a transfer that was taken back. */
 const isUsed = (words: string): boolean => /already_used|third party|nonce_used/u.test(words)
 
@@ -168,7 +172,7 @@ export const isExcused = (
   purchases.some((one) => one.buyer === buyer && one.isPoor) ||
   signed.some(({ key }) => {
     if (chain.truth.transferOf(key)?.isStrangers !== true) return false
-    return kind !== "ours" || !RecordWatch.all(records).some(({ authorization }) => chain.keyOf(authorization) === key)
+    return kind !== "ours" || !isOnRecord({ chain, records }, key)
   }) ||
   (kind === "unclaimed" &&
     RecordWatch.all(records).some(

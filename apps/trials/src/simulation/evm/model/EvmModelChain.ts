@@ -78,7 +78,9 @@ export const make = ({ dialect, first, now, ...world }: ChainOptions): EvmModelC
     mined: []
   }
   const blocks = makeBlocks(genesis)
-  const pool = EvmModelPool.make(now ?? (() => blocks.head().time))
+  const clock = now ?? (() => blocks.head().time)
+  const pool = EvmModelPool.make(clock)
+  let endowedAt = first.time
   let givenFee: bigint | undefined
   let serial = 0
   const nextBaseFee = () => givenFee ?? EvmModelBlock.nextBaseFee(blocks.head(), world.blockGas)
@@ -125,7 +127,8 @@ export const make = ({ dialect, first, now, ...world }: ChainOptions): EvmModelC
       givenFee = baseFee?.(place)
       makeBlock(at, (block, fee) => {
         for (const transaction of placed.get(place) ?? []) block.include(transaction)
-        if (takes?.(place) === true) take(pool, block, fee, at)
+        // With what was added since, a transaction would succeed before there was anything to pay with.
+        if (takes?.(place) === true && at >= endowedAt) take(pool, block, fee, at)
       })
     }
   }
@@ -144,7 +147,10 @@ export const make = ({ dialect, first, now, ...world }: ChainOptions): EvmModelC
     setNextBaseFee: (wei) => void (givenFee = wei),
     nextBaseFee,
     write: (name, value) => blocks.rewrite((state) => new Map(state).set(name, value)),
-    endow: blocks.endow
+    endow: (name, amount) => {
+      endowedAt = clock()
+      blocks.endow(name, amount)
+    }
   }
 }
 
