@@ -59,8 +59,8 @@ export const evmSourceFaults = {
     mutation: [
       {
         module: "schemes/evm/src/evidence/EvmTransferEvidence",
-        piece: "block?.hash === found.blockHash ? found : undefined",
-        instead: "found"
+        piece: "block?.hash === found.blockHash ? { ...found, time: Number(block.timestamp) } : undefined",
+        instead: "{ ...found, time: Number(block?.timestamp) }"
       }
     ]
   },
