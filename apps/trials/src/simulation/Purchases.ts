@@ -23,7 +23,7 @@ export interface PurchaseStory extends Purchase {
   missed: boolean
   /** It was refused for a payment that is not bound to its request, since a stranger had sent it: a reorganisation does not change that. */
   overheard: boolean
-  /** How often it was charged beside once and got its money back: others may buy with the same account. */
+  /** Charges beyond the first whose money it got back: others may buy with the same account. */
   compensated: number
 }
 
