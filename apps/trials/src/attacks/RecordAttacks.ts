@@ -71,7 +71,7 @@ const everyComparison: ReadonlyArray<Replacement> = [
 const withUnkeyedClaims: SourceMutation = [
   {
     module: "core/src/server/offer/ClaimedResource",
-    piece: "KeyedDigest.make(signer, [purpose, signer.origin, method, target, bodyDigest ?? null])",
+    piece: "KeyedDigest.remembered(signer, [purpose, signer.origin, method, target, bodyDigest ?? null])",
     instead:
       "Effect.map(signer.hash.sha256(new TextEncoder().encode(`${signer.origin}\\n${method}\\n${target}`)), (bytes) => Buffer.from(bytes).toString('base64url'))"
   },
