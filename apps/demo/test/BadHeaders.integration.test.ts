@@ -72,7 +72,7 @@ describe.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("over a raw socket, a %s shop", (_, open) => {
-  it.live("refuses every payment header that is none, and still takes the good one", () =>
+  it.live("refuses every malformed payment header, and still takes the good one", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {
         const shop = yield* open(told)

@@ -18,7 +18,7 @@ const troubles: ReadonlyArray<readonly [string, FaultyFront.Fault]> = [
   ["refuses", FaultyFront.rpcAnswer({ error: { code: -32_603, message: "internal error" } })],
   ["answers HTML", FaultyFront.page(200)],
   ["responds with 502", FaultyFront.page(502)],
-  ["answers what nobody asked", FaultyFront.rpcAnswer({ result: { surprise: true } })],
+  ["responds with an unexpected result", FaultyFront.rpcAnswer({ result: { surprise: true } })],
   ["breaks the connection", FaultyFront.broken],
   ["hangs", FaultyFront.silence]
 ]
@@ -108,7 +108,7 @@ describe.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop whose facilitator's node falls into trouble", (_, open) => {
-  it.live("responds with 503, runs nothing, blames nobody, and serves the same payment afterwards", () =>
+  it.live("responds with 503, runs nothing, calls no payment bad, and serves the same payment afterwards", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.make({ payers: 1 })
@@ -137,7 +137,7 @@ describe.each([
     )
   )
 
-  it.live("serves a payment that is on record, and knows one that was spent", () =>
+  it.live("serves a payment that is on record, and refuses one that was spent", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.make({ payers: 1 })

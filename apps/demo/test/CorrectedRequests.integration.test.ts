@@ -238,7 +238,7 @@ describe.each(shops)("a %s shop that refuses a paid request", (_, open) => {
     )
   )
 
-  it.live("asks for nothing where it refuses before the payment", () =>
+  it.live("demands no payment for a request that it refuses by itself", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {
         const shop = yield* open(told)
@@ -250,7 +250,7 @@ describe.each(shops)("a %s shop that refuses a paid request", (_, open) => {
     )
   )
 
-  it.live("prints for a payment what it was made for, and no other page, where the body is bound", () =>
+  it.live("prints the page that a payment was made for, and no other, where the body is bound", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {
         const shop = yield* open(told)

@@ -47,7 +47,7 @@ describe.each(shops)("a %s shop whose handler fails", (_, open) => {
     )
   )
 
-  it.live("gives a payment five runs and no more", () =>
+  it.live("grants a payment five executions and no more", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {
         const shop = yield* open(told)

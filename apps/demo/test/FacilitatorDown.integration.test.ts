@@ -42,7 +42,7 @@ describe.each([
     )
   )
 
-  it.live("serves a payment that was settled while nobody could be told", () =>
+  it.live("serves a payment that was settled while the shop could not be reached", () =>
     TestMarket.within(1, (market) =>
       Effect.gen(function* () {
         const { chain, told } = market

@@ -33,7 +33,7 @@ describe.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop whose facilitator misbehaves", (_, open) => {
-  it.live("responds with 503, runs nothing, blames nobody, and serves the same payment afterwards", () =>
+  it.live("responds with 503, runs nothing, calls no payment bad, and serves the same payment afterwards", () =>
     TestMarket.within(1, ({ chain, facilitator, told }) =>
       Effect.gen(function* () {
         const front = yield* FaultyFront.make(facilitator)

@@ -17,7 +17,7 @@ const dedent = (code: string): string =>
     .map((line) => line.trimStart())
     .join("\n")
 
-/** The TypeScript fences of a document that are no piece of a file of the demo; all of them where there are fewer than `least`. */
+/** The TypeScript fences of a document that no file of the demo contains; all of them if there are fewer than `least`. */
 const strayCode = (document: string, least: number): ReadonlyArray<string> => {
   const text = read(document)
   const fences = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code)
@@ -30,10 +30,9 @@ const strayCode = (document: string, least: number): ReadonlyArray<string> => {
 }
 
 describe("README", () => {
-  it("has no code that is not the demo's, which `npm start` runs", () =>
-    assert.deepStrictEqual(strayCode("README.md", 4), []))
+  it("has only code of the demo, which `npm start` runs", () => assert.deepStrictEqual(strayCode("README.md", 4), []))
 
-  it("names trials that there are", () => {
+  it("names existing trials", () => {
     const named = [...readme.matchAll(/`(?:npm run trials -- )?(g\d+(?:-\d+)?)`/g)].map(([, goal]) => goal)
     assert.isAtLeast(named.length, 3)
     for (const goal of named) assert.match(read("apps/trials/src/Trials.ts"), new RegExp(`^  "?${goal}"?:`, "m"))
@@ -41,6 +40,6 @@ describe("README", () => {
 })
 
 describe("core/README", () => {
-  it("has no code that is not the demo's, which `EffectShop.integration.test.ts` runs", () =>
+  it("has only code of the demo, which `EffectShop.integration.test.ts` runs", () =>
     assert.deepStrictEqual(strayCode("core/README.md", 2), []))
 })

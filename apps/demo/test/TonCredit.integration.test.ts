@@ -26,7 +26,7 @@ describe.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop that is paid on TON", (_, open) => {
-  it.live("costs the payer not a nanoton, and names the transaction that credited the seller", () =>
+  it.live("costs the payer no nanoton, and names the transaction that credited the seller", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { chain, told, wallets } = yield* TestTrades.ton()
@@ -48,7 +48,7 @@ describe.each([
     )
   )
 
-  it.live("serves only after the credit, however many blocks it takes", () =>
+  it.live("serves only after the credit, after any number of blocks", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { chain, halt, received, told, wallets } = yield* TestTrades.ton()

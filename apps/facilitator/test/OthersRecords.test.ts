@@ -24,7 +24,7 @@ const read = (response: Response, paymentId: string) =>
   )
 
 describe("another caller's payment over HTTP", () => {
-  it.live("is answered everywhere as one that nobody brought, and stays as it is", () =>
+  it.live("is unknown at every endpoint, like one that does not exist, and stays unchanged", () =>
     Effect.gen(function* () {
       const { get, post } = yield* LedgerService.open({ callers })
       const sent = { ...(yield* LedgerService.pay()), claim }

@@ -95,7 +95,7 @@ describe("requests", () => {
     })
   )
 
-  it.live("200 for JSON with whatever parameters, in whatever letters", () =>
+  it.live("200 for JSON with any parameters, in any case", () =>
     Effect.gen(function* () {
       const { post } = yield* start({ verify: () => Effect.succeed({ payer: "0x" }) })
       for (const type of [
@@ -131,7 +131,7 @@ describe("requests", () => {
     })
   )
 
-  it.live("a body is read in whatever pieces it comes", () =>
+  it.live("a body is read in pieces of any size", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ verify: ({ paymentRequirements }) => described(paymentRequirements) })
       const requirements = { ...request.paymentRequirements, description: "für € 1" }
@@ -145,7 +145,7 @@ describe("requests", () => {
     })
   )
 
-  it.live("a body that breaks off is nobody's payment", () =>
+  it.live("a body that breaks off presents no payment", () =>
     Effect.gen(function* () {
       let times = 0
       const verify = () => Effect.sync(() => ({ payer: `${++times}` }))
@@ -157,7 +157,7 @@ describe("requests", () => {
     })
   )
 
-  it.live("404 with a fault where there is nothing", () =>
+  it.live("404 with a fault for an unknown path", () =>
     Effect.gen(function* () {
       const { get, post } = yield* start({})
       const cases = [
@@ -175,7 +175,7 @@ describe("requests", () => {
     })
   )
 
-  it.live("a defect is 500 with a fault that tells nothing of it", () =>
+  it.live("a defect is 500 with a fault that shows nothing of it", () =>
     Effect.gen(function* () {
       const { client, post } = yield* start({ settle: () => Effect.die(new Error("secret")) })
       const answer = yield* post("/settle", body)
@@ -197,7 +197,7 @@ describe("several finishes", () => {
     return Effect.fail(new ChainUnavailable({ network: "eip155:1", message: "down" }))
   }
 
-  it.live("are each answered as by itself, in their order", () =>
+  it.live("each get the response that they would get alone, in their order", () =>
     Effect.gen(function* () {
       const { post } = yield* start({ finish })
       const runs = [
@@ -222,7 +222,7 @@ describe("several finishes", () => {
     })
   )
 
-  it.live("lose nothing by one that is a defect", () =>
+  it.live("are all reported although one causes a defect", () =>
     Effect.gen(function* () {
       const { post } = yield* start({
         finish: (_, id) => (id === claim.id ? Effect.succeed(TestFacilitator.record) : Effect.die(new Error("secret")))
@@ -236,7 +236,7 @@ describe("several finishes", () => {
     })
   )
 
-  it.live("are a hundred at most, and nothing of what is malformed is done", () =>
+  it.live("are a hundred at most, and a malformed group reports none", () =>
     Effect.gen(function* () {
       const { post } = yield* start({ finish })
       const many = Array.from({ length: 100 }, () => ({ ...run, claimId: "x".repeat(64) }))
@@ -293,7 +293,7 @@ describe("for operators", () => {
     })
   )
 
-  it.live("counts answers by operation and outcome", () =>
+  it.live("counts responses by operation and outcome", () =>
     Effect.gen(function* () {
       const { client, get, post } = yield* start({
         verify: () => Effect.fail(invalid("amount_mismatch", "low", "too low")),
@@ -342,7 +342,7 @@ describe("for operators", () => {
 const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length
 
 describe("stopping", () => {
-  it.live("requests under way get their responses, new ones find nobody, idle connections hold nothing up", () =>
+  it.live("requests under way get their responses, new ones are not accepted, idle connections delay nothing", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const asked = yield* Deferred.make<void>()
@@ -361,7 +361,7 @@ describe("stopping", () => {
     })
   )
 
-  it.live("leaves nothing behind that keeps the process alive, also when nobody was connected", () =>
+  it.live("leaves nothing behind that keeps the process alive, also without a connection", () =>
     Effect.gen(function* () {
       const before = timers()
       const scope = yield* Scope.make()
@@ -372,7 +372,7 @@ describe("stopping", () => {
     })
   )
 
-  it.live("a request that never ends is given up after the time for stopping", () =>
+  it.live("a request that never ends is dropped after the time for stopping", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const asked = yield* Deferred.make<void>()
@@ -389,7 +389,7 @@ describe("stopping", () => {
     })
   )
 
-  it.live("a caller that goes away does not stop the service", () =>
+  it.live("a caller that disconnects does not stop the service", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const { client, get } = yield* start({

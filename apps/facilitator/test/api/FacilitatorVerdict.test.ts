@@ -89,7 +89,7 @@ describe("on the wire", () => {
     })
   )
 
-  it.live("the time that a repeat makes sense travels to the shop", () =>
+  it.live("the seconds until a repeat makes sense reach the shop", () =>
     Effect.gen(function* () {
       const no = failing(new FacilitatorUnavailable({ message: "its signers are busy", retryAfter: 37 }))
       const { client, post } = yield* start({ verify: no, settle: no, claim: no })
@@ -112,7 +112,7 @@ describe("on the wire", () => {
     })
   )
 
-  it.live("success of /settle means that the money has moved, of /claims that the claim was taken in", () =>
+  it.live("success of /settle means that the money has moved, of /claims that the claim is on record", () =>
     Effect.gen(function* () {
       const { post } = yield* start({
         settle: () => Effect.succeed({ ...settled, status: "sent" }),
@@ -123,7 +123,7 @@ describe("on the wire", () => {
     })
   )
 
-  it.live("an envelope that is none, or of another version, is a verdict and reaches no facilitator", () =>
+  it.live("a malformed envelope, or one of another version, gets a verdict and reaches no facilitator", () =>
     Effect.gen(function* () {
       const { post } = yield* start({ verify: () => Effect.die("asked"), settle: () => Effect.die("asked") })
       const { paymentPayload } = request
@@ -250,7 +250,7 @@ describe("through the client", () => {
     })
   )
 
-  it.live("what is supported arrives as it left", () =>
+  it.live("the supported kinds arrive as they left", () =>
     Effect.gen(function* () {
       const supported = {
         kinds: [{ protocolVersion: 2, scheme: "exact", network, extra: { a: [1] } }],

@@ -114,7 +114,7 @@ describe("the records", () => {
     })
   )
 
-  it.live("are not asked for in other words", () =>
+  it.live("are not returned for malformed queries", () =>
     Effect.gen(function* () {
       const { get } = yield* open({})
       for (const query of [
@@ -134,7 +134,7 @@ describe("the records", () => {
 })
 
 describe("one record", () => {
-  it.live("is its caller's and the operators', and unknown to others like one that is not there", () =>
+  it.live("is shown to its caller and to operators, and to others is as unknown as one that does not exist", () =>
     Effect.gen(function* () {
       const { get } = yield* open()
       const id = records[0]?.paymentId ?? ""
@@ -153,7 +153,7 @@ describe("one record", () => {
     })
   )
 
-  it.live("is anybody's where there are no callers, unless it was brought by one who had a key then", () =>
+  it.live("is shown to everybody where there are no callers, unless a caller with a key presented it", () =>
     Effect.gen(function* () {
       const before = yield* openToAll
       assert.strictEqual((yield* before.get(`/payments/${records[0]?.paymentId}`)).status, 200)

@@ -15,13 +15,13 @@ describe("a key", () => {
     assert.isFalse(ApiKey.isSame(ApiKey.digestOf("abd"), ApiKey.fromText(digest)))
   })
 
-  it("is nobody's digest: who has the list of digests has no key", () => {
+  it("is not accepted by its digest: the list of digests gives no access", () => {
     const digest = `sha256:${"ab".repeat(32)}`
     assert.isFalse(ApiKey.isSame(ApiKey.digestOf(digest), ApiKey.fromText(digest)))
     assert.isFalse(ApiKey.plainPattern.test(digest))
   })
 
-  it("is the same given plain or by its digest, and another's never", () =>
+  it("is recognised whether configured plain or by its digest, and no other is", () =>
     fc.assert(
       fc.property(plain, plain, (one, other) => {
         assert.isTrue(ApiKey.plainPattern.test(one))

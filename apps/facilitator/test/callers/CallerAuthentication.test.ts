@@ -51,7 +51,7 @@ describe("without a key", () => {
     bearer(shopKey.slice(0, -1)),
     bearer(`${shopKey}x`),
     bearer(shopKey.toUpperCase())
-  ])("401 with a fault, and nobody is asked: %j", (headers: Record<string, string>) =>
+  ])("401 with a fault, and no facilitator is called: %j", (headers: Record<string, string>) =>
     Effect.gen(function* () {
       const { get, post } = yield* start(
         { verify: asked, settle: asked, claim: asked, finish: asked },
@@ -84,7 +84,7 @@ describe("without a key", () => {
 })
 
 describe("with a key", () => {
-  it.live("every call is answered, also with the scheme in small letters", () =>
+  it.live("every call gets its response, also with the scheme in small letters", () =>
     Effect.gen(function* () {
       const { post } = yield* start(methods, { callers })
       for (const headers of [bearer(openKey), bearer(shopKey), { authorization: `bearer ${openKey}` }]) {
@@ -96,7 +96,7 @@ describe("with a key", () => {
     })
   )
 
-  it.live("a limited key is for its payees alone, in whatever spelling", () =>
+  it.live("a limited key is for its payees alone, in any spelling", () =>
     Effect.gen(function* () {
       const { post } = yield* start({ verify: asked, settle: asked, claim: asked }, { callers })
       for (const path of ["/verify", "/settle", "/claims"]) {
@@ -116,7 +116,7 @@ describe("with a key", () => {
     })
   )
 
-  it.live("the client sends it, and is told where it is missing", () =>
+  it.live("the client sends it, and reports that it is missing", () =>
     Effect.gen(function* () {
       const { client, url } = yield* start(methods, { callers })
       const keyed = yield* FacilitatorClient.make({ url, headers: bearer(openKey) })

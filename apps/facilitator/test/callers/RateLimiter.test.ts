@@ -26,7 +26,7 @@ describe("a bucket", () => {
     })
   )
 
-  it.effect("tells how many seconds to wait, and that is enough", () =>
+  it.effect("names the seconds to wait, and they are enough", () =>
     Effect.gen(function* () {
       const limiter = RateLimiter.make()
       yield* takeMany(limiter, "a", 3)
@@ -48,7 +48,7 @@ describe("a bucket", () => {
     })
   )
 
-  it.effect("may be in debt by what was charged afterwards, no deeper than it is", () =>
+  it.effect("may be in debt by a later charge, and by no more", () =>
     Effect.gen(function* () {
       const limiter = RateLimiter.make()
       yield* limiter.charge("a", rate, 1000)
@@ -69,7 +69,7 @@ describe("a bucket", () => {
     })
   )
 
-  it.effect("is forgotten when there are too many, the one used longest ago first", () =>
+  it.effect("is dropped when there are too many, the one used longest ago first", () =>
     Effect.gen(function* () {
       const limiter = RateLimiter.make(2)
       yield* takeMany(limiter, "a", 3)
@@ -81,7 +81,7 @@ describe("a bucket", () => {
     })
   )
 
-  it.effect("lets no more through than rate and burst allow, whenever it is asked", () =>
+  it.effect("lets no more through than rate and burst allow, at any times", () =>
     Effect.gen(function* () {
       const steps = fc.sample(fc.array(fc.integer({ min: 0, max: 2500 }), { minLength: 1, maxLength: 60 }), 200)
       for (const pauses of steps) {

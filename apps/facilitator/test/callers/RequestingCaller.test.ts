@@ -59,7 +59,7 @@ const payment = (payer: string) => ({
 })
 
 describe("a caller over its limit", () => {
-  it.effect("gets 429 with Retry-After, and is let in again after it", () =>
+  it.effect("gets 429 with Retry-After, and is served again after it", () =>
     Effect.gen(function* () {
       const callers = [callerOf("shop", { rates: { rate: narrow, payerRate: wide } })]
       const { post } = yield* start(good, { callers }, [readable])
@@ -76,7 +76,7 @@ describe("a caller over its limit", () => {
     })
   )
 
-  it.effect("takes nothing from another, and may still tell how its runs ended and look into its records", () =>
+  it.effect("takes nothing from another, and may still report ends of executions and read its records", () =>
     Effect.gen(function* () {
       const rates = { rate: narrow, payerRate: wide }
       const callers = [callerOf("shop", { rates }), callerOf("other", { rates })]
@@ -90,7 +90,7 @@ describe("a caller over its limit", () => {
     })
   )
 
-  it.effect("is held to it while the store and every chain are down", () =>
+  it.effect("is limited while the store and every chain are down too", () =>
     Effect.gen(function* () {
       const callers = [callerOf("shop", { rates: { rate: narrow, payerRate: wide } })]
       const { post } = yield* start({ settle: down, verify: down }, { callers }, [readable])
@@ -99,7 +99,7 @@ describe("a caller over its limit", () => {
     })
   )
 
-  it.effect("is asked for nothing before its body is read", () =>
+  it.effect("gets 429 before its body is read", () =>
     Effect.gen(function* () {
       const callers = [callerOf("shop", { rates: { rate: narrow, payerRate: wide } })]
       const { post } = yield* start({ verify: asked, settle: asked }, { callers }, [readable])
@@ -126,7 +126,7 @@ describe("bad payments", () => {
       return accepted(yield* statuses(post, path, sent, keyOf("shop"), 30))
     })
 
-  it.effect("may use half of what the caller has, whatever is bad about them; good ones all of it", () =>
+  it.effect("may use half of the caller's rate, for any fault; good ones all of it", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* tried({}, payment("a")), 20)
       assert.strictEqual(yield* tried({ settle: forged }, payment("a")), 11)
@@ -144,7 +144,7 @@ describe("bad payments", () => {
       })
   )
 
-  it.effect("are held against the place they come from, and against no other", () =>
+  it.effect("count against the origin of their buyer, and against no other", () =>
     Effect.gen(function* () {
       const { post, verdict } = yield* judging(callers, true)
       const bad = yield* statuses(post, "/settle", payment("a"), from("stranger"), 300)
@@ -158,7 +158,7 @@ describe("bad payments", () => {
     })
   )
 
-  it.effect("do not stop a payer who has paid before, from wherever they come", () =>
+  it.effect("do not stop a payer who has paid before, from any origin", () =>
     Effect.gen(function* () {
       const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
@@ -170,7 +170,7 @@ describe("bad payments", () => {
     })
   )
 
-  it.effect("are no better for bearing the name of a payer who has paid before: names are public", () =>
+  it.effect("gain nothing by the name of a payer who has paid before: names are public", () =>
     Effect.gen(function* () {
       const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
@@ -181,7 +181,7 @@ describe("bad payments", () => {
     })
   )
 
-  it.effect("from the place of a payer and in its name leave it what any payer from there has", () =>
+  it.effect("from the origin of a payer and in its name leave it the rate of any payer from there", () =>
     Effect.gen(function* () {
       const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("proxy"))).status, 200)
@@ -192,7 +192,7 @@ describe("bad payments", () => {
     })
   )
 
-  it.effect("from everywhere leave a part of the caller's rate to payers who have paid before", () =>
+  it.effect("from many origins leave a part of the caller's rate to payers who have paid before", () =>
     Effect.gen(function* () {
       const { post, verdict } = yield* judging(callers, false)
       assert.strictEqual((yield* post("/settle", payment("regular"), from("home"))).status, 200)
@@ -209,7 +209,7 @@ describe("bad payments", () => {
     })
   )
 
-  it.effect("a run that cannot be finished costs its caller more", () =>
+  it.effect("an execution that cannot be finished costs its caller more", () =>
     Effect.gen(function* () {
       const sent = { claimId: claim.id, outcome: "served" }
       assert.strictEqual(yield* tried({}, sent, `/payments/${paymentId}/finish`), 20)
@@ -243,7 +243,7 @@ describe("a payer over its limit", () => {
   const rates = { rate: wide, payerRate: { perSecond: 1, burst: 2 } }
   const callers = [callerOf("shop", { rates }), callerOf("other", { rates })]
 
-  it.effect("waits, others of the same caller and the same one elsewhere do not", () =>
+  it.effect("waits; others of the same caller do not, nor does the payer at another caller", () =>
     Effect.gen(function* () {
       const { post } = yield* start(good, { callers }, [readable])
       const answers = yield* statuses(post, "/settle", payment("a"), keyOf("shop"), 5)
@@ -255,7 +255,7 @@ describe("a payer over its limit", () => {
     })
   )
 
-  it.effect("is not shut out by what others sign in its name", () =>
+  it.effect("is not limited by payments that others sign in its name", () =>
     Effect.gen(function* () {
       const { post, verdict } = yield* judging(callers, true)
       assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("a"), keyOf("shop"), 20)), 20)
@@ -264,7 +264,7 @@ describe("a payer over its limit", () => {
     })
   )
 
-  it.effect("pays for asking about a balance that is too low", () =>
+  it.effect("is charged for a payment that its balance does not cover", () =>
     Effect.gen(function* () {
       const { post } = yield* start({ settle: poor }, { callers }, [readable])
       assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("a"), keyOf("shop"), 10)), 3)
@@ -275,14 +275,14 @@ describe("a payer over its limit", () => {
 describe("without a key", () => {
   const anonymousRates = { rate: narrow, payerRate: wide }
 
-  it.effect("an address is limited where everybody may call", () =>
+  it.effect("an address is limited where every address may call", () =>
     Effect.gen(function* () {
       const { post } = yield* start(good, { anonymousRates }, [readable])
       assert.strictEqual(accepted(yield* statuses(post, "/settle", payment("a"), {}, 9)), 5)
     })
   )
 
-  it.effect("an address is limited in trying keys, and a good key is not its matter", () =>
+  it.effect("an address is limited in trying keys, and requests with a good key do not count", () =>
     Effect.gen(function* () {
       const { post } = yield* start(good, { anonymousRates, callers: [callerOf("shop")] }, [readable])
       const answers = yield* statuses(post, "/settle", payment("a"), bearer("a-guessed-key-0001"), 7)
@@ -291,7 +291,7 @@ describe("without a key", () => {
     })
   )
 
-  it.effect("a forwarding header makes no other address", () =>
+  it.effect("a forwarding header does not change the address", () =>
     Effect.gen(function* () {
       const { post } = yield* start(good, { anonymousRates }, [readable])
       const answers = yield* Effect.forEach(Array.from({ length: 9 }), (_, index) =>
@@ -302,7 +302,7 @@ describe("without a key", () => {
   )
 })
 
-describe("what is registered", () => {
+describe("registrations", () => {
   const asset = "0x3333333333333333333333333333333333333333"
   const other = "0x9999999999999999999999999999999999999999"
   const cases: ReadonlyArray<readonly [ReadonlyArray<Registration> | undefined, Partial<typeof wanted>, number]> = [
@@ -336,7 +336,7 @@ describe("what is registered", () => {
 })
 
 describe("the facilitator behind", () => {
-  it.live("is told on whose behalf it is asked", () =>
+  it.live("learns the caller of each request", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const settle = () =>

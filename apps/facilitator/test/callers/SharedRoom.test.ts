@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import * as SharedRoom from "../../src/callers/SharedRoom.ts"
 
 describe("shared room", () => {
-  it("keeps nothing of an owner within its part from being found, whatever another one keeps", () => {
+  it("keeps an owner's entries within its part, however many another owner has", () => {
     const room = SharedRoom.make<number>(100)
     for (let index = 0; index < 50; index++) room.keep("small", `${index}`, index)
     for (let index = 0; index < 10_000; index++) room.keep("greedy", `${index}`, index)
@@ -13,7 +13,7 @@ describe("shared room", () => {
     assert.isUndefined(room.find("greedy", "9949"))
   })
 
-  it("is all one owner's while it is the only one, and is given back to others from its oldest on", () => {
+  it("belongs to one owner while it is alone, and goes to others from its oldest entry on", () => {
     const room = SharedRoom.make<string>(10)
     for (let index = 0; index < 20; index++) room.keep("first", `${index}`, "here")
     assert.isUndefined(room.find("first", "9"))
@@ -25,7 +25,7 @@ describe("shared room", () => {
     assert.isUndefined(room.find("second", "0"))
   })
 
-  it("forgets what was used longest ago", () => {
+  it("drops the entry that was used longest ago", () => {
     const room = SharedRoom.make<number>(2)
     room.keep("one", "a", 1)
     room.keep("one", "b", 2)
@@ -35,7 +35,7 @@ describe("shared room", () => {
     assert.strictEqual(room.find("one", "a"), 1)
   })
 
-  it("never holds more than it has room for, nor less than every owner's part", () => {
+  it("never holds more than its size, nor less than every owner's part", () => {
     const step = fc.record({ owner: fc.nat(5), key: fc.nat(30), forgets: fc.boolean() })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), fc.array(step, { maxLength: 300 }), (capacity, steps) => {

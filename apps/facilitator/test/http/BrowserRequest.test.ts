@@ -17,7 +17,7 @@ const refused = (headers: Record<string, string>, allowed: ReadonlyArray<string>
   BrowserRequest.objection({ ...place, ...at, headers: { ...none, ...headers } }, allowed) !== undefined
 
 describe("a request without a key", () => {
-  it("is for this machine by its own names and addresses, at whatever port it was forwarded from", () => {
+  it("is for this machine by its own names and addresses, at any port", () => {
     for (const host of [
       "localhost:4021",
       "LOCALHOST:4021",
@@ -34,7 +34,7 @@ describe("a request without a key", () => {
     assert.isFalse(refused({ host: "[fd00::7]:4021" }, [], { localAddress: "fd00::7" }))
   })
 
-  it("is refused under any other name, which may be one that a page had resolved to this machine", () => {
+  it("is refused under any other name: a page may have resolved it to this machine", () => {
     for (const host of [
       "rebound.example:4021",
       "localhost.example:4021",
@@ -127,7 +127,7 @@ const foreign = (port: number) => [
 ]
 
 describe("the service without keys", () => {
-  it.live("refuses pages of strangers at every endpoint, before anything is asked", () =>
+  it.live("refuses pages of other sites at every endpoint, before the facilitator is called", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ verify: asked, settle: asked, claim: asked, finish: asked, supported: asked() })
       for (const fields of foreign(port)) {
@@ -144,7 +144,7 @@ describe("the service without keys", () => {
     })
   )
 
-  it.live("answers its own callers, and its own page", () =>
+  it.live("serves its own callers, and its own page", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({})
       assert.strictEqual((yield* get("/payments")).status, 200)
@@ -157,7 +157,7 @@ describe("the service without keys", () => {
 })
 
 describe("the service with keys", () => {
-  it.live("takes any name, since nobody but the holder of a key gets in", () =>
+  it.live("takes any name, since only holders of a key are served", () =>
     Effect.gen(function* () {
       const callers = [{ name: "shop", keys: [ApiKey.digestOf("key-of-shop")] }]
       const { port } = yield* start({}, { callers })

@@ -57,7 +57,7 @@ const slow = (port: number) =>
   `POST /verify HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`
 
 describe("silent connections", () => {
-  it.effect("are cut, a hundred of them, once their time is over, and callers are answered meanwhile", () =>
+  it.effect("are closed, a hundred of them, when their time is over, and callers are served meanwhile", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({})
       const silent = yield* several(100, port)
@@ -71,7 +71,7 @@ describe("silent connections", () => {
     })
   )
 
-  it.effect("are silent while they have said the half of a head", () =>
+  it.effect("count as silent while half of a head has arrived", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({})
       const halves = yield* several(20, port, "GET /payments HTTP/1.1\r\nHost: loc")
@@ -81,7 +81,7 @@ describe("silent connections", () => {
     })
   )
 
-  it.effect("shut nobody out where there is no room: they give way to who asks", () =>
+  it.effect("are closed for a caller when the limit is reached", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({}, { maximumConnections: 20 })
       const silent = yield* several(100, port)
@@ -98,7 +98,7 @@ describe("silent connections", () => {
 })
 
 describe("slow connections", () => {
-  it.effect("are cut when a body does not come, and give way like silent ones", () =>
+  it.effect("are closed when a body does not arrive, and for a caller when the limit is reached", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({})
       const slowly = yield* several(20, port, slow(port))
@@ -112,7 +112,7 @@ describe("slow connections", () => {
     })
   )
 
-  it.effect("are cut when they ask for an upgrade that nobody grants, and say no more", () =>
+  it.effect("are closed when they request an unsupported upgrade and then fall silent", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({})
       const fields = `Host: localhost:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n`
@@ -129,8 +129,8 @@ describe("slow connections", () => {
   )
 })
 
-describe("a crowd of idle connections", () => {
-  it.effect("gives way to those that came a moment ago, whose request is still on its way", () =>
+describe("idle connections at the limit", () => {
+  it.effect("are closed before those that were just opened, whose request is still on its way", () =>
     Effect.gen(function* () {
       const { port } = yield* start({}, { maximumConnections: 10 })
       const head = `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\n`
@@ -159,7 +159,7 @@ describe("connections that wait for a response", () => {
     return { gate, begun, verify }
   })
 
-  it.effect("are never cut for others", () =>
+  it.effect("are never closed for others", () =>
     Effect.gen(function* () {
       const { begun, gate, verify } = yield* held
       const { port, post } = yield* start({ verify }, { maximumConnections: 10 })
@@ -174,7 +174,7 @@ describe("connections that wait for a response", () => {
     })
   )
 
-  it.effect("that do not read what they asked for give way to others", () =>
+  it.effect("are closed for others when they do not read their response", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({}, { maximumConnections: 10 })
       const question = `GET /openapi.json HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`
@@ -194,7 +194,7 @@ describe("connections that wait for a response", () => {
     })
   )
 
-  it.effect("leave no room when there are as many as there may be, until one is answered", () =>
+  it.effect("fill the limit, until one has its response", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const begun = yield* Queue.unbounded<void>()
@@ -216,7 +216,7 @@ describe("connections that wait for a response", () => {
     })
   )
 
-  it.effect("are cut when nobody reads the response", () =>
+  it.effect("are closed when the response is not read", () =>
     Effect.gen(function* () {
       const supported = Effect.succeed({
         kinds: Array.from({ length: 60_000 }, () => ({
@@ -239,7 +239,7 @@ describe("connections that wait for a response", () => {
 })
 
 describe("idle connections", () => {
-  it.effect("are cut after a while", () =>
+  it.effect("are closed after their time", () =>
     Effect.gen(function* () {
       const { port } = yield* start({})
       const [wire] = yield* several(1, port, `GET /live HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
@@ -290,7 +290,7 @@ const dribbles = (port: number): Readonly<Record<string, Dribble>> => {
 }
 
 describe("a request that does not arrive", () => {
-  it.live("ends its connection, however it dribbles, by the setting; one that asks in time is answered", () =>
+  it.live("ends its connection at the set time, however slowly it sends; one in time gets its response", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({}, { requestTimeoutMillis: 400 })
       yield* Effect.forEach(

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 import * as RequestOrigin from "../../src/http/RequestOrigin.ts"
 
-describe("the place a request comes from", () => {
+describe("the origin of a request", () => {
   it.each([
     ["192.0.2.7", "192.0.2.7"],
     ["::ffff:192.0.2.7", "192.0.2.7"],

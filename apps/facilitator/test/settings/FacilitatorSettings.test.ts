@@ -403,7 +403,7 @@ describe("callers", () => {
     })
   )
 
-  it.effect("let nobody in without a key, on any address", () =>
+  it.effect("refuse requests without a key, on any address", () =>
     Effect.gen(function* () {
       const file = callersFile(JSON.stringify({ callers: [shop] }))
       const settings = yield* read({ ...enough, HOST: "0.0.0.0", PONTAGE_CALLERS_FILE: file })

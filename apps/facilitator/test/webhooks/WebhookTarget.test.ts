@@ -101,7 +101,7 @@ describe("a look-up", () => {
     assert.strictEqual(await lookUp("localhost", false), "EPRIVATE")
   })
 
-  it("hands over the trouble of a name that nobody has", async () => {
+  it("passes on the error of a name that does not exist", async () => {
     assert.match(JSON.stringify(await lookUp("nobody.invalid", true)), /^"E(?!PRIVATE)/)
   })
 })
