@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The facilitator as a process: `node apps/facilitator/dist/main.js`, set up by environment variables (see the README).
- * With the argument `deploy-settler` it deploys the contract for batches to the same networks instead, and ends.
+ * With the argument `deploy-settler` it deploys the facilitator's contracts to the same networks instead, and ends.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -27,8 +27,8 @@ const serve = Effect.gen(function* () {
 })
 
 const deploySettler = Effect.gen(function* () {
-  for (const { network, settler } of yield* SettlerDeployment.deploy(yield* settings)) {
-    yield* Console.log(`the batch settler is at ${settler} on ${network}`)
+  for (const { name, network, settler } of yield* SettlerDeployment.deploy(yield* settings)) {
+    yield* Console.log(`the ${name} is at ${settler} on ${network}`)
   }
 })
 

@@ -4,7 +4,7 @@ import { join } from "node:path"
 
 import { assert, describe, layer } from "@effect/vitest"
 import { FacilitatorClient } from "@pontage/core"
-import { batchSettlerAddress } from "@pontage/evm"
+import { batchSettlerAddress, counterfactualSettlerAddress } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 
@@ -47,9 +47,13 @@ describe("payments that travel together", () => {
         assert.strictEqual(yield* sent, 0)
         for (const _ of ["deployed", "found"]) {
           const { code, said } = yield* deploy(environment)
-          assert.strictEqual(said, `the batch settler is at ${batchSettlerAddress} on ${network}\n`)
+          assert.strictEqual(
+            said,
+            `the batch settler is at ${batchSettlerAddress} on ${network}\n` +
+              `the counterfactual settler is at ${counterfactualSettlerAddress} on ${network}\n`
+          )
           assert.strictEqual(code, 0)
-          assert.strictEqual(yield* sent, 1)
+          assert.strictEqual(yield* sent, 2)
         }
         const mistaken = yield* ServiceProcess.run(environment, ["deploy"])
         assert.strictEqual(yield* mistaken.exited, 1)

@@ -6,6 +6,7 @@
  * @internal
  */
 import { readdirSync, readFileSync } from "node:fs"
+import { createRequire } from "node:module"
 
 import solc from "solc"
 
@@ -19,7 +20,7 @@ export const testingDirectory = new URL("../src/testing/artifacts/", import.meta
 export const productDirectory = new URL("../src/artifacts/", import.meta.url)
 
 /** Contracts that the product itself uses: without viem, so their artifacts are bytecode alone. */
-const products: ReadonlySet<string> = new Set(["BatchSettler", "TransferProbe"])
+const products: ReadonlySet<string> = new Set(["BatchSettler", "CounterfactualSettler", "TransferProbe"])
 
 /** The hard fork the bytecode is for: the one the local chain runs. */
 const evmVersion = "prague"
@@ -28,6 +29,8 @@ interface AbiParameter {
   readonly type: string
   readonly name: string
   readonly indexed?: boolean
+  /** The members of a structure, whose type is `tuple`, or of a list of them. */
+  readonly components?: ReadonlyArray<AbiParameter>
 }
 
 interface AbiItem {
@@ -48,7 +51,11 @@ interface CompiledContract {
 }
 
 interface CompilerOutput {
-  readonly errors?: ReadonlyArray<{ readonly formattedMessage: string }>
+  readonly errors?: ReadonlyArray<{
+    readonly formattedMessage: string
+    readonly severity: string
+    readonly sourceLocation?: { readonly file: string }
+  }>
   readonly contracts: Readonly<Record<string, Readonly<Record<string, CompiledContract>>>>
 }
 
@@ -59,6 +66,11 @@ const readSources = () =>
       .toSorted()
       .map((file) => [file, { content: readFileSync(new URL(file, contractsDirectory), "utf8") }])
   )
+
+const require = createRequire(import.meta.url)
+
+/** A source of a published package. */
+const findImport = (path: string) => ({ contents: readFileSync(require.resolve(path), "utf8") })
 
 const compile = (): CompilerOutput => {
   const input = {
@@ -71,14 +83,21 @@ const compile = (): CompilerOutput => {
       outputSelection: { "*": { "*": ["abi", "userdoc", "evm.bytecode.object", "evm.deployedBytecode.object"] } }
     }
   }
-  const output: CompilerOutput = JSON.parse(solc.compile(JSON.stringify(input)))
-  const problems = output.errors ?? []
+  const output: CompilerOutput = JSON.parse(solc.compile(JSON.stringify(input), { import: findImport }))
+  // A warning about a published source is its maker's.
+  const problems = (output.errors ?? []).filter(
+    ({ severity, sourceLocation }) => severity === "error" || sourceLocation?.file.includes("/") !== true
+  )
   if (problems.length > 0) throw new Error(problems.map((problem) => problem.formattedMessage).join("\n"))
   return output
 }
 
-const parameter = ({ type, indexed, name }: AbiParameter) =>
-  [type, ...(indexed === true ? ["indexed"] : []), ...(name === "" ? [] : [name])].join(" ")
+const parameter = ({ components = [], indexed, name, type }: AbiParameter): string =>
+  [
+    type.replace("tuple", () => `(${components.map(parameter).join(", ")})`),
+    ...(indexed === true ? ["indexed"] : []),
+    ...(name === "" ? [] : [name])
+  ].join(" ")
 
 const signature = (item: AbiItem): string => {
   const mutability = ["view", "pure", "payable"].find((each) => each === item.stateMutability)
@@ -124,7 +143,9 @@ const renderProduct = (name: string, contract: CompiledContract): string => {
 const renderTesting = (name: string, contract: CompiledContract): string => {
   const { abi, evm } = contract
   const items = abi.filter((item) => item.type !== "fallback").map((item) => `"${signature(item)}"`)
-  const parsed = items.length === 0 ? "[] as const" : `parseAbi([\n    ${items.join(",\n    ")}\n  ])`
+  const line = `parseAbi([${items.join(", ")}])`
+  const list = fits(`  abi: ${line},`) ? line : `parseAbi([\n    ${items.join(",\n    ")}\n  ])`
+  const parsed = items.length === 0 ? "[] as const" : list
   return [
     generated(name),
     ...(items.length === 0 ? [] : ['import { parseAbi } from "viem"', ""]),
@@ -141,11 +162,12 @@ const renderTesting = (name: string, contract: CompiledContract): string => {
  * Compiles every contract that can be deployed and renders its artifact: the directories it is for, each with its files by
  * name.
  *
- * @throws Error with the compiler's own words, for a warning too.
+ * @throws Error with the compiler's own words, for a warning about our own sources too.
  */
 export const renderAll = (): ReadonlyMap<URL, ReadonlyMap<string, string>> => {
-  const deployable = Object.values(compile().contracts)
-    .flatMap((contracts) => Object.entries(contracts))
+  const deployable = Object.entries(compile().contracts)
+    .filter(([file]) => !file.includes("/"))
+    .flatMap(([, contracts]) => Object.entries(contracts))
     .filter(([, contract]) => contract.evm.bytecode.object !== "" && contract.abi.length > 0)
   const rendered = (isProduct: boolean, render: typeof renderProduct) =>
     new Map(

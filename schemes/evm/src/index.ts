@@ -2,7 +2,12 @@
  * The `exact` scheme on EVM chains by EIP-3009 transfer authorizations. `exactEvm.client`, `.server` and `.facilitator` are
  * its three roles; the modules behind them are exported for programs that build on them.
  */
-export { address as batchSettlerAddress, deploy as deployBatchSettler } from "./sending/BatchSettling.ts"
+export {
+  batchSettlerAddress,
+  counterfactualSettlerAddress,
+  deployBatchSettler,
+  deployCounterfactualSettler
+} from "./sending/OwnContracts.ts"
 export * as Eip3009 from "./transfer/Eip3009.ts"
 export * as EvmAddress from "./primitives/EvmAddress.ts"
 export * as EvmAsset from "./transfer/EvmAsset.ts"

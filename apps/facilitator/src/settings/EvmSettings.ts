@@ -3,7 +3,7 @@
  * the signers, tokens and limits of all of them.
  */
 import { Network } from "@pontage/core"
-import { batchSettlerAddress, type EvmAsset, EvmAddress } from "@pontage/evm"
+import { batchSettlerAddress, counterfactualSettlerAddress, type EvmAsset, EvmAddress } from "@pontage/evm"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
@@ -35,16 +35,17 @@ const KnownImplementation = Schema.String.check(
   Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined || hash.test(text))
 )
 
-/** Known implementations, with commas between. */
-const KnownImplementations = Schema.String.pipe(
-  Schema.decodeTo(
-    Schema.Array(KnownImplementation),
-    SchemaTransformation.transform({
-      decode: (text): ReadonlyArray<string> => text.split(","),
-      encode: (all) => all.join(",")
-    })
+/** Texts with commas between. */
+const listed = (member: typeof KnownImplementation) =>
+  Schema.String.pipe(
+    Schema.decodeTo(
+      Schema.Array(member),
+      SchemaTransformation.transform({
+        decode: (text): ReadonlyArray<string> => text.split(","),
+        encode: (all) => all.join(",")
+      })
+    )
   )
-)
 
 /** Ranges of the numbers that an entry of `PONTAGE_EVM` and a variable both set. */
 const ranges = {
@@ -75,6 +76,8 @@ const Terms = Schema.Struct({
   verifyWindowMillis: within(ranges.verifyWindowMillis),
   contractPayers: Schema.optionalKey(ContractPayers),
   knownImplementations: Schema.optionalKey(Schema.Array(KnownImplementation)),
+  counterfactualSettler: Schema.optionalKey(ContractAddress),
+  knownFactories: Schema.optionalKey(Schema.Array(ContractAddress)),
   lossBudget: Schema.optionalKey(PositiveAmount),
   lossBudgetPerCaller: Schema.optionalKey(PositiveAmount),
   banMillis: within(ranges.banMillis),
@@ -118,7 +121,19 @@ const terms = {
     "PONTAGE_EVM_KNOWN_IMPLEMENTATIONS",
     "addresses of implementations, or hashes of code, with commas between",
     "0x<address>,0x<hash>",
-    KnownImplementations
+    listed(KnownImplementation)
+  ),
+  counterfactualSettler: make(
+    "PONTAGE_EVM_COUNTERFACTUAL_SETTLER",
+    "the address that deploy-settler prints, 0x and 40 hexadecimal digits",
+    counterfactualSettlerAddress,
+    ContractAddress
+  ),
+  knownFactories: make(
+    "PONTAGE_EVM_KNOWN_FACTORIES",
+    "addresses of factories of accounts, with commas between",
+    "0x<address>,0x<address>",
+    listed(ContractAddress)
   ),
   lossBudget: make(
     "PONTAGE_EVM_LOSS_BUDGET_WEI",
@@ -156,7 +171,7 @@ const batches = {
 const shared = {
   entries: make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, lossBudget, lossBudgetPerCaller, banMillis and batches",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis and batches",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
   ),

@@ -1,9 +1,9 @@
 /**
- * Deployment of the batch contract to every network of the settings by their first signer. A network that has it already
- * gets no transaction.
+ * Deployment of the facilitator's contracts to every network of the settings by their first signer. For a contract that a
+ * network has already there is no transaction.
  */
 import { type ChainUnavailable, Misconfigured } from "@pontage/core"
-import { deployBatchSettler, EvmNetwork, EvmRpc, exactEvm } from "@pontage/evm"
+import { deployBatchSettler, deployCounterfactualSettler, EvmNetwork, EvmRpc, exactEvm } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
@@ -12,11 +12,17 @@ import type { EvmNetworkSettings, EvmSettings } from "../settings/EvmSettings.ts
 /** A deployed contract. */
 export interface DeployedSettler {
   readonly network: string
+  readonly name: string
   readonly settler: string
 }
 
+const contracts = [
+  { name: "batch settler", deploy: deployBatchSettler },
+  { name: "counterfactual settler", deploy: deployCounterfactualSettler }
+]
+
 /**
- * Deploys to one network after the other, each in at most two minutes. Stops at the first network that refuses
+ * Deploys to one network after the other, each contract in at most two minutes. Stops at the first network that refuses
  * (`Misconfigured`: the node serves another network, the fee is too high, the signer has no coin) or does not respond. Running
  * it again is harmless.
  */
@@ -28,13 +34,13 @@ export const deploy = Effect.fnUntraced(function* ({
   ChainUnavailable | Misconfigured
 > {
   if (key === undefined) return yield* new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: no signer" })
-  return yield* Effect.forEach(evm, (settings) => deployTo(settings, key))
+  return (yield* Effect.forEach(evm, (settings) => deployTo(settings, key))).flat()
 })
 
 const deployTo = Effect.fnUntraced(function* (
   { network, rpcUrl, terms }: EvmNetworkSettings,
   key: Redacted.Redacted
-): Effect.fn.Return<DeployedSettler, ChainUnavailable | Misconfigured> {
+): Effect.fn.Return<ReadonlyArray<DeployedSettler>, ChainUnavailable | Misconfigured> {
   const url = Redacted.value(rpcUrl)
   const rpc = yield* EvmRpc.make({ url, network: network ?? "eip155" })
   const served = EvmNetwork.fromChainId(yield* rpc.chainId)
@@ -46,10 +52,8 @@ const deployTo = Effect.fnUntraced(function* (
     catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: the first key is not a valid private key" })
   })
   const maxFeePerGas = terms?.maxFeePerGas
-  const settler = yield* deployBatchSettler({
-    signer,
-    rpcUrl: url,
-    ...(maxFeePerGas !== undefined && { maxFeePerGas })
-  })
-  return { network: served, settler }
+  const options = { signer, rpcUrl: url, ...(maxFeePerGas !== undefined && { maxFeePerGas }) }
+  return yield* Effect.forEach(contracts, ({ deploy: deployOne, name }) =>
+    Effect.map(deployOne(options), (settler) => ({ network: served, name, settler }))
+  )
 })

@@ -5,6 +5,7 @@
  */
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
+import * as Erc6492 from "./Erc6492.ts"
 import type * as EvmCrypto from "./EvmCrypto.ts"
 
 /**
@@ -27,27 +28,24 @@ export interface ContractOnly {
 }
 
 /**
- * The signature of a contract account that may not be deployed yet (ERC-6492), still wrapped: factory, factory calldata
- * and inner signature before the magic suffix. Tokens do not accept this form.
+ * The signature of a contract account that may not be deployed yet (ERC-6492), in its parts. Tokens do not accept the wrapped
+ * form.
  */
-export interface Erc6492 {
+export interface Counterfactual extends Erc6492.Erc6492 {
   readonly _tag: "Erc6492"
-  readonly hex: EvmHex.Hex
 }
 
-/** Not a signature: not hexadecimal, or longer than {@link maximumBytes}. */
+/** Not a signature: not hexadecimal, longer than {@link maximumBytes}, or wrapped in another way than ERC-6492's. */
 export interface Malformed {
   readonly _tag: "Malformed"
-  readonly reason: "not_hexadecimal" | "too_long"
+  readonly reason: "not_hexadecimal" | "too_long" | "erc6492"
 }
 
 /** A signature's text, classified. */
-export type EvmSignature = Ecdsa | ContractOnly | Erc6492 | Malformed
+export type EvmSignature = Ecdsa | ContractOnly | Counterfactual | Malformed
 
 /** The longest signature accepted, in bytes. */
 export const maximumBytes = 4096
-
-const erc6492Suffix = /* @__PURE__ */ "6492".repeat(16)
 
 /** Half the order of secp256k1, as digits to compare with. */
 const halfOrder = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0"
@@ -65,7 +63,10 @@ export const fromText = (text: string): EvmSignature => {
   if (text.length > 2 + 2 * maximumBytes) return { _tag: "Malformed", reason: "too_long" }
   if (!EvmHex.isHex(text)) return { _tag: "Malformed", reason: "not_hexadecimal" }
   const hex = EvmHex.toLowerCase(text)
-  if (hex.endsWith(erc6492Suffix)) return { _tag: "Erc6492", hex }
+  if (Erc6492.isWrapped(hex)) {
+    const parts = Erc6492.unwrap(hex)
+    return parts === undefined ? { _tag: "Malformed", reason: "erc6492" } : { _tag: "Erc6492", ...parts }
+  }
   const found = irregularity(hex)
   return found === undefined ? { _tag: "Ecdsa", hex } : { _tag: "ContractOnly", hex, irregularity: found }
 }

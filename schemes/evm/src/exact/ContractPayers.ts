@@ -12,6 +12,7 @@ import type { CallOutcome } from "../node/EvmNodeError.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
+import * as CounterfactualTransfer from "../transfer/CounterfactualTransfer.ts"
 import type * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmKnownCode from "../transfer/EvmKnownCode.ts"
@@ -54,7 +55,7 @@ export const make = (guard: EvmLagGuard.EvmLagGuard, options: Options): Judge =>
       return undefined
     }
     yield* untilItsEnd(guard, options, call, held.authorization, chainHead)
-    return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeAt(guard, call.payer))
+    return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeOfPayer(guard, options, call))
   })
 }
 
@@ -131,16 +132,26 @@ const mostTouched = 24
 /** Succeeds if every account with code that the call runs or reads, except the token's own, is known. */
 const isKnown = Effect.fnUntraced(function* (
   guard: EvmLagGuard.EvmLagGuard,
-  { known, signers: [from] }: Options,
-  { data, gas, payer, to }: TransferCall,
+  options: Options,
+  call: TransferCall,
   own: ReadonlySet<EvmAddress.Address>
 ) {
+  const {
+    known,
+    signers: [from]
+  } = options
+  const { data, deployment, gas, payer, to } = call
   const touched = yield* guard.judge(
     (block) => guard.rpc.touched({ ...(from && { from }), to, data, gas }, block),
     (accounts) => accounts === undefined
   )
   if (touched === undefined) return yield* unknown(payer)
   const others = new Set([payer, ...touched].filter((account) => !own.has(account)))
+  if (deployment !== undefined) {
+    // The settler is ours, and the factory is on the list. The account's own code exists in the simulation alone.
+    for (const account of [to, deployment.factory, payer]) others.delete(account)
+    yield* isKnownCode(guard, known, payer, payer, yield* codeOfPayer(guard, options, call), 0)
+  }
   if (others.size > mostTouched) return yield* unknown(payer)
   yield* Effect.forEach([...others], (account) => isKnownAt(guard, known, payer, account, 0), {
     concurrency: "unbounded",
@@ -159,13 +170,38 @@ const isKnownAt = (
   account: EvmAddress.Address,
   depth: number
 ): Effect.Effect<void, ValidationError | ChainUnavailable> =>
-  Effect.flatMap(codeAt(guard, account), (code) => {
-    if (EvmKnownCode.isKnown(known, account, code)) return Effect.void
-    const target = EvmKnownCode.target(code)
-    return target === undefined || depth === deepest
-      ? Effect.fail(unknown(payer, account, code))
-      : isKnownAt(guard, known, payer, target, depth + 1)
-  })
+  Effect.flatMap(codeAt(guard, account), (code) => isKnownCode(guard, known, payer, account, code, depth))
+
+const isKnownCode = (
+  guard: EvmLagGuard.EvmLagGuard,
+  known: EvmKnownCode.EvmKnownCode,
+  payer: EvmAddress.Address,
+  account: EvmAddress.Address,
+  code: EvmHex.Hex,
+  depth: number
+): Effect.Effect<void, ValidationError | ChainUnavailable> => {
+  if (EvmKnownCode.isKnown(known, account, code)) return Effect.void
+  const target = EvmKnownCode.target(code)
+  return target === undefined || depth === deepest
+    ? Effect.fail(unknown(payer, account, code))
+    : isKnownAt(guard, known, payer, target, depth + 1)
+}
+
+/** The payer's code, as the call runs it: an account that it deploys gets its code in a simulation. */
+const codeOfPayer = Effect.fnUntraced(function* (
+  guard: EvmLagGuard.EvmLagGuard,
+  { signers: [from] }: Options,
+  { deployment, payer, to }: TransferCall
+) {
+  if (deployment === undefined) return yield* codeAt(guard, payer)
+  const { data, gas } = CounterfactualTransfer.deploy(to, deployment)
+  const outcome = yield* guard.judge(
+    (block) => guard.rpc.call({ ...(from && { from }), to, data, gas }, block),
+    ({ _tag }) => _tag === "Reverted"
+  )
+  const code = outcome._tag === "Returned" ? CounterfactualTransfer.codeIn(outcome.data) : undefined
+  return code ?? (yield* unknown(payer))
+})
 
 const codeAt = ({ judge, rpc }: EvmLagGuard.EvmLagGuard, account: EvmAddress.Address) =>
   judge(

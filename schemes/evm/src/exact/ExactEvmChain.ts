@@ -23,12 +23,15 @@ import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as BatchSettling from "../sending/BatchSettling.ts"
+import * as ContractDeployment from "../sending/ContractDeployment.ts"
 import * as EvmLosses from "../sending/EvmLosses.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
+import * as OwnContracts from "../sending/OwnContracts.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmKnownCode from "../transfer/EvmKnownCode.ts"
 import type * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
+import * as KnownFactories from "../transfer/KnownFactories.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
 import * as TransferSimulation from "../transfer/TransferSimulation.ts"
 import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
@@ -80,6 +83,14 @@ export interface Options {
   /** Known code beside our own table: addresses of implementations (20 bytes), or Keccak-256 hashes of code (32 bytes). */
   readonly knownImplementations?: ReadonlyArray<string>
   /**
+   * The address of the contract `CounterfactualSettler`, which `deployCounterfactualSettler` makes; its code is checked at
+   * start. With it accounts that are not deployed yet pay too (ERC-6492): their first payment deploys them. Default none: they
+   * are refused.
+   */
+  readonly counterfactualSettler?: string
+  /** Factories of accounts beside our own table; no other factory is ever called. */
+  readonly knownFactories?: ReadonlyArray<string>
+  /**
    * The limit of losses by failed payments in 24 hours, in wei; default 0.1 ether, and about as much in other coins
    * (`EvmSpendLimits`). Above it only payers that have settled a payment here in the last 24 hours are served.
    */
@@ -120,6 +131,8 @@ const check = OptionCheck.options<Options>({
   verifyWindowMillis: OptionCheck.optional(OptionCheck.whole()),
   contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none")),
   knownImplementations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  counterfactualSettler: OptionCheck.optional(OptionCheck.text),
+  knownFactories: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
   lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
   lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
   callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
@@ -198,7 +211,8 @@ export const connect = Effect.fnUntraced(function* (
     lastObservations: EvmObservation.makeLastObservations(),
     callContext: {
       crypto: yield* EvmCrypto,
-      codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(lagGuard)
+      codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(lagGuard),
+      counterfactual: contractPayers === "none" ? undefined : yield* deploying(rpc, options)
     },
     judgeCode: ContractPayers.make(lagGuard, {
       policy: contractPayers,
@@ -250,6 +264,19 @@ const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Rea
   return signers
 })
 
+/** The deployment of payers' accounts, where there is a settler for it. */
+const deploying = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  { counterfactualSettler: given, knownFactories = [] }: Options
+) {
+  const factories = yield* Effect.fromResult(KnownFactories.make(knownFactories))
+  if (given === undefined) return undefined
+  const settler = EvmAddress.fromText(given)
+  if (settler === undefined) return yield* wrong(`counterfactualSettler: "${given}" is not an address`)
+  yield* ContractDeployment.prove(rpc, OwnContracts.counterfactualSettler, settler)
+  return { settler, factories }
+})
+
 const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches) {
   const { maximum = defaultMaximum, maximumCost = defaultMaximumCost, windowMillis = defaultWindowMillis } = given
   yield* inRange("batches.maximum", maximum, 2, PackedTransfers.maximumEntries)
@@ -257,7 +284,7 @@ const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches)
   if (maximumCost <= 0n) return yield* wrong(`batches.maximumCost ${maximumCost} is not above zero`)
   const settler = EvmAddress.fromText(given.settler)
   if (settler === undefined) return yield* wrong(`batches.settler: "${given.settler}" is not an address`)
-  yield* BatchSettling.prove(rpc, settler)
+  yield* ContractDeployment.prove(rpc, BatchSettling.contract, settler)
   return { settler, maximum, maximumCost, windowMillis }
 })
 

@@ -116,5 +116,6 @@ const gravities: ReadonlyMap<string, LossBudget.Loss["gravity"]> = new Map([
   ["token_refused", "grave"],
   ["transfer_reverted", "grave"],
   ["transfer_refused", "grave"],
+  ["account_not_deployed", "grave"],
   ["account_blocked", "slight"]
 ])

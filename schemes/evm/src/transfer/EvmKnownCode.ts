@@ -27,6 +27,8 @@ const implementations = {
   "Safe's CompatibilityFallbackHandler 1.3.0": "0xf48f2B2d2a534e402487b3ee7C18c33Aec0Fe5e4",
   "Safe's CompatibilityFallbackHandler 1.3.0 (EIP-155)": "0x017062a1dE2FE6b99BE3d9d37841FeD19F573804",
   "Safe's CompatibilityFallbackHandler 1.4.1": "0xfd0732Dc9E303f09fCEf3a7388Ad10A83459Ec99",
+  "Safe4337Module 0.3.0": "0x75cf11467937ce3F2f357CE24ffc3DBF8fD5c226",
+  "SafeModuleSetup 0.3.0": "0x2dd68b007B46fBe91B9A7c3EDa5A7a1063cB5b47",
   "Coinbase Smart Wallet 1": "0x000100abaad02f1cfC8Bbe32bD5a564817339E72",
   "Coinbase Smart Wallet 1.1": "0x00000110dCdEdC9581cb5eCB8467282f2926534d",
   "Coinbase EIP7702Proxy": "0x7702cb554e6bFb442cb743A7dF23154544a7176C",

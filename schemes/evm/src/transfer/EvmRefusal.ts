@@ -30,6 +30,12 @@ export const fromRevert = (network: string, revert: EvmRevert): PaymentError | V
       return invalid("unsupported_authorization", "account_blocked", "the token blocks the payer or the recipient")
     case "Paused":
       return new ChainUnavailable({ network, message: "the token is paused: no payment in it can be made now" })
+    case "NotDeployed":
+      return invalid(
+        "unsupported_authorization",
+        "account_not_deployed",
+        "the factory of the signature (ERC-6492) deploys no account at the payer's address"
+      )
     case "Other": {
       const message = `the token refuses the transfer: ${revert.message}`
       return invalid("unsupported_authorization", "transfer_refused", message)

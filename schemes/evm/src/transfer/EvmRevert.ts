@@ -19,6 +19,7 @@ export type EvmRevert =
         | "InsufficientBalance"
         | "Blacklisted"
         | "Paused"
+        | "NotDeployed"
     }
   | { readonly _tag: "Other"; readonly message: string }
 
@@ -57,7 +58,9 @@ const selectors: Readonly<Record<string, Reason>> = {
   // ERC20UserRestricted(address user)
   "0xba858f16": "Blacklisted",
   // EnforcedPause()
-  "0xd93c0665": "Paused"
+  "0xd93c0665": "Paused",
+  // NotDeployed(), of our counterfactual settler
+  "0x77482513": "NotDeployed"
 }
 
 const errorString = "0x08c379a0"

@@ -11,6 +11,7 @@ import type * as EvmCrypto from "../crypto/EvmCrypto.ts"
 import * as EvmSignature from "../crypto/EvmSignature.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
+import * as CounterfactualTransfer from "./CounterfactualTransfer.ts"
 import * as Eip3009 from "./Eip3009.ts"
 import type * as EvmAccountCode from "./EvmAccountCode.ts"
 import * as PackedTransfers from "./PackedTransfers.ts"
@@ -25,6 +26,8 @@ export interface TransferCall {
   readonly isByKey: boolean
   /** The same transfer in a form that can be batched: of a plain account, with numbers of usual size. */
   readonly plain: PackedTransfers.PlainTransfer | undefined
+  /** The payer's account, where the call deploys it. */
+  readonly deployment?: CounterfactualTransfer.Deployment
 }
 
 /**
@@ -35,22 +38,26 @@ export const plainGas = 150_000n
 /** Gas for the transfer of a contract account, whose code validates the signature. */
 export const contractGas = 400_000n
 
-/** The services that {@link make} needs: signature recovery, and the code of accounts. */
+/** The services that {@link make} needs: signature recovery, the code of accounts, and the deployment of those without any. */
 export interface Context {
   readonly crypto: EvmCrypto.Shape
   readonly codeOf: EvmAccountCode.CodeOf
+  readonly counterfactual?: CounterfactualTransfer.CounterfactualSettling | undefined
 }
 
 /** A signature that is possible for some account; else the refusal. */
 export const signatureOf = (
   text: string
-): Result.Result<EvmSignature.Ecdsa | EvmSignature.ContractOnly, ValidationError> => {
+): Result.Result<Exclude<EvmSignature.EvmSignature, EvmSignature.Malformed>, ValidationError> => {
   const signature = EvmSignature.fromText(text)
-  if (signature._tag === "Malformed") {
-    const message = "the signature is not hexadecimal, or too long"
-    return Result.fail(invalid("malformed", `signature_${signature.reason}`, message))
-  }
-  return signature._tag === "Erc6492" ? Result.fail(notDeployed) : Result.succeed(signature)
+  if (signature._tag !== "Malformed") return Result.succeed(signature)
+  return Result.fail(invalid("malformed", `signature_${signature.reason}`, malformed[signature.reason]))
+}
+
+const malformed: Readonly<Record<EvmSignature.Malformed["reason"], string>> = {
+  not_hexadecimal: "the signature is not hexadecimal",
+  too_long: `the signature is longer than ${EvmSignature.maximumBytes} bytes`,
+  erc6492: "the signature ends as one of ERC-6492 and does not have its three parts in their canonical encoding"
 }
 
 /**
@@ -58,12 +65,14 @@ export const signatureOf = (
  * at the payer's address.
  */
 export const make = Effect.fnUntraced(function* (
-  { codeOf, crypto }: Context,
+  context: Context,
   domain: Eip3009.Domain,
   authorization: Eip3009.TransferWithAuthorization,
   signatureText: string
 ): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
   const signature = yield* Effect.fromResult(signatureOf(signatureText))
+  if (signature._tag === "Erc6492") return yield* ofWrapped(context, domain.verifyingContract, authorization, signature)
+  const { codeOf, crypto } = context
   let flaw: Flaw
   if (signature._tag === "Ecdsa") {
     const digest = Eip3009.digest(domain, authorization, crypto.keccak256)
@@ -74,16 +83,46 @@ export const make = Effect.fnUntraced(function* (
     flaw = { detail: signature.irregularity, what: explain[signature.irregularity] }
   }
   if ((yield* codeOf(authorization.from)) === "0x") return yield* notThePayers(authorization.from, flaw)
-  const data = Eip3009.encodeTransferByBytes(authorization, signature.hex)
-  const { from: payer } = authorization
-  return { to: domain.verifyingContract, data, gas: contractGas, payer, isByKey: false, plain: undefined }
+  return ofDeployed(domain.verifyingContract, authorization, signature.hex)
+})
+
+const ofDeployed = (
+  token: EvmAddress.Address,
+  authorization: Eip3009.TransferWithAuthorization,
+  signature: EvmHex.Hex
+): TransferCall => ({
+  to: token,
+  data: Eip3009.encodeTransferByBytes(authorization, signature),
+  gas: contractGas,
+  payer: authorization.from,
+  isByKey: false,
+  plain: undefined
+})
+
+/** The call of an account that is deployed by now, or that the settler deploys by a known factory. */
+const ofWrapped = Effect.fnUntraced(function* (
+  { codeOf, counterfactual }: Context,
+  token: EvmAddress.Address,
+  authorization: Eip3009.TransferWithAuthorization,
+  { factory, factoryData, signature }: EvmSignature.Counterfactual
+): Effect.fn.Return<TransferCall, ValidationError | ChainUnavailable> {
+  if (counterfactual === undefined) return yield* notDeployed
+  if (!counterfactual.factories.has(factory)) return yield* unknownFactory(factory)
+  const call = ofDeployed(token, authorization, signature)
+  if ((yield* codeOf(authorization.from)) !== "0x") return call
+  const deployment = { payer: authorization.from, factory, factoryData }
+  const settling = CounterfactualTransfer.settle(counterfactual.settler, deployment, token, call.data)
+  return { ...call, ...settling, deployment }
 })
 
 /**
  * The call of a payer whose key has signed and whose account has code: that code validates the signature, and the call is
  * never batched.
  */
-export const ofCode = (call: TransferCall): TransferCall => ({
+export const ofCode = (call: TransferCall): TransferCall =>
+  call.deployment === undefined ? ofAccountWithCode(call) : call
+
+const ofAccountWithCode = (call: TransferCall): TransferCall => ({
   to: call.to,
   data: call.data,
   gas: contractGas,
@@ -111,8 +150,15 @@ const ofPlainAccount = (
 const notDeployed = invalid(
   "unsupported_authorization",
   "erc6492",
-  "the payer is a contract account that is not deployed yet (ERC-6492): the token cannot call it. Deploy the account, then sign again"
+  "the payer is a contract account that is not deployed yet (ERC-6492), and such accounts are not deployed here. Deploy the account, then sign again"
 )
+
+const unknownFactory = (factory: EvmAddress.Address) =>
+  invalid(
+    "unsupported_authorization",
+    "factory_unknown",
+    `the payer's account would be deployed by the factory ${EvmAddress.checksum(factory)}, which is not known here; deploy the account, then sign again`
+  )
 
 /** The reason why a signature cannot be that of a plain account. */
 interface Flaw {

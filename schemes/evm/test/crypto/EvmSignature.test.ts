@@ -6,6 +6,7 @@ import { privateKeyToAccount, sign } from "viem/accounts"
 
 import { javaScript } from "../../src/crypto/EvmCrypto.ts"
 import * as EvmSignature from "../../src/crypto/EvmSignature.ts"
+import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 
 const { n: order } = secp256k1.Point.CURVE()
@@ -94,8 +95,36 @@ describe("EvmSignature", () => {
 
   it("recognises a wrapped signature of an account that is not deployed", () => {
     const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-    const text = serializeErc6492Signature({ address, data: "0x1234", signature: `0x${"11".repeat(65)}` })
-    assert.deepStrictEqual(EvmSignature.fromText(text), { _tag: "Erc6492", hex: text })
+    const bytes = fc.uint8Array({ maxLength: 100 }).map((one) => bytesToHex(one))
+    fc.assert(
+      fc.property(bytes, bytes, (factoryData, signature) => {
+        const text = serializeErc6492Signature({ address, data: factoryData, signature })
+        const factory = EvmAddress.fromText(address) ?? assert.fail("an address")
+        assert.deepStrictEqual(EvmSignature.fromText(text), { _tag: "Erc6492", factory, factoryData, signature })
+      })
+    )
+  })
+
+  it("refuses a wrapped signature that is not in its one encoding, whatever is changed", () => {
+    const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+    const text = serializeErc6492Signature({ address, data: "0x1234", signature: `0x${"11".repeat(65)}` }).slice(2)
+    const [end, factoryEnd] = [text.length - 64, 64]
+    // With another length, zeros of the padding belong to the part.
+    const isPart = (at: number) =>
+      at === 255 ||
+      at === 383 ||
+      (at >= 24 && at < factoryEnd) ||
+      (at >= 256 && at < 260) ||
+      (at >= 384 && at < 384 + 130)
+    for (let at = 0; at < end; at++) {
+      const changed = `0x${text.slice(0, at)}${text[at] === "f" ? "e" : "f"}${text.slice(at + 1)}`
+      const { _tag } = EvmSignature.fromText(changed)
+      assert.strictEqual(_tag, isPart(at) ? "Erc6492" : "Malformed", `digit ${at}`)
+    }
+    for (let length = 0; length < end; length += 2) {
+      const { _tag } = EvmSignature.fromText(`0x${text.slice(0, length)}${text.slice(end)}`)
+      assert.strictEqual(_tag, "Malformed", `${length} digits`)
+    }
   })
 
   it("refuses what is no text of bytes, and what is too long", () => {

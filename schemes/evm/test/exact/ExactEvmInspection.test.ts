@@ -78,7 +78,10 @@ describe("what a shop sees of a payment on EVM by itself", () => {
           yield* said(schemeServer, { authorization, signature: "signed" }),
           "signature_not_hexadecimal"
         )
-        assert.strictEqual(yield* said(schemeServer, { authorization, signature: `0x${"6492".repeat(20)}` }), "erc6492")
+        assert.strictEqual(
+          yield* said(schemeServer, { authorization, signature: `0x${"6492".repeat(20)}` }),
+          "signature_erc6492"
+        )
       }
     })
   )

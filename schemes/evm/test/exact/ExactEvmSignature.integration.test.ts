@@ -1,7 +1,7 @@
 /** Signatures of a plain account's payment: one form is taken, everything else is refused and named. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { Hex } from "viem"
+import { type Hex, serializeErc6492Signature, zeroAddress } from "viem"
 
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as Payment from "../EvmTestPayment.ts"
@@ -29,7 +29,7 @@ const compact = (signature: Hex): Hex => {
   return `0x${r}${(s | (v === "1c" ? 1n << 255n : 0n)).toString(16).padStart(64, "0")}`
 }
 
-const erc6492 = (signature: Hex): Hex => `${signature}${"6492".repeat(16)}` as Hex
+const erc6492 = (signature: Hex): Hex => serializeErc6492Signature({ address: zeroAddress, data: "0x", signature })
 
 const signatures: Readonly<Record<string, readonly [string, (signature: Hex) => unknown]>> = {
   "as it was signed": ["ok", (signature) => signature],

@@ -175,7 +175,7 @@ describe("ExactEvmVerification", () => {
           ["malformed signature_not_hexadecimal", { signature: () => "signed" }],
           ["malformed signature_too_long", { signature: () => `0x${"ab".repeat(4097)}` }],
           ["malformed payload_fields", { written: { nonce: "0x12" } }],
-          ["unsupported_authorization erc6492", { signature: () => `0x${"6492".repeat(32)}` }],
+          ["malformed signature_erc6492", { signature: () => `0x${"6492".repeat(32)}` }],
           [
             "asset_mismatch asset_not_settled",
             { requirements: { asset: "0x1111111111111111111111111111111111111111" } }

@@ -1,0 +1,134 @@
+/**
+ * Contracts of ours on a chain: each has the same address everywhere, because a well-known deployer
+ * (0x4e59b44847b379578588920cA78FbF26c0B4956C, CREATE2) makes it from the same bytes. This module computes that address, deploys
+ * a contract, and checks that an address has our contract's code.
+ */
+import { keccak_256 } from "@noble/hashes/sha3.js"
+import { ChainUnavailable, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+
+import * as EvmChainHead from "../node/EvmChainHead.ts"
+import * as EvmRpc from "../node/EvmRpc.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
+
+/** A contract of ours, and the function that deploys it; both names are for messages. */
+export interface OwnContract {
+  readonly name: string
+  readonly deployedBy: string
+  readonly artifact: { readonly bytecode: EvmHex.Hex; readonly runtime: EvmHex.Hex }
+}
+
+/** Checks by its code that the contract at an address is ours. */
+export const prove = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  { artifact, deployedBy, name }: OwnContract,
+  address: EvmAddress.Address
+): Effect.fn.Return<void, ChainUnavailable | Misconfigured> {
+  const code = yield* rpc.getCode(address)
+  if (code === artifact.runtime) return
+  const message = `the code at ${EvmAddress.checksum(address)} on ${rpc.network} is ${code === "0x" ? "missing" : `not that of the ${name}`}; deploy it with ${deployedBy}`
+  return yield* new Misconfigured({ message })
+})
+
+const deployer = EvmAddress.fromTail("0x4e59b44847b379578588920ca78fbf26c0b4956c")
+const salt = EvmHex.toWord(0)
+
+/** The address that {@link deploy} gives a contract, the same on every chain. */
+export const addressOf = ({ artifact }: OwnContract): EvmAddress.Address => {
+  const hash = EvmHex.fromBytes(keccak_256(EvmHex.toBytes(artifact.bytecode)))
+  const preimage: EvmHex.Hex = `0xff${deployer.slice(2)}${salt}${hash.slice(2)}`
+  return EvmAddress.fromTail(EvmHex.fromBytes(keccak_256(EvmHex.toBytes(preimage))))
+}
+
+/** Options of {@link deploy}. */
+export interface Options {
+  /** Pays for the deployment: at most 1 million gas. It gets no rights over the contract, which has no owner. */
+  readonly signer: EvmTransactionSigner
+  readonly rpcUrl: string
+  /** The maximum price of a unit of gas, in wei; default 500 gwei. */
+  readonly maxFeePerGas?: bigint
+}
+
+const check = OptionCheck.options<Options>({
+  signer: OptionCheck.having("a signer, such as a viem local account", "address", "signTransaction"),
+  rpcUrl: OptionCheck.text,
+  maxFeePerGas: OptionCheck.optional(OptionCheck.amount(1n))
+})
+
+/** Gas for a deployment: its transaction, and for each byte its calldata and its storage. */
+const gasBase = 100_000n
+const gasPerByte = 300n
+
+const receiptPause = "500 millis"
+const receiptTimeout = "2 minutes"
+
+/**
+ * Deploys a contract at its address ({@link addressOf}), unless it is there, and returns the address with its checksum. Fails
+ * with `Misconfigured` where the chain lacks the well-known deployer or gas costs more than `maxFeePerGas`, and with
+ * `ChainUnavailable` when no node shows a receipt within two minutes; a repeated call is harmless.
+ */
+export const deploy =
+  (contract: OwnContract) =>
+  (options: Options): Effect.Effect<string, ChainUnavailable | Misconfigured> =>
+    deployNow(contract, options)
+
+const deployNow = Effect.fnUntraced(function* (
+  contract: OwnContract,
+  options: Options
+): Effect.fn.Return<string, ChainUnavailable | Misconfigured> {
+  const { rpcUrl: url } = yield* Effect.fromResult(OptionCheck.read(check, options, contract.deployedBy))
+  const chainId = yield* (yield* EvmRpc.make({ url, network: "eip155" })).chainId
+  const rpc = yield* EvmRpc.make({ url, network: EvmNetwork.fromChainId(chainId) })
+  const address = addressOf(contract)
+  if ((yield* rpc.getCode(address)) === contract.artifact.runtime) return EvmAddress.checksum(address)
+  if ((yield* rpc.getCode(deployer)) === "0x") {
+    const message = `${rpc.network} has no contract at ${EvmAddress.checksum(deployer)}, which makes contracts at the same address everywhere; deploy the ${contract.name} by other means`
+    return yield* new Misconfigured({ message })
+  }
+  const { bytes, transaction } = yield* signed(rpc, chainId, contract, options)
+  const sent = yield* rpc.sendRawTransaction(EvmHex.fromTrusted(bytes))
+  if (sent._tag !== "Accepted" && sent._tag !== "AlreadyKnown") {
+    return yield* new Misconfigured({ message: `the node of ${rpc.network} rejected the deployment: ${sent.message}` })
+  }
+  yield* included(rpc, EvmHex.fromTrusted(transaction))
+  yield* prove(rpc, contract, address)
+  return EvmAddress.checksum(address)
+})
+
+const signed = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  chainId: number,
+  { artifact: { bytecode } }: OwnContract,
+  options: Options
+) {
+  const { maxFeePerGas, signer } = options
+  const chainHead = yield* EvmChainHead.make(rpc, maxFeePerGas === undefined ? {} : { maxFeePerGas })
+  if (chainHead.fees !== undefined && chainHead.fees.maximum > chainHead.fees.ceiling) {
+    const message = `gas on ${rpc.network} costs more than the ${chainHead.fees.ceiling} wei that maxFeePerGas allows`
+    return yield* new Misconfigured({ message })
+  }
+  const number = BigInt(yield* rpc.getTransactionCount(EvmAddress.fromTail(signer.address), "pending"))
+  const gas = gasBase + gasPerByte * BigInt(bytecode.length / 2)
+  const call = { to: deployer, data: `0x${salt}${bytecode.slice(2)}`, gas } as const
+  return yield* sign(signer, chainId, call, { lane: signer.address, number }, chainHead)
+})
+
+const included = (rpc: EvmRpc.Shape, hash: EvmHex.Hex) =>
+  rpc.getTransactionReceipt(hash).pipe(
+    Effect.tap((receipt) => (receipt === undefined ? Effect.sleep(receiptPause) : Effect.void)),
+    Effect.repeat({ while: (receipt) => receipt === undefined }),
+    Effect.timeoutOrElse({
+      duration: receiptTimeout,
+      orElse: () =>
+        Effect.fail(
+          new ChainUnavailable({
+            network: rpc.network,
+            message: `the deployment ${hash} is not included in a block of ${rpc.network} yet`
+          })
+        )
+    })
+  )

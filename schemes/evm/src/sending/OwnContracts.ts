@@ -1,0 +1,29 @@
+/**
+ * The facilitator's own contracts: their addresses, which are the same on every chain, and their deployment.
+ */
+import { CounterfactualSettler } from "../artifacts/CounterfactualSettler.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as BatchSettling from "./BatchSettling.ts"
+import * as ContractDeployment from "./ContractDeployment.ts"
+
+/** The contract that deploys a payer's account and submits its transfer in one transaction. */
+export const counterfactualSettler: ContractDeployment.OwnContract = {
+  name: "counterfactual settler",
+  deployedBy: "deployCounterfactualSettler",
+  artifact: CounterfactualSettler
+}
+
+const addressOf = (contract: ContractDeployment.OwnContract): string =>
+  EvmAddress.checksum(ContractDeployment.addressOf(contract))
+
+/** The address of the contract that {@link deployBatchSettler} makes; with its checksum. */
+export const batchSettlerAddress: string = /* @__PURE__ */ addressOf(BatchSettling.contract)
+
+/** The address of the contract that {@link deployCounterfactualSettler} makes; with its checksum. */
+export const counterfactualSettlerAddress: string = /* @__PURE__ */ addressOf(counterfactualSettler)
+
+/** Deploys the batch settler (`ContractDeployment.deploy`). */
+export const deployBatchSettler = /* @__PURE__ */ ContractDeployment.deploy(BatchSettling.contract)
+
+/** Deploys the counterfactual settler (`ContractDeployment.deploy`). */
+export const deployCounterfactualSettler = /* @__PURE__ */ ContractDeployment.deploy(counterfactualSettler)
