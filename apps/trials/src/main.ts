@@ -2,7 +2,7 @@
  * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]`: runs one
  * trial, prints what came out, and ends with 0 only if every promise was kept. `npm run trials -- attacks [--only <name>]
  * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks; `npm run trials -- simulate [--seeds <number>]
- * [--from <seed>] [--minutes <number>] [--seed <seed>] [--fault <name>] [--mutations]` simulates whole worlds.
+ * [--from <seed>] [--minutes <number>] [--seed <seed>] [--mutation <name>] [--mutations]` simulates whole worlds.
  */
 import { randomBytes, randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
@@ -17,7 +17,7 @@ import * as AttackTrial from "./attacks/AttackTrial.ts"
 import { battery } from "./attacks/Battery.ts"
 import { mutationNames } from "./Mutation.ts"
 import * as SimulateCommand from "./simulation/SimulateCommand.ts"
-import { simulationFaultNames } from "./simulation/SimulationFaults.ts"
+import { simulationMutationNames } from "./simulation/SimulationMutations.ts"
 import { trials } from "./Trials.ts"
 import { toText } from "./world/TrialReport.ts"
 
@@ -34,8 +34,7 @@ const { positionals, values } = parseArgs({
     mutations: { type: "boolean", default: false },
     seeds: { type: "string" },
     from: { type: "string" },
-    threads: { type: "string" },
-    fault: { type: "string" }
+    threads: { type: "string" }
   }
 })
 
@@ -61,7 +60,7 @@ const decodeSimulate = Schema.decodeUnknownOption(
     from: Schema.UndefinedOr(Count),
     minutes: Schema.UndefinedOr(Count),
     threads: Schema.UndefinedOr(Count),
-    fault: Schema.UndefinedOr(Schema.Literals(simulationFaultNames)),
+    mutation: Schema.UndefinedOr(Schema.Literals(simulationMutationNames)),
     mutations: Schema.Boolean
   })
 )
@@ -78,8 +77,8 @@ const usage = [
   "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]",
   "npm run trials -- attacks [--only <attack>]... [--target pontage|x402|both] [--mutations]",
   `attacks: ${battery.map(({ name }) => name).join(", ")}`,
-  "npm run trials -- simulate [--seeds <number>] [--from <seed>] [--minutes <number>] [--seed <seed>] [--threads <number>] [--fault <name>] [--mutations]",
-  `faults: ${simulationFaultNames.join(", ")}`,
+  "npm run trials -- simulate [--seeds <number>] [--from <seed>] [--minutes <number>] [--seed <seed>] [--threads <number>] [--mutation <name>] [--mutations]",
+  `mutations of simulations: ${simulationMutationNames.join(", ")}`,
   `goals: ${Object.keys(trials).join(", ")}`,
   `mutations: ${mutationNames.join(", ")}`
 ].join("\n")
@@ -90,8 +89,8 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`)
 const seedsAtMost = 2 ** 30
 
 const simulate = Effect.gen(function* () {
-  const { fault, from, minutes, mutations, seed, seeds, threads } = values
-  const asked = decodeSimulate({ fault, from, minutes, mutations, seed, seeds, threads })
+  const { mutation, from, minutes, mutations, seed, seeds, threads } = values
+  const asked = decodeSimulate({ mutation, from, minutes, mutations, seed, seeds, threads })
   if (Option.isNone(asked) || positionals.length > 1) {
     yield* Console.error(usage)
     return false

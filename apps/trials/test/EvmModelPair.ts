@@ -107,7 +107,7 @@ const originOf = (view: () => EvmModelView) => (): HttpOrigin.HttpOrigin => ({
   send: ({ body = "" }) =>
     Effect.sync(() => {
       const { id, method, params }: { id: number; method: string; params: ReadonlyArray<unknown> } = JSON.parse(body)
-      const text = JSON.stringify({ jsonrpc: "2.0", id, ...EvmModelRpc.answer(view(), method, params) })
+      const text = JSON.stringify({ jsonrpc: "2.0", id, ...EvmModelRpc.respond(view(), method, params) })
       return { status: 200, contentType: "application/json", body: { _tag: "Read" as const, text } }
     })
 })

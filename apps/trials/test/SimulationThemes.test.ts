@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 
 import * as Simulation from "../src/simulation/Simulation.ts"
-import { type SimulationFaultName, simulationFaults } from "../src/simulation/SimulationFaults.ts"
+import { type SimulationMutationName, simulationMutations } from "../src/simulation/SimulationMutations.ts"
 import * as SimulationPlan from "../src/simulation/SimulationPlan.ts"
 import * as SimulationThemes from "../src/simulation/SimulationThemes.ts"
 import * as TrialRandom from "../src/world/TrialRandom.ts"
@@ -11,11 +11,11 @@ const plan = (theme: SimulationThemes.ThemeName, seed: number) =>
 
 const most = 100
 
-/** The first seed of this theme that breaks a promise with the fault, and none without it. */
-const firstOf = async (theme: SimulationThemes.ThemeName, name: SimulationFaultName) => {
+/** The first seed of this theme that breaks a promise with the mutation, and none without it. */
+const firstOf = async (theme: SimulationThemes.ThemeName, name: SimulationMutationName) => {
   for (let seed = 1; seed <= most; seed++) {
     // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
-    const { violation } = await Simulation.run(plan(theme, seed), { fault: simulationFaults[name].make() })
+    const { violation } = await Simulation.run(plan(theme, seed), { mutation: simulationMutations[name].make() })
     if (violation === undefined) continue
     // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
     const sound = await Simulation.run(plan(theme, seed))

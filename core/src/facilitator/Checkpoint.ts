@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 
 /** The points, in the order in which a payment passes them. */
 export const checkpoints = [
-  "examined",
+  "verified",
   "claimed",
   "queued",
   "taken-up",
@@ -17,8 +17,8 @@ export const checkpoints = [
   "submitted",
   "marked-sent",
   "observed",
-  "landed",
-  "told",
+  "included",
+  "responded",
   "re-signed",
   "replaced",
   "finalised",

@@ -15,7 +15,7 @@ const pairs = Shape.list(
   })
 )
 
-const faultOf = (shape: Shape.Shape<unknown>, value: unknown) =>
+const mutationOf = (shape: Shape.Shape<unknown>, value: unknown) =>
   Result.getOrThrow(Result.flip(Shape.read(shape, value)))
 
 describe("read", () => {
@@ -32,9 +32,9 @@ describe("read", () => {
 
   it("looks at a value's own fields alone", () => {
     const inherited: unknown = Object.create({ name: "a" })
-    assert.strictEqual(faultOf(pairs, [inherited]), "expected a string, got nothing at [0].name")
+    assert.strictEqual(mutationOf(pairs, [inherited]), "expected a string, got nothing at [0].name")
     assert.strictEqual(
-      faultOf(pairs, JSON.parse('[{"__proto__":{"name":"a"}}]')),
+      mutationOf(pairs, JSON.parse('[{"__proto__":{"name":"a"}}]')),
       "expected a string, got nothing at [0].name"
     )
   })
@@ -60,7 +60,7 @@ describe("a fault names its place, what was expected and what came:", () => {
     "no JSON at all": [Shape.json, undefined, "expected a value, got nothing"]
   }
   for (const [name, [shape, value, fault]] of Object.entries(cases)) {
-    it(`where it is ${name}`, () => assert.strictEqual(faultOf(shape, value), fault))
+    it(`where it is ${name}`, () => assert.strictEqual(mutationOf(shape, value), fault))
   }
 })
 

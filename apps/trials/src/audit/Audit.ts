@@ -51,7 +51,7 @@ const looks = {
   /** A caller that requested a settlement never received its outcome. */
   untold: (story, { hostile, turnsAway = false }) => {
     if (turnsAway && PaymentStory.isTurnedAway(story)) return undefined
-    const asked = !isBy(story, hostile) && story.exchanges.some(({ asked: { operation } }) => operation === "settle")
+    const asked = !isBy(story, hostile) && story.exchanges.some(({ sent: { operation } }) => operation === "settle")
     const told = verdicts(story, "settle").some((one) => one.success || one.refusal !== undefined || !isTakenIn(one))
     return asked && !told && "its caller was never told the outcome"
   },
@@ -97,7 +97,7 @@ const looks = {
   "told-refused": (story) => {
     const refusal = verdicts(story, "settle").find((one) => one.refusal !== undefined && one.refusal !== "already_used")
     const again = story.exchanges.some(
-      ({ asked }) => asked.operation !== "finish" && asked.order > (refusal?.answered.order ?? 0)
+      ({ sent }) => sent.operation !== "finish" && sent.order > (refusal?.received.order ?? 0)
     )
     const moved = story.transfers[0]?.transaction
     return (
@@ -120,7 +120,7 @@ const looks = {
     const granted = [...verdicts(story, "settle"), ...verdicts(story, "claim")].filter(
       ({ execution, success }) => success && execution === "granted"
     )
-    const claims = new Set(granted.map(({ asked }) => asked.claimId))
+    const claims = new Set(granted.map(({ sent }) => sent.claimId))
     return claims.size > 1 && `its run was granted to ${claims.size} claims`
   }
 } satisfies Record<string, Look>

@@ -3,7 +3,7 @@
  */
 import type { ChainFacts, ChainTransfer, SignerTransaction } from "./ChainFacts.ts"
 import type { BookEntry } from "./PaymentBooks.ts"
-import type { Answered, Asked, JournalLine, JournalPayment, CallerOutcome } from "./TrialJournal.ts"
+import type { OutcomeReceived, RequestSent, JournalLine, JournalPayment, CallerOutcome } from "./TrialJournal.ts"
 
 /** The full testimony of all witnesses. */
 export interface Testimony {
@@ -14,14 +14,14 @@ export interface Testimony {
 
 /** A request and its response. */
 export interface Exchange {
-  readonly asked: Asked
-  readonly answered: Answered | undefined
+  readonly sent: RequestSent
+  readonly received: OutcomeReceived | undefined
 }
 
-/** A verdict that a caller was given, and the request it answered. */
+/** A verdict that a caller was given, and the request that it is the outcome of. */
 export interface Verdict extends Extract<CallerOutcome, { readonly _tag: "Verdict" }> {
-  readonly asked: Asked
-  readonly answered: Answered
+  readonly sent: RequestSent
+  readonly received: OutcomeReceived
 }
 
 /** The story of one authorization. */
@@ -54,7 +54,7 @@ export const all = ({ books, chain, journal }: Testimony): ReadonlyArray<Payment
     return draft
   }
   for (const exchange of exchangesOf(journal)) {
-    const { payment } = exchange.asked
+    const { payment } = exchange.sent
     const draft = at(payment.payer, payment.nonce)
     draft.payment ??= payment
     draft.exchanges.push(exchange)
@@ -79,9 +79,11 @@ interface Draft extends PaymentStory {
 }
 
 const exchangesOf = (journal: ReadonlyArray<JournalLine>): ReadonlyArray<Exchange> => {
-  const answers = new Map<number, Answered>()
-  for (const line of journal) if (line._tag === "Answered") answers.set(line.to, line)
-  return journal.flatMap((line) => (line._tag === "Asked" ? [{ asked: line, answered: answers.get(line.order) }] : []))
+  const outcomes = new Map<number, OutcomeReceived>()
+  for (const line of journal) if (line._tag === "OutcomeReceived") outcomes.set(line.to, line)
+  return journal.flatMap((line) =>
+    line._tag === "RequestSent" ? [{ sent: line, received: outcomes.get(line.order) }] : []
+  )
 }
 
 /** A nonce is random: bytes that equal one are one, wherever a settling contract packs them. */
@@ -96,8 +98,8 @@ const carriedBy = ({ input }: SignerTransaction, byNonce: ReadonlyMap<string, Dr
 
 /** The verdicts that the callers were given, of an operation. */
 export const verdicts = ({ exchanges }: PaymentStory, operation: "settle" | "claim"): ReadonlyArray<Verdict> =>
-  exchanges.flatMap(({ answered, asked }) =>
-    asked.operation === operation && answered?.told._tag === "Verdict" ? [{ ...answered.told, asked, answered }] : []
+  exchanges.flatMap(({ received, sent }) =>
+    sent.operation === operation && received?.told._tag === "Verdict" ? [{ ...received.told, sent, received }] : []
   )
 
 /** Whether a record says that the money has moved. */
@@ -112,6 +114,6 @@ export const isOver = ({ status }: { readonly status: string }): boolean =>
 export const isTurnedAway = ({ exchanges, records }: PaymentStory): boolean =>
   records.length === 0 &&
   exchanges.some(
-    ({ answered }) =>
-      answered?.told._tag === "CannotTell" && answered.told.httpStatus === 503 && (answered.told.retryAfter ?? 0) > 0
+    ({ received }) =>
+      received?.told._tag === "CannotTell" && received.told.httpStatus === 503 && (received.told.retryAfter ?? 0) > 0
   )

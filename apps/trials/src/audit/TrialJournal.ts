@@ -17,8 +17,8 @@ export interface JournalPayment {
 export type Operation = "settle" | "claim" | "finish"
 
 /** A request that was sent. */
-export interface Asked {
-  readonly _tag: "Asked"
+export interface RequestSent {
+  readonly _tag: "RequestSent"
   readonly order: number
   /** Milliseconds of the monotonic clock. */
   readonly at: number
@@ -51,22 +51,22 @@ export type CallerOutcome =
   | { readonly _tag: "Lost" }
 
 /** The response to a request, by the order of the request. */
-export interface Answered {
-  readonly _tag: "Answered"
+export interface OutcomeReceived {
+  readonly _tag: "OutcomeReceived"
   readonly order: number
   readonly at: number
   readonly to: number
   readonly told: CallerOutcome
 }
 
-export type JournalLine = Asked | Answered
+export type JournalLine = RequestSent | OutcomeReceived
 
 /** The journal. */
 export interface TrialJournal {
   readonly lines: ReadonlyArray<JournalLine>
   /** Notes a request about to be sent; returns its order. */
-  readonly ask: (request: Omit<Asked, "_tag" | "order" | "at">) => number
-  readonly answer: (to: number, told: CallerOutcome) => void
+  readonly noteRequest: (request: Omit<RequestSent, "_tag" | "order" | "at">) => number
+  readonly noteOutcome: (to: number, told: CallerOutcome) => void
 }
 
 /** An empty journal; with a file it is written there too, one line of JSON each. */
@@ -79,8 +79,9 @@ export const make = (file?: string): TrialJournal => {
   }
   return {
     lines,
-    ask: (request) => write({ _tag: "Asked", order: lines.length, at: performance.now(), ...request }),
-    answer: (to, told) => void write({ _tag: "Answered", order: lines.length, at: performance.now(), to, told })
+    noteRequest: (request) => write({ _tag: "RequestSent", order: lines.length, at: performance.now(), ...request }),
+    noteOutcome: (to, told) =>
+      void write({ _tag: "OutcomeReceived", order: lines.length, at: performance.now(), to, told })
   }
 }
 

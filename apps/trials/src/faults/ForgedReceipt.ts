@@ -8,7 +8,7 @@ import { keccak256, parseTransaction, recoverTransactionAddress, type Transactio
 import { toQuantity } from "../world/ChainRpc.ts"
 
 /** Asks the node that is there. */
-export type AskNode = (method: string, params: ReadonlyArray<unknown>) => Promise<unknown>
+export type RequestNode = (method: string, params: ReadonlyArray<unknown>) => Promise<unknown>
 
 const Simulated = Schema.Struct({
   calls: Schema.Array(
@@ -24,7 +24,7 @@ const decodeSimulation = Schema.decodeUnknownSync(Schema.NonEmptyArray(Simulated
 const decodeNumber = Schema.decodeUnknownSync(Schema.String)
 
 /** Forges the receipt of signed bytes. The real node simulates their effect now. */
-export const make = async (ask: AskNode, bytes: TransactionSerialized): Promise<unknown> => {
+export const make = async (ask: RequestNode, bytes: TransactionSerialized): Promise<unknown> => {
   const { data = "0x", maxFeePerGas = 0n, to } = parseTransaction(bytes)
   const from = await recoverTransactionAddress({ serializedTransaction: bytes })
   const calls = [{ from, to, data }]

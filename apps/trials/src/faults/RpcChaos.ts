@@ -80,12 +80,12 @@ interface State extends Omit<Options, "schedule"> {
 const decodeSigned = Schema.decodeUnknownSync(Schema.TemplateLiteral(["0x02", Schema.String]))
 const decodeHead = Schema.decodeUnknownSync(Quantity)
 
-type NodeAnswer = JsonRpcRelay.RelayedResponse
-type RpcQuestion = JsonRpcRelay.RelayedRequest
+type NodeResponse = JsonRpcRelay.RelayedResponse
+type RpcRequest = JsonRpcRelay.RelayedRequest
 
 const broken: JsonRpcRelay.Reply = { _tag: "Broken" }
 
-const attend = async (state: State, questions: ReadonlyArray<RpcQuestion>): Promise<JsonRpcRelay.Reply> => {
+const attend = async (state: State, questions: ReadonlyArray<RpcRequest>): Promise<JsonRpcRelay.Reply> => {
   const fault = drawn(state, questions)
   for (const question of questions) note(state, question)
   if (state.isCut || fault === "reset") return broken
@@ -96,7 +96,7 @@ const attend = async (state: State, questions: ReadonlyArray<RpcQuestion>): Prom
   return state.isCut || fault === "lost-answer" ? broken : reply
 }
 
-const drawn = (state: State, questions: ReadonlyArray<RpcQuestion>): RpcFault | undefined => {
+const drawn = (state: State, questions: ReadonlyArray<RpcRequest>): RpcFault | undefined => {
   const methods = questions.map(({ method }) => method)
   const index = state.asked++
   const fault = state.schedule && fateOf(state.random, state.schedule, index, methods)
@@ -104,7 +104,7 @@ const drawn = (state: State, questions: ReadonlyArray<RpcQuestion>): RpcFault | 
   return fault
 }
 
-const note = (state: State, { method, params }: RpcQuestion): void => {
+const note = (state: State, { method, params }: RpcRequest): void => {
   if (method !== "eth_sendRawTransaction") return
   const bytes = decodeSigned(params[0])
   const hash = keccak256(bytes)
@@ -112,12 +112,12 @@ const note = (state: State, { method, params }: RpcQuestion): void => {
   state.broadcasts.push({ hash, bytes, at: performance.now() })
 }
 
-const replyTo = (state: State, question: RpcQuestion, fault: RpcFault | undefined): Promise<NodeAnswer> => {
+const replyTo = (state: State, question: RpcRequest, fault: RpcFault | undefined): Promise<NodeResponse> => {
   const spoil = fault !== undefined && strikes(fault, question.method) ? spoils[fault] : undefined
   return spoil === undefined ? state.pass(question) : spoil(state, question)
 }
 
-type Spoil = (state: State, question: RpcQuestion) => Promise<NodeAnswer>
+type Spoil = (state: State, question: RpcRequest) => Promise<NodeResponse>
 
 /** The faults in the response's content; the others lie in its transport. */
 const spoils: { readonly [fault in RpcFault]?: Spoil } = {
@@ -133,12 +133,12 @@ const wrongChain = 4_217n
 const ask = (state: State) => async (method: string, params: ReadonlyArray<unknown>) =>
   (await state.pass({ method, params })).result
 
-const forged = async (state: State, { params }: RpcQuestion): Promise<unknown> => {
+const forged = async (state: State, { params }: RpcRequest): Promise<unknown> => {
   const bytes = state.sent.get(String(params[0]).toLowerCase())
   return bytes === undefined ? null : ForgedReceipt.make(ask(state), bytes)
 }
 
-const behind = async (state: State, question: RpcQuestion): Promise<NodeAnswer> => {
+const behind = async (state: State, question: RpcRequest): Promise<NodeResponse> => {
   const newest = decodeHead(await ask(state)("eth_blockNumber", []))
   const lag = state.lagBlocks ?? 20n
   const head = newest > lag ? newest - lag : 0n

@@ -1,15 +1,15 @@
 /**
- * `npm run trials -- simulate [--seeds n] [--from n] [--minutes n] [--seed n] [--threads n] [--fault name] [--mutations]`: simulates
+ * `npm run trials -- simulate [--seeds n] [--from n] [--minutes n] [--seed n] [--threads n] [--mutation name] [--mutations]`: simulates
  * many seeds, for as long as it is asked to, and tells the shortest story of each promise that was broken; one seed and its whole
- * story; or how soon each fault is found.
+ * story; or how soon each mutation is found.
  */
 import { availableParallelism } from "node:os"
 
-import { evmSourceFaultNames, search } from "./evm/EvmSourceFaults.ts"
+import { evmSourceMutationNames, search } from "./evm/EvmSourceMutations.ts"
 import { invariants } from "./Invariant.ts"
 import * as Simulation from "./Simulation.ts"
-import * as SimulationFault from "./SimulationFault.ts"
-import { type SimulationFaultName, simulationFaultNames, simulationFaults } from "./SimulationFaults.ts"
+import * as SimulationMutation from "./SimulationMutation.ts"
+import { type SimulationMutationName, simulationMutationNames, simulationMutations } from "./SimulationMutations.ts"
 import { patternOf, shrink } from "./SimulationShrink.ts"
 import { sweep as sweepHere } from "./SimulationSweep.ts"
 import * as SimulationThemes from "./SimulationThemes.ts"
@@ -22,26 +22,26 @@ export interface Options {
   readonly seed: number
   readonly minutes?: number | undefined
   readonly threads?: number | undefined
-  readonly fault?: SimulationFaultName | undefined
+  readonly mutation?: SimulationMutationName | undefined
   readonly mutations: boolean
   readonly print: (text: string) => void
 }
 
-/** Runs it; `true` when every promise was kept, or every fault was found. */
+/** Runs it; `true` when every promise was kept, or every mutation was found. */
 export const run = (options: Options): Promise<boolean> => {
   if (options.mutations) return mutations(options)
   return options.seeds === 1 ? one(options) : many(options)
 }
 
-const faultOf = (name: SimulationFaultName | undefined): SimulationFault.SimulationFault =>
-  name === undefined ? SimulationFault.none : simulationFaults[name].make()
+const mutationOf = (name: SimulationMutationName | undefined): SimulationMutation.SimulationMutation =>
+  name === undefined ? SimulationMutation.none : simulationMutations[name].make()
 
-const one = async ({ fault, print, seed }: Options): Promise<boolean> => {
-  const result = await Simulation.run(SimulationThemes.draw(seed), { fault: faultOf(fault), tells: true })
+const one = async ({ mutation, print, seed }: Options): Promise<boolean> => {
+  const result = await Simulation.run(SimulationThemes.draw(seed), { mutation: mutationOf(mutation), tells: true })
   print(storyOf(result))
   if (result.violation === undefined) return true
-  const shortest = await shrink(result, { fault: faultOf(fault) })
-  print(storyOf(await Simulation.run(shortest.plan, { fault: faultOf(fault), tells: true })))
+  const shortest = await shrink(result, { mutation: mutationOf(mutation) })
+  print(storyOf(await Simulation.run(shortest.plan, { mutation: mutationOf(mutation), tells: true })))
   return false
 }
 
@@ -51,7 +51,7 @@ const progressMillis = 60_000
 const mostTold = 20
 
 const many = async (options: Options): Promise<boolean> => {
-  const { fault, minutes, print, seed, seeds, threads = Math.max(1, availableParallelism() - 1) } = options
+  const { mutation, minutes, print, seed, seeds, threads = Math.max(1, availableParallelism() - 1) } = options
   const begun = performance.now()
   const count = { done: 0, steps: 0, failed: 0, toldAt: begun }
   const figures = () => {
@@ -63,7 +63,7 @@ const many = async (options: Options): Promise<boolean> => {
   const piece: SimulationWorkers.Work = {
     first: seed,
     count: seeds,
-    fault,
+    mutation,
     goesOn: () => minutes === undefined || performance.now() - begun < minutes * 60_000
   }
   await SimulationWorkers.sweep(piece, threads, ({ failed, seeds: done, steps }) => {
@@ -87,30 +87,30 @@ const many = async (options: Options): Promise<boolean> => {
 }
 
 /** Its shortest story; the others go on meanwhile. */
-const tell = async ({ fault, print }: Options, failed: Simulation.SimulationResult): Promise<void> => {
-  const shortest = await shrink(failed, { fault: faultOf(fault) })
-  print(storyOf(await Simulation.run(shortest.plan, { fault: faultOf(fault), tells: true })))
+const tell = async ({ mutation, print }: Options, failed: Simulation.SimulationResult): Promise<void> => {
+  const shortest = await shrink(failed, { mutation: mutationOf(mutation) })
+  print(storyOf(await Simulation.run(shortest.plan, { mutation: mutationOf(mutation), tells: true })))
 }
 
-/** The number of seeds that are tried for a fault. */
+/** The number of seeds that are tried for a mutation. */
 const mostSeeds = 10_000
 
-const mutations = async ({ fault, print, seed }: Options): Promise<boolean> => {
+const mutations = async ({ mutation, print, seed }: Options): Promise<boolean> => {
   let isEachFound = true
   const row = (name: string, seeds: number, begun: number, found: string | undefined) => {
     isEachFound &&= found !== undefined
     const seconds = ((performance.now() - begun) / 1000).toFixed(1)
     print(`| ${name.padEnd(26)} | ${String(seeds).padStart(6)} | ${seconds.padStart(7)} | ${found ?? "NOT FOUND"} |`)
   }
-  print("| fault                      |  seeds | seconds | broken |\n| --- | ---: | ---: | --- |")
-  for (const name of fault === undefined ? simulationFaultNames : [fault]) {
+  print("| mutation                      |  seeds | seconds | broken |\n| --- | ---: | ---: | --- |")
+  for (const name of mutation === undefined ? simulationMutationNames : [mutation]) {
     const begun = performance.now()
     // oxlint-disable-next-line no-await-in-loop -- runs one at a time, so that each has the machine to itself
-    const { failed, seeds } = await sweepUntilFound(seed, () => faultOf(name))
+    const { failed, seeds } = await sweepUntilFound(seed, () => mutationOf(name))
     const found = failed[0]?.violation
     row(name, seeds, begun, found && `${found.invariant}: ${found.words}`)
   }
-  for (const name of fault === undefined ? evmSourceFaultNames : []) {
+  for (const name of mutation === undefined ? evmSourceMutationNames : []) {
     const begun = performance.now()
     // oxlint-disable-next-line no-await-in-loop -- runs one at a time, so that each has the machine to itself
     const { broken, seeds } = await search(name, seed, mostSeeds)
@@ -119,11 +119,11 @@ const mutations = async ({ fault, print, seed }: Options): Promise<boolean> => {
   return isEachFound
 }
 
-const sweepUntilFound = async (first: number, make: () => SimulationFault.SimulationFault) => {
+const sweepUntilFound = async (first: number, make: () => SimulationMutation.SimulationMutation) => {
   for (let seed = first; seed < first + mostSeeds; seed++) {
     // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
-    const done = await sweepHere(seed, 1, { fault: make() })
-    // A seed that breaks a promise without the fault too says nothing of it.
+    const done = await sweepHere(seed, 1, { mutation: make() })
+    // A seed that breaks a promise without the mutation too says nothing of it.
     // oxlint-disable-next-line no-await-in-loop -- the first match ends the loop
     const isOwn = done.failed.length > 0 && (await sweepHere(seed, 1)).failed.length === 0
     if (isOwn) return { failed: done.failed, seeds: seed - first + 1 }

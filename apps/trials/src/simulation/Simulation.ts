@@ -9,8 +9,8 @@ import type { Violation } from "./Invariant.ts"
 import type { PurchaseStory } from "./Purchases.ts"
 import * as Purchases from "./Purchases.ts"
 import * as RecordWatch from "./RecordWatch.ts"
-import * as SimulationFault from "./SimulationFault.ts"
 import * as SimulationGround from "./SimulationGround.ts"
+import * as SimulationMutation from "./SimulationMutation.ts"
 import type { Purchase, SimulationPlan } from "./SimulationPlan.ts"
 import type { SimulationWorld } from "./SimulationWorld.ts"
 import * as SimulationWorlds from "./SimulationWorld.ts"
@@ -28,7 +28,7 @@ export interface SimulationResult {
 }
 
 export interface Options {
-  readonly fault?: SimulationFault.SimulationFault
+  readonly mutation?: SimulationMutation.SimulationMutation
   /** Whether the story is to be told. */
   readonly tells?: boolean
 }
@@ -61,7 +61,7 @@ export const run = async (plan: SimulationPlan, options: Options = {}): Promise<
 }
 
 const carriedOut = async (plan: SimulationPlan, options: Options): Promise<SimulationResult> => {
-  const world = SimulationWorlds.make(plan, options.fault ?? SimulationFault.none, options.tells === true)
+  const world = SimulationWorlds.make(plan, options.mutation ?? SimulationMutation.none, options.tells === true)
   const { time } = world
   const begun = time.now()
   for (const purchase of plan.purchases) time.after(purchase.at, "a purchase", () => Purchases.buy(world, purchase))

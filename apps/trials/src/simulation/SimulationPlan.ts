@@ -223,7 +223,7 @@ const troubleOf = (random: TrialRandom.TrialRandom, setup: Setup, millis: number
     case 4:
       return { _tag: "NodeLags", node, blocks: random.between(1, 4), millis }
     case 5:
-      return { _tag: "AnswersLost", node, millis }
+      return { _tag: "ResponsesLost", node, millis }
     case 6:
       return { _tag: "SendsDropped", node, millis }
     case 7:

@@ -77,7 +77,7 @@ const some = (acts: ReadonlyArray<Act>, random: TrialRandom.TrialRandom): Readon
 /** Where a call without a claim may be cut off between the money and its answer. */
 const answerPlaces = [
   "claimed",
-  "told",
+  "responded",
   "records.claim after",
   "records.takeAnswer before",
   "records.takeAnswer after",

@@ -3,7 +3,7 @@
  */
 import { parentPort } from "node:worker_threads"
 
-import { simulationFaults } from "./SimulationFaults.ts"
+import { simulationMutations } from "./SimulationMutations.ts"
 import { type Sweep, sweep } from "./SimulationSweep.ts"
 import type { Piece } from "./SimulationWorkers.ts"
 
@@ -12,7 +12,7 @@ const answer = async (done: Promise<Sweep>): Promise<void> => {
   parentPort?.postMessage(await done)
 }
 
-parentPort?.on("message", ({ count, fault, first }: Piece) => {
-  const options = fault === undefined ? {} : { fault: simulationFaults[fault].make() }
+parentPort?.on("message", ({ count, mutation, first }: Piece) => {
+  const options = mutation === undefined ? {} : { mutation: simulationMutations[mutation].make() }
   void answer(sweep(first, count, options))
 })

@@ -3,14 +3,14 @@
  */
 import { Worker } from "node:worker_threads"
 
-import type { SimulationFaultName } from "./SimulationFaults.ts"
+import type { SimulationMutationName } from "./SimulationMutations.ts"
 import type { Sweep } from "./SimulationSweep.ts"
 
 /** A piece of the work. */
 export interface Piece {
   readonly first: number
   readonly count: number
-  readonly fault: SimulationFaultName | undefined
+  readonly mutation: SimulationMutationName | undefined
 }
 
 /** All of it: it ends before the last seed where it is not to go on. */
@@ -25,14 +25,14 @@ const pieceSeeds = 50
  * Simulates a number of seeds from a first one on, on a number of threads, whatever they find. Reports each finished piece.
  */
 export const sweep = async (
-  { count, fault, first, goesOn }: Work,
+  { count, mutation, first, goesOn }: Work,
   threads: number,
   told: (done: Sweep) => void
 ): Promise<void> => {
   let next = first
   const work = async (worker: Worker): Promise<void> => {
     while (next < first + count && goesOn()) {
-      const piece: Piece = { first: next, count: Math.min(pieceSeeds, first + count - next), fault }
+      const piece: Piece = { first: next, count: Math.min(pieceSeeds, first + count - next), mutation }
       next += piece.count
       // oxlint-disable-next-line no-await-in-loop -- a thread does one piece after another
       const done = await answered(worker, piece)

@@ -8,8 +8,8 @@ import type { Violation } from "./Invariant.ts"
 import type { PurchaseStory } from "./Purchases.ts"
 import * as RecordWatch from "./RecordWatch.ts"
 import * as RunWatch from "./RunWatch.ts"
-import type { SimulationFault } from "./SimulationFault.ts"
 import * as SimulationGround from "./SimulationGround.ts"
+import type { SimulationMutation } from "./SimulationMutation.ts"
 import type { SimulationPlan } from "./SimulationPlan.ts"
 import * as FacilitatorByWire from "./world/FacilitatorByWire.ts"
 import * as FacilitatorPlaces from "./world/FacilitatorPlaces.ts"
@@ -24,7 +24,7 @@ import * as Wire from "./world/Wire.ts"
 
 /** A world. */
 export interface SimulationWorld extends SimulationGround.SimulationGround {
-  readonly fault: SimulationFault
+  readonly mutation: SimulationMutation
   readonly chain: SimulatedChain
   readonly records: SimulatedRecords.SimulatedRecords
   readonly leases: Map<string, LeaseRow>
@@ -42,7 +42,7 @@ export interface SimulationWorld extends SimulationGround.SimulationGround {
 }
 
 /** The world of a plan, at its beginning. */
-export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolean): SimulationWorld => {
+export const make = (plan: SimulationPlan, mutation: SimulationMutation, tells: boolean): SimulationWorld => {
   const ground = SimulationGround.make(plan, tells)
   const { random, startProcess, story, time, violate } = ground
   const { setup } = plan
@@ -50,11 +50,11 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
   const surroundings = { time, random: random.branch("chain"), note: (line: string) => story.tell(() => line) }
   const chain =
     setup.chain === "evm"
-      ? SimulatedEvm.make(surroundings, { ...setup, broken: fault.scheme, promised: () => waiting.promised() })
-      : SimulatedLedger.make(surroundings, { ...setup, broken: fault.scheme })
+      ? SimulatedEvm.make(surroundings, { ...setup, broken: mutation.scheme, promised: () => waiting.promised() })
+      : SimulatedLedger.make(surroundings, { ...setup, broken: mutation.scheme })
   const debts: Debts = { taken: new Map(), given: new Set() }
   const granted = new Set<string>()
-  const { records, watched } = watchedRecords(ground, fault, { chain, debts, granted })
+  const { records, watched } = watchedRecords(ground, mutation, { chain, debts, granted })
   const calls = Array.from({ length: setup.shops }, () => Wire.fair(setup.callLatency))
   const runs: Array<RunWatch.HandlerRun> = []
   const places = FacilitatorPlaces.make(setup, chain)
@@ -67,7 +67,7 @@ export const make = (plan: SimulationPlan, fault: SimulationFault, tells: boolea
   )
   const world: SimulationWorld = {
     ...ground,
-    fault,
+    mutation,
     chain,
     records,
     leases: new Map(),
@@ -117,7 +117,7 @@ interface Sight extends Pick<SimulationWorld, "chain"> {
 /** Records that are looked at after every write. */
 const watchedRecords = (
   { plan, startProcess, story, time, violate }: SimulationGround.SimulationGround,
-  fault: SimulationFault,
+  mutation: SimulationMutation,
   { chain, debts, granted }: Sight
 ) => {
   const watch: { look: (process: string) => void } = { look: () => undefined }
@@ -125,7 +125,7 @@ const watchedRecords = (
   const records = SimulatedRecords.make({
     time,
     context,
-    broken: fault.store,
+    broken: mutation.store,
     written: (process) => watch.look(process)
   })
   const watched: RecordWatch.Watched = {

@@ -96,13 +96,13 @@ const strike = Effect.fnUntraced(function* (facilitator: FacilitatorLife, luck: 
 const unansweredIn = (said: PaymentStory.Testimony, facilitator: string): ReadonlyArray<string> =>
   PaymentStory.all(said)
     .filter(
-      ({ exchanges, transfers }) => transfers.length > 0 && exchanges.every(({ asked }) => isPlain(asked, facilitator))
+      ({ exchanges, transfers }) => transfers.length > 0 && exchanges.every(({ sent }) => isPlain(sent, facilitator))
     )
     .filter((story) => PaymentStory.verdicts(story, "settle").every(({ success }) => !success))
     .map(({ key }) => key)
 
-const isPlain = (asked: PaymentStory.Exchange["asked"], facilitator: string): boolean =>
-  asked.facilitator === facilitator && asked.operation === "settle" && asked.claimId === undefined
+const isPlain = (sent: PaymentStory.Exchange["sent"], facilitator: string): boolean =>
+  sent.facilitator === facilitator && sent.operation === "settle" && sent.claimId === undefined
 
 /**
  * A response is marked as given before it is sent, so that none is given twice. A kill in the milliseconds between leaves one

@@ -133,7 +133,9 @@ const suffer = Effect.fnUntraced(function* (
     fault({ world, facilitator, database: world.database ?? nothing, cuts })
   )
   const { said } = outcome
-  const unavailable = said.journal.filter((one) => one._tag === "Answered" && one.told._tag === "CannotTell").length
+  const unavailable = said.journal.filter(
+    (one) => one._tag === "OutcomeReceived" && one.told._tag === "CannotTell"
+  ).length
   const findings = [...(outcome.result ?? []), ...otherStatuses(said), ...unrecorded(said, line), ...outcome.findings]
   yield* Effect.logInfo(`${name}: ${findings.length} differences, ${facilitator.lives.length} lives`)
   return {
@@ -161,7 +163,7 @@ const nothing: TrialDatabase = {
 /** Unavailable records are reported as 503 and as nothing else. */
 const otherStatuses = ({ journal }: Testimony): ReadonlyArray<Broken> =>
   journal.flatMap((line) =>
-    line._tag === "Answered" && line.told._tag === "CannotTell" && line.told.httpStatus !== 503
+    line._tag === "OutcomeReceived" && line.told._tag === "CannotTell" && line.told.httpStatus !== 503
       ? [{ check: "other-status", detail: `a request was answered ${line.told.httpStatus}` }]
       : []
   )
@@ -171,7 +173,7 @@ const unrecorded = ({ books, journal }: Testimony, { broadcasts }: RpcChaos.RpcC
   const planned = new Set(
     books.filter(({ history }) => history.some(({ status }) => status === "planned")).map(({ nonce }) => nonce.slice(2))
   )
-  const asked = new Set(journal.flatMap((line) => (line._tag === "Asked" ? [line.payment.nonce.slice(2)] : [])))
+  const asked = new Set(journal.flatMap((line) => (line._tag === "RequestSent" ? [line.payment.nonce.slice(2)] : [])))
   const unknown = [...asked].filter((nonce) => !planned.has(nonce))
   return unknown.flatMap((nonce) =>
     broadcasts.some(({ bytes }) => bytes.includes(nonce))

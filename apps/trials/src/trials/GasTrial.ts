@@ -120,11 +120,15 @@ const brokenBy = ({ count, most, wei }: Loss): ReadonlyArray<Broken> => [
 /** The other callers never have to retry. */
 const disturbed = ({ journal }: Testimony, hostile: ReadonlyArray<string>): ReadonlyArray<Broken> => {
   const theirs = new Set(
-    journal.flatMap((line) => (line._tag === "Asked" && !hostile.includes(line.payment.payer) ? [line.order] : []))
+    journal.flatMap((line) =>
+      line._tag === "RequestSent" && !hostile.includes(line.payment.payer) ? [line.order] : []
+    )
   )
   const refused = journal.filter(
     (line) =>
-      line._tag === "Answered" && theirs.has(line.to) && (line.told._tag === "CannotTell" || line.told._tag === "Lost")
+      line._tag === "OutcomeReceived" &&
+      theirs.has(line.to) &&
+      (line.told._tag === "CannotTell" || line.told._tag === "Lost")
   )
   return refused.length === 0
     ? []

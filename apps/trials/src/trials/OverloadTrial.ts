@@ -116,9 +116,9 @@ interface Counts {
 const countsOf = (stories: ReadonlyArray<PaymentStory>): Counts => {
   const taken = stories.filter(({ records }) => records.length > 0)
   const services = taken.flatMap((story) => {
-    const from = story.exchanges[0]?.asked.at
+    const from = story.exchanges[0]?.sent.at
     const success = PaymentStories.verdicts(story, "settle").find((one) => one.success)
-    return from === undefined || success === undefined ? [] : [{ from, to: success.answered.at }]
+    return from === undefined || success === undefined ? [] : [{ from, to: success.received.at }]
   })
   const away = stories.filter(PaymentStories.isTurnedAway)
   return {
@@ -128,7 +128,7 @@ const countsOf = (stories: ReadonlyArray<PaymentStory>): Counts => {
     untold: stories.length - taken.length - away.length,
     waits: sorted(
       away.flatMap(({ exchanges }) =>
-        exchanges.flatMap(({ answered, asked }) => (answered === undefined ? [] : [answered.at - asked.at]))
+        exchanges.flatMap(({ received, sent }) => (received === undefined ? [] : [received.at - sent.at]))
       )
     ),
     services: sorted(services.map(({ from, to }) => to - from)),

@@ -103,13 +103,13 @@ const watched = ({ journal }: TrialWorld, shop: TrialShop) => {
     if (payment === undefined) return fetch(request)
     key ??= PaidHeaders.keyOf(payment)
     paidAt ??= performance.now()
-    const order = journal.ask({ operation: "settle", facilitator: shop.url, payment, claimId: undefined })
+    const order = journal.noteRequest({ operation: "settle", facilitator: shop.url, payment, claimId: undefined })
     try {
       const response = await fetch(request)
-      journal.answer(order, await toldBy(response.clone()))
+      journal.noteOutcome(order, await toldBy(response.clone()))
       return response
     } catch (error) {
-      journal.answer(order, { _tag: "Lost" })
+      journal.noteOutcome(order, { _tag: "Lost" })
       throw error
     }
   }

@@ -46,15 +46,15 @@ export interface Options {
 /** A caller that writes into this journal. */
 export const make = (options: Options): TrialCaller => {
   const exchange = (
-    request: Parameters<TrialJournal["ask"]>[0],
+    request: Parameters<TrialJournal["noteRequest"]>[0],
     path: string,
     body: unknown,
     read: (json: unknown) => CallerOutcome
   ): Effect.Effect<CallerOutcome> =>
     Effect.promise(async () => {
-      const order = options.journal.ask(request)
+      const order = options.journal.noteRequest(request)
       const told = await post(options, `${request.facilitator}${path}`, body, read)
-      options.journal.answer(order, told)
+      options.journal.noteOutcome(order, told)
       return told
     })
   return {
@@ -80,7 +80,7 @@ const note = (
   facilitator: string,
   { journal }: TrialPayment,
   claimId: string | undefined
-): Parameters<TrialJournal["ask"]>[0] => ({ operation, facilitator, payment: journal, claimId })
+): Parameters<TrialJournal["noteRequest"]>[0] => ({ operation, facilitator, payment: journal, claimId })
 
 const Verdict = Schema.Struct({
   success: Schema.Boolean,

@@ -77,8 +77,8 @@ const journalOf = (
 ): ReadonlyArray<JournalLine> =>
   exchanges.flatMap(([claimId, told], index): ReadonlyArray<JournalLine> => {
     const order = start + index * 2
-    const asked = { _tag: "Asked", order, at: order, operation, facilitator: "f", payment, claimId } as const
-    const answered = { _tag: "Answered", order: order + 1, at: order + 1, to: order } as const
+    const asked = { _tag: "RequestSent", order, at: order, operation, facilitator: "f", payment, claimId } as const
+    const answered = { _tag: "OutcomeReceived", order: order + 1, at: order + 1, to: order } as const
     return told === undefined ? [asked] : [asked, { ...answered, told }]
   })
 

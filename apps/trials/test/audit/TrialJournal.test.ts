@@ -12,16 +12,16 @@ const request = { operation: "settle", facilitator: "f", payment, claimId: undef
 describe("the journal", () => {
   it("numbers what happens in its order, outcomes with the presentation that they are of", () => {
     const journal = TrialJournal.make()
-    const first = journal.ask(request)
-    const second = journal.ask(request)
-    journal.answer(second, { _tag: "Lost" })
-    journal.answer(first, { _tag: "CannotTell", httpStatus: 503 })
+    const first = journal.noteRequest(request)
+    const second = journal.noteRequest(request)
+    journal.noteOutcome(second, { _tag: "Lost" })
+    journal.noteOutcome(first, { _tag: "CannotTell", httpStatus: 503 })
     assert.deepStrictEqual(
       journal.lines.map(({ order }) => order),
       [0, 1, 2, 3]
     )
     assert.deepStrictEqual(
-      journal.lines.flatMap((line) => (line._tag === "Answered" ? [line.to] : [])),
+      journal.lines.flatMap((line) => (line._tag === "OutcomeReceived" ? [line.to] : [])),
       [second, first]
     )
     assert.isTrue(journal.lines.every(({ at }, index) => index === 0 || at >= (journal.lines[index - 1]?.at ?? at)))
@@ -32,7 +32,7 @@ describe("the journal", () => {
     try {
       const file = join(folder, "journal.jsonl")
       const journal = TrialJournal.make(file)
-      journal.ask(request)
+      journal.noteRequest(request)
       const lines = readFileSync(file, "utf8").trim().split("\n")
       assert.strictEqual(lines.length, 1)
       assert.include(lines[0], `"amount":"${2n ** 70n}"`)

@@ -59,15 +59,15 @@ describe("failpoints", () => {
   it.effect("throw a defect", () =>
     Effect.gen(function* () {
       const { strike } = made("told:throw:1")
-      assert.isTrue(Exit.hasDies(yield* Effect.exit(strike("told"))))
-      yield* strike("told")
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(strike("responded"))))
+      yield* strike("responded")
     })
   )
 
   it.effect("hang for a while", () =>
     Effect.gen(function* () {
       const { strike } = made("told:hang:1")
-      const fiber = yield* Effect.forkChild(strike("told"))
+      const fiber = yield* Effect.forkChild(strike("responded"))
       yield* TestClock.adjust(29_999)
       assert.isUndefined(fiber.pollUnsafe())
       yield* TestClock.adjust(1)

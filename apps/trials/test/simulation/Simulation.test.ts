@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 
 import * as Simulation from "../../src/simulation/Simulation.ts"
-import { simulationFaults } from "../../src/simulation/SimulationFaults.ts"
+import { simulationMutations } from "../../src/simulation/SimulationMutations.ts"
 import * as SimulationPlan from "../../src/simulation/SimulationPlan.ts"
 import { shrink } from "../../src/simulation/SimulationShrink.ts"
 import { sweep } from "../../src/simulation/SimulationSweep.ts"
@@ -64,7 +64,7 @@ const reorganised = [3100, 4600, 6100, 7600].flatMap((at) =>
   plans({}, [{ _tag: "Chain", at, trouble: { _tag: "Reorganise", depth: 3, keepsPool: false } }])
 )
 
-const options = () => ({ fault: simulationFaults["claim-always-granted"].make() })
+const options = () => ({ mutation: simulationMutations["claim-always-granted"].make() })
 
 describe("a simulation", () => {
   it("tells the same story twice", async () => {
@@ -78,7 +78,7 @@ describe("a simulation", () => {
     expect(second.steps).toBe(first.steps)
   })
 
-  it("finds a fault, and tells it with fewer acts", async () => {
+  it("finds a mutation, and tells it with fewer acts", async () => {
     const { failed } = await sweep(1, 100, options(), 1)
     const found = failed.find(({ violation }) => violation?.invariant === "one-run")
     expect(found).toBeDefined()
@@ -99,7 +99,7 @@ describe("a simulation", () => {
       // oxlint-disable-next-line no-await-in-loop -- one simulation at a time
       expect((await Simulation.run(plan)).violation).toBeUndefined()
       // oxlint-disable-next-line no-await-in-loop -- one simulation at a time
-      violations.push((await Simulation.run(plan, { fault: simulationFaults[name].make() })).violation?.invariant)
+      violations.push((await Simulation.run(plan, { mutation: simulationMutations[name].make() })).violation?.invariant)
     }
     expect(violations).toContain(broken)
   })
@@ -109,7 +109,7 @@ describe("a simulation", () => {
     const [plan] = plans({ validitySeconds: 20 }, [dear])
     if (plan === undefined) throw new Error("there is one plan")
     const sound = await Simulation.run(plan)
-    const frozen = await Simulation.run(plan, { fault: simulationFaults["fees-frozen"].make() })
+    const frozen = await Simulation.run(plan, { mutation: simulationMutations["fees-frozen"].make() })
     expect(sound.violation).toBeUndefined()
     expect(frozen.millis).toBeGreaterThan(sound.millis + plan.setup.validitySeconds * 1000)
   })

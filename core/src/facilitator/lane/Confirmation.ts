@@ -132,7 +132,7 @@ const observe = Effect.fnUntraced(function* (
     ...(isNew && observation.inclusion && { inclusion: observation.inclusion })
   })
   transaction.unrecorded = false
-  yield* Checkpoint.pass("landed")
+  yield* Checkpoint.pass("included")
 })
 
 /** Records that a node has the bytes, unless the records say so. */

@@ -268,7 +268,7 @@ const settlePresented = Effect.fnUntraced(function* (
     giveBack(context, taken.stored.paymentId, claim)
   )
   const execution = yield* confirmed(context, taken, claim, stored)
-  if (claim !== undefined) yield* Checkpoint.pass("told")
+  if (claim !== undefined) yield* Checkpoint.pass("responded")
   return settledOf({ ...taken, stored, execution }, yield* context.store.now)
 })
 
@@ -283,7 +283,7 @@ const confirmed = Effect.fnUntraced(function* (
   stored: StoredPayment
 ) {
   if (claim === undefined) {
-    const isTheirs = yield* takeAnswer(context, stored.paymentId, Checkpoint.pass("told"))
+    const isTheirs = yield* takeAnswer(context, stored.paymentId, Checkpoint.pass("responded"))
     return isTheirs ? undefined : yield* Presentation.used(stored)
   }
   if (stored === before) return execution

@@ -111,7 +111,7 @@ export const verifyPayment = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   yield* Effect.fromResult(OfferCheck.checkTime(payment, Math.floor(now / 1000)))
   yield* facilitator.verify(payment)
-  yield* Checkpoint.pass("examined")
+  yield* Checkpoint.pass("verified")
   return now
 })
 

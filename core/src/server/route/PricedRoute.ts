@@ -137,7 +137,7 @@ interface Written {
 }
 
 const read = (config: RouteConfig): Checked<Written> => {
-  const fault = faultOf(config)
+  const fault = mutationOf(config)
   if (fault !== undefined) return Result.fail(OptionCheck.described(fault))
   const { accepts: listed, getPrice, dialects, validate, ...fields } = config
   if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is not a function")
@@ -166,7 +166,7 @@ const read = (config: RouteConfig): Checked<Written> => {
 }
 
 /** The mistake that the keys show; the schemas check the values. */
-const faultOf = (config: RouteConfig): Fault | undefined => {
+const mutationOf = (config: RouteConfig): Fault | undefined => {
   const own = OptionCheck.unknownKey(routeKeys, config)
   if (own !== undefined) return own
   if (config.accepts === undefined) return unsetFault(config)

@@ -53,7 +53,7 @@ export const bring = (befallen: Befallen, trouble: ChainTrouble): void => {
       return strangers.empty(payer(trouble.buyer).address)
     case "NodeDown":
     case "NodeLags":
-    case "AnswersLost":
+    case "ResponsesLost":
     case "SendsDropped": {
       const node = nodes[trouble.node % nodes.length]
       return node && SimulatedEvmNode.trouble(node, trouble, now)

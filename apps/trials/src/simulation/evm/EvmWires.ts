@@ -8,19 +8,19 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 import type { NetworkLink } from "../world/NetworkLink.ts"
-import type { RpcAnswer } from "./model/EvmModelRpc.ts"
+import type { RpcResponse } from "./model/EvmModelRpc.ts"
 import * as SimulatedEvmPeople from "./SimulatedEvmPeople.ts"
 
 /** The address of the nodes. */
 export const rpcUrl = "http://nodes.example"
 
 /** A request to a node, and its answer; `undefined` where none comes. */
-export type AskNode = (method: string, params: ReadonlyArray<unknown>) => RpcAnswer | undefined
+export type RequestNode = (method: string, params: ReadonlyArray<unknown>) => RpcResponse | undefined
 
 /** Has an effect of the scheme ask these nodes, over this wire. */
 export const over = <A, E, R>(
   link: NetworkLink,
-  ask: AskNode,
+  ask: RequestNode,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   effect.pipe(
@@ -34,7 +34,7 @@ const decodeRequest = Schema.decodeUnknownSync(
   )
 )
 
-const originOf = (link: NetworkLink, ask: AskNode): HttpOrigin.HttpOrigin => ({
+const originOf = (link: NetworkLink, ask: RequestNode): HttpOrigin.HttpOrigin => ({
   send: ({ body = "" }) =>
     Effect.suspend(() => {
       const { id, method, params } = decodeRequest(body)
@@ -50,7 +50,7 @@ const nameOf = (method: string): string => (method === "eth_sendRawTransaction" 
 
 const gone = new Error("the connection was closed before an answer came")
 
-const replyOf = (id: number, answer: RpcAnswer): HttpOrigin.HttpResponse => ({
+const replyOf = (id: number, answer: RpcResponse): HttpOrigin.HttpResponse => ({
   status: 200,
   contentType: "application/json",
   body: { _tag: "Read", text: JSON.stringify({ jsonrpc: "2.0", id, ...answer }) }

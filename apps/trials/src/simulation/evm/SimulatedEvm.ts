@@ -8,7 +8,7 @@ import { BatchSettler } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 
 import type { TrialRandom } from "../../world/TrialRandom.ts"
-import * as SimulationFault from "../SimulationFault.ts"
+import * as SimulationMutation from "../SimulationMutation.ts"
 import type { NetworkLink } from "../world/NetworkLink.ts"
 import type { ChainConfiguration, ChainSurroundings, SimulatedChain } from "../world/SimulatedChain.ts"
 import * as EvmStrangers from "./EvmStrangers.ts"
@@ -31,7 +31,7 @@ export interface Options {
   readonly nodes: number
   readonly signers: number
   readonly capacity: number
-  /** The scheme facilitator that a fault wraps; `lagging` is the same one over a node that is two blocks behind. */
+  /** The scheme facilitator that a mutation wraps; `lagging` is the same one over a node that is two blocks behind. */
   readonly broken?: (scheme: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
   /** Told when something was asked that answers by a promise. */
   readonly promised: () => void
@@ -287,7 +287,7 @@ const busy = { error: { code: -32_005, message: "rate limit exceeded, try again 
 
 /** A node's answer to a process; `place` is the node that it is configured with. */
 const askOf =
-  (works: Works, link: NetworkLink, place: number, lag = 0n): EvmWires.AskNode =>
+  (works: Works, link: NetworkLink, place: number, lag = 0n): EvmWires.RequestNode =>
   (method, params) => {
     const { chain, history, nodes, sent, strangers, surroundings, temper, tellers, weather } = works
     const now = surroundings.time.now()
@@ -306,7 +306,7 @@ const askOf =
     const seen = SimulatedEvmNode.headOf(node, chain, history, now)
     const head = chain.blockAt(seen, seen.number - lag) ?? seen
     const view = { chain, head, depths: usualDepths, logRange: temper.logRange }
-    return SimulatedEvmNode.answer(node, view, now, method, params)
+    return SimulatedEvmNode.respond(node, view, now, method, params)
   }
 
 const serverOver = (works: Works, link: NetworkLink): ReturnType<SimulatedChain["server"]> => {
@@ -338,7 +338,7 @@ const facilitatorOver = (
   const asking = EvmWires.over(link, askOf(works, link, place), scheme)
   const { broken } = options
   const whole =
-    broken === undefined || broken === SimulationFault.none.scheme
+    broken === undefined || broken === SimulationMutation.none.scheme
       ? asking
       : Effect.zipWith(asking, EvmWires.over(link, askOf(works, link, place, 2n), scheme), broken)
   return Effect.map(whole, (one) => ({ ...one, capacity: options.capacity }))

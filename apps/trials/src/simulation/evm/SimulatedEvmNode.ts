@@ -9,7 +9,7 @@ import * as EvmModelBlock from "./model/EvmModelBlock.ts"
 import type { ModelBlock } from "./model/EvmModelBlock.ts"
 import type { EvmModelChain } from "./model/EvmModelChain.ts"
 import * as EvmModelRpc from "./model/EvmModelRpc.ts"
-import type { RpcAnswer } from "./model/EvmModelRpc.ts"
+import type { RpcResponse } from "./model/EvmModelRpc.ts"
 import * as EvmModelTransaction from "./model/EvmModelTransaction.ts"
 import type { ModelTransaction } from "./model/EvmModelTransaction.ts"
 import type { EvmModelView } from "./model/EvmModelView.ts"
@@ -53,12 +53,12 @@ export const mend = (node: SimulatedEvmNode): void => void Object.assign(node, h
 /** Brings a trouble upon it. */
 export const trouble = (
   node: SimulatedEvmNode,
-  one: Extract<ChainTrouble, { readonly _tag: "NodeDown" | "NodeLags" | "AnswersLost" | "SendsDropped" }>,
+  one: Extract<ChainTrouble, { readonly _tag: "NodeDown" | "NodeLags" | "ResponsesLost" | "SendsDropped" }>,
   now: number
 ): void => {
   const until = now + one.millis
   if (one._tag === "NodeDown") node.downUntil = until
-  else if (one._tag === "AnswersLost") node.muteUntil = until
+  else if (one._tag === "ResponsesLost") node.muteUntil = until
   else if (one._tag === "SendsDropped") node.dropsUntil = until
   else Object.assign(node, { lagsUntil: until, blocks: one.blocks })
 }
@@ -78,14 +78,14 @@ export const headOf = (
   return chain.blockAt(heard, heard.number - lag) ?? heard
 }
 
-/** Answers a question as this node does; `undefined` where no answer comes. */
-export const answer = (
+/** The response of this node to a request; `undefined` if none comes. */
+export const respond = (
   node: SimulatedEvmNode,
   view: EvmModelView,
   now: number,
   method: string,
   params: ReadonlyArray<unknown>
-): RpcAnswer | undefined => {
+): RpcResponse | undefined => {
   if (now < node.downUntil) return undefined
   const said = saidBy(node, view, now, method, params)
   return now < node.muteUntil ? undefined : said
@@ -97,14 +97,14 @@ const saidBy = (
   now: number,
   method: string,
   params: ReadonlyArray<unknown>
-): RpcAnswer => {
+): RpcResponse => {
   if (method === "eth_sendRawTransaction" && now < node.dropsUntil) return forgotten(view, params)
-  const said = EvmModelRpc.answer(view, method, params)
+  const said = EvmModelRpc.respond(view, method, params)
   return method === "eth_getTransactionReceipt" && now < node.liesUntil ? lied(node, view, params, said) : said
 }
 
 /** The node says that it has taken the transaction. */
-const forgotten = ({ chain }: EvmModelView, [bytes]: ReadonlyArray<unknown>): RpcAnswer => {
+const forgotten = ({ chain }: EvmModelView, [bytes]: ReadonlyArray<unknown>): RpcResponse => {
   const transaction = EvmHex.isHex(bytes) ? EvmModelTransaction.decode(bytes, chain.world.crypto) : undefined
   return transaction === undefined
     ? { error: chain.dialect.words({ _tag: "Undecodable" }) }
@@ -115,8 +115,8 @@ const lied = (
   { lie }: SimulatedEvmNode,
   view: EvmModelView,
   [hash]: ReadonlyArray<unknown>,
-  said: RpcAnswer
-): RpcAnswer => {
+  said: RpcResponse
+): RpcResponse => {
   if (lie === "missing") return { result: null }
   if (lie === "failed") {
     return "result" in said && typeof said.result === "object" && said.result !== null
@@ -129,7 +129,7 @@ const lied = (
 }
 
 /** As if the transaction were in the newest block, with all that it would do there. */
-const forged = ({ chain }: EvmModelView, waiting: ModelTransaction, head: ModelBlock): RpcAnswer => {
+const forged = ({ chain }: EvmModelView, waiting: ModelTransaction, head: ModelBlock): RpcResponse => {
   const invented = EvmModelBlock.begin(chain.world, head.parent ?? head, head.time, head.baseFee)
   invented.include(waiting)
   const block = invented.finish(`0xbad0${waiting.hash.slice(6)}`)

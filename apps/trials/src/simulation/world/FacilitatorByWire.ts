@@ -16,7 +16,7 @@ import type { WireWeather } from "./Wire.ts"
 const timeoutMillis = 30_000
 
 /** The events of a facilitator's responses. */
-export interface AnswerReports {
+export interface DeliveryReports {
   /** The response to a claim. */
   readonly granted: (settled: Settled) => void
   /** The answer to a call without a claim has left its facilitator. */
@@ -29,7 +29,7 @@ export const make = (
   time: SimulatedTime,
   weather: WireWeather,
   listening: () => ReadonlyArray<RunningFacilitator>,
-  { given, granted }: AnswerReports
+  { given, granted }: DeliveryReports
 ): Service => {
   const ask = <A, E>(
     what: string,

@@ -4,8 +4,8 @@
 import { type Checkpoint, LaneLeases } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type { SimulationFault } from "../SimulationFault.ts"
 import type { SimulationGround } from "../SimulationGround.ts"
+import type { SimulationMutation } from "../SimulationMutation.ts"
 import type { Setup } from "../SimulationPlan.ts"
 import type { SimulatedChain } from "./SimulatedChain.ts"
 import * as SimulatedFacilitator from "./SimulatedFacilitator.ts"
@@ -32,7 +32,7 @@ export interface FacilitatorPlace {
 
 /** The surroundings of places. */
 export interface Country extends SimulationGround {
-  readonly fault: SimulationFault
+  readonly mutation: SimulationMutation
   readonly chain: SimulatedChain
   readonly records: SimulatedRecords
   readonly leases: Map<string, SimulatedLeases.LeaseRow>
@@ -59,7 +59,7 @@ const leastDownMillis = 1000
 
 /** Starts the facilitator of a place, now, and again after each of its deaths. */
 export const launch = (world: Country, place: FacilitatorPlace): void => {
-  const { chain, fault, leases, plan, records, story, strikes, time } = world
+  const { chain, mutation, leases, plan, records, story, strikes, time } = world
   place.starts++
   const process = world.startProcess(`${place.name}.${place.starts}`)
   process.skewMillis = place.skewMillis
@@ -96,11 +96,11 @@ export const launch = (world: Country, place: FacilitatorPlace): void => {
       process,
       schemes: [scheme],
       store: records.over(process, toRecords),
-      leases: fault.leases(kept),
+      leases: mutation.leases(kept),
       options: {
         settleTimeoutMillis: plan.setup.settleTimeoutMillis,
         drainMillis: 0,
-        ...(ceiling > 0 && !fault.ignoresCeilings && { gasCeilings: { total: () => BigInt(ceiling) } })
+        ...(ceiling > 0 && !mutation.ignoresCeilings && { gasCeilings: { total: () => BigInt(ceiling) } })
       },
       strike
     },

@@ -135,7 +135,7 @@ const asked = (options: Options, headers: object): Effect.Effect<Response, NoRes
 
 const replyTo = ({ process, reports, shop, target, time, weather }: Options, headers: object) =>
   RemoteCall.call(process, time, weather, "the shop", (): RemoteCall.Callee<Reply> | undefined => {
-    const serve = shop().answer(
+    const serve = shop().respond(
       target,
       Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
     )

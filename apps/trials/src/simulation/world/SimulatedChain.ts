@@ -37,7 +37,7 @@ export type ChainTrouble =
   /** A node is a number of blocks behind. */
   | { readonly _tag: "NodeLags"; readonly node: number; readonly blocks: number; readonly millis: number }
   /** A node takes what it is sent, and its answers are lost. */
-  | { readonly _tag: "AnswersLost"; readonly node: number; readonly millis: number }
+  | { readonly _tag: "ResponsesLost"; readonly node: number; readonly millis: number }
   /** A node says that it has taken a transaction, and forgets it. */
   | { readonly _tag: "SendsDropped"; readonly node: number; readonly millis: number }
   /** All pending transactions are dropped. */

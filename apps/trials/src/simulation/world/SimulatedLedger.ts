@@ -8,7 +8,6 @@ import { TestLedger, TestScheme } from "@pontage/core/testing"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 
-import * as LedgerNode from "./LedgerNode.ts"
 import type { NetworkLink } from "./NetworkLink.ts"
 import type {
   ChainConfiguration,
@@ -18,6 +17,7 @@ import type {
   SimulatedChain,
   TrueTransfer
 } from "./SimulatedChain.ts"
+import * as SimulatedLedgerNode from "./SimulatedLedgerNode.ts"
 
 /** How a ledger is to be. */
 export interface Options {
@@ -26,7 +26,7 @@ export interface Options {
   readonly nodes: number
   readonly signers: number
   readonly capacity: number
-  /** The scheme facilitator that a fault wraps. */
+  /** The scheme facilitator that a mutation wraps. */
   readonly broken: (scheme: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
 }
 
@@ -39,7 +39,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
   const ledger = TestLedger.make()
   ledger.faults.holdBlocks = true
   ledger.finality = options.finality
-  const nodes = Array.from({ length: options.nodes }, () => LedgerNode.make())
+  const nodes = Array.from({ length: options.nodes }, () => SimulatedLedgerNode.make())
   const signers = Array.from({ length: options.signers }, (_, place) => `signer-${place + 1}`)
   const tellers: Array<(submission: { readonly bytes: string; readonly process: string }) => void> = []
   const truth = truthOf(ledger)
@@ -60,15 +60,15 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
     link: NetworkLink,
     { assets, batch, nodes: asked, signers: chosen }: ChainConfiguration
   ): SchemeFacilitator => {
-    const node = nodes[asked[0] ?? 0] ?? LedgerNode.make()
+    const node = nodes[asked[0] ?? 0] ?? SimulatedLedgerNode.make()
     const terms = {
       lanes: [...new Set(chosen.flatMap((place) => signers[place % signers.length] ?? []))],
       capacity: options.capacity,
       ...(batch > 1 && { batches: { maximum: batch, windowMillis: 40 } })
     }
-    const view = LedgerNode.view(ledger, node, time)
+    const view = SimulatedLedgerNode.view(ledger, node, time)
     const honest = taking(assets, TestScheme.facilitator(view, terms))
-    const other = taking(assets, TestScheme.facilitator(LedgerNode.behind(ledger, 2), terms))
+    const other = taking(assets, TestScheme.facilitator(SimulatedLedgerNode.behind(ledger, 2), terms))
     const asking = askedOver(options.broken(honest, other), link, node, time)
     return {
       ...asking,
@@ -99,7 +99,7 @@ export const make = (surroundings: ChainSurroundings, options: Options): Simulat
     calm: () => {
       weather.heldUntil = 0
       weather.dearUntil = 0
-      for (const node of nodes) LedgerNode.mend(node)
+      for (const node of nodes) SimulatedLedgerNode.mend(node)
     },
     onSubmit: (told) => void tellers.push(told),
     truth
@@ -137,17 +137,17 @@ type Notify = () => void
 const askedOver = (
   scheme: SchemeFacilitator,
   link: NetworkLink,
-  node: LedgerNode.LedgerNode,
+  node: SimulatedLedgerNode.SimulatedLedgerNode,
   time: { now: () => number }
 ) => {
   const exitOf = Effect.runSyncExitWith(link.context)
   const over = <A, E>(what: string, effect: Effect.Effect<A, E>, notify: Notify = () => undefined) =>
     Effect.matchEffect(
       link.exchange(`chain.${what}`, (): Exit.Exit<A, E> | undefined => {
-        if (LedgerNode.isDown(node, time.now())) return undefined
+        if (SimulatedLedgerNode.isDown(node, time.now())) return undefined
         notify()
         const exit = exitOf(effect)
-        return LedgerNode.isMute(node, time.now()) ? undefined : exit
+        return SimulatedLedgerNode.isMute(node, time.now()) ? undefined : exit
       }),
       {
         onFailure: () => Effect.fail(unavailable(`no answer to ${what}`)),
@@ -235,7 +235,7 @@ const refusedSince = (ledger: TestLedger.TestLedger, first: number): ReadonlyArr
 
 interface Works {
   readonly ledger: TestLedger.TestLedger
-  readonly nodes: ReadonlyArray<LedgerNode.LedgerNode>
+  readonly nodes: ReadonlyArray<SimulatedLedgerNode.SimulatedLedgerNode>
   readonly signers: ReadonlyArray<string>
   readonly time: { readonly now: () => number }
   readonly truth: { readonly note: () => void }
@@ -245,7 +245,7 @@ interface Works {
 const bring = (works: Works, trouble: ChainTrouble): void => {
   const { ledger, nodes, signers, time, truth, weather } = works
   const now = time.now()
-  const nodeOf = (place: number): LedgerNode.LedgerNode | undefined => nodes[place % nodes.length]
+  const nodeOf = (place: number): SimulatedLedgerNode.SimulatedLedgerNode | undefined => nodes[place % nodes.length]
   ledger.tick(Math.floor(now / 1000))
   switch (trouble._tag) {
     case "Reorganise":
@@ -277,10 +277,10 @@ const bring = (works: Works, trouble: ChainTrouble): void => {
       return
     case "NodeDown":
     case "NodeLags":
-    case "AnswersLost":
+    case "ResponsesLost":
     case "SendsDropped": {
       const node = nodeOf(trouble.node)
-      if (node !== undefined) LedgerNode.trouble(node, trouble, now)
+      if (node !== undefined) SimulatedLedgerNode.trouble(node, trouble, now)
     }
   }
 }

@@ -29,7 +29,7 @@ export interface Options {
   readonly time: SimulatedTime
   /** The database's clock: writes are dated by it. */
   readonly context: Context.Context<never>
-  /** The store that a fault wraps. */
+  /** The store that a mutation wraps. */
   readonly broken: (store: Store) => Store
   /** Told of each write that has happened. */
   readonly written: (process: string, method: string) => void

@@ -50,8 +50,8 @@ export interface Options {
 export interface SimulatedShop {
   readonly process: SimulatedProcess
   readonly origin: string
-  /** Answers a request; `undefined` while the shop opens. */
-  readonly answer: (target: string, headers: Readonly<Record<string, string>>) => Effect.Effect<Reply> | undefined
+  /** The response to a request; `undefined` while the shop opens. */
+  readonly respond: (target: string, headers: Readonly<Record<string, string>>) => Effect.Effect<Reply> | undefined
   /** The server of another kind: it verifies, settles, serves, and knows no claims. */
   readonly settleUnclaimed: (request: PaymentRequest) => Effect.Effect<UnclaimedReply>
 }
@@ -70,7 +70,7 @@ export const open = (options: Options): SimulatedShop => {
   return {
     process,
     origin,
-    answer: (target, headers) => {
+    respond: (target, headers) => {
       const decide = ask
       return decide && served(options, decide(requestOf(target, headers)), target)
     },

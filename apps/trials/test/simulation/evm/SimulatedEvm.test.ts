@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 import * as Simulation from "../../../src/simulation/Simulation.ts"
-import { simulationFaults } from "../../../src/simulation/SimulationFaults.ts"
+import { simulationMutations } from "../../../src/simulation/SimulationMutations.ts"
 import * as SimulationPlan from "../../../src/simulation/SimulationPlan.ts"
 
 const run = (seed: number, options: Simulation.Options = {}) =>
@@ -136,8 +136,8 @@ describe("a simulation on the modelled EVM chain", () => {
       Effect.gen(function* () {
         for (let seed = 1; seed <= 60; seed++) {
           const plan = withoutNodes(SimulationPlan.onEvm(SimulationPlan.draw(seed)))
-          const fault = simulationFaults[name].make()
-          const { violation } = yield* Effect.promise(() => Simulation.run(plan, { fault }))
+          const mutation = simulationMutations[name].make()
+          const { violation } = yield* Effect.promise(() => Simulation.run(plan, { mutation }))
           if (violation !== undefined && violation.invariant !== "all-ends") return
         }
         assert.fail("no seed shows it")

@@ -13,9 +13,9 @@ import * as GasMeter from "./GasMeter.ts"
 import type { NodeRefusal } from "./NodeDialect.ts"
 
 /** The result of a call: its return data, its revert data, or the reason that it was not run. */
-export type CallAnswer = Result.Result<EvmHex.Hex, { readonly reverted: EvmHex.Hex } | NodeRefusal>
+export type CallResult = Result.Result<EvmHex.Hex, { readonly reverted: EvmHex.Hex } | NodeRefusal>
 
-const Asked = Schema.Struct({
+const Call = Schema.Struct({
   from: Schema.optionalKey(EvmAddress.FromNode),
   to: Schema.optionalKey(Schema.NullOr(EvmAddress.FromNode)),
   data: Schema.optionalKey(EvmHex.Hex),
@@ -23,12 +23,12 @@ const Asked = Schema.Struct({
   maxFeePerGas: Schema.optionalKey(EvmHex.Quantity),
   maxPriorityFeePerGas: Schema.optionalKey(EvmHex.Quantity)
 })
-const decodeAsked = Schema.decodeUnknownSync(Asked)
+const decodeCall = Schema.decodeUnknownSync(Call)
 const decodePretended = Schema.decodeUnknownSync(Schema.Struct({ time: Schema.optionalKey(EvmHex.Quantity) }))
 
 /** Runs a call on the state of a block. `pretended` are other properties of the block than its own. */
-export const call = (world: ModelWorld, block: ModelBlock, parameter: unknown, pretended: unknown): CallAnswer => {
-  const { data = "0x", from = EvmAddress.zero, gas = world.blockGas, maxFeePerGas, to } = decodeAsked(parameter)
+export const call = (world: ModelWorld, block: ModelBlock, parameter: unknown, pretended: unknown): CallResult => {
+  const { data = "0x", from = EvmAddress.zero, gas = world.blockGas, maxFeePerGas, to } = decodeCall(parameter)
   const time = decodePretended(pretended ?? {}).time ?? block.time
   const balance = block.state.get(EvmModelState.coinOf(from)) ?? 0n
   const cost = gas * (maxFeePerGas ?? 0n)

@@ -14,30 +14,35 @@ import * as EvmModelTransaction from "./EvmModelTransaction.ts"
 import { blockByHash, blockFor, type EvmModelView, isBlock } from "./EvmModelView.ts"
 import type { NodeRefusal } from "./NodeDialect.ts"
 
-/** A node's answer: its result, or its refusal with code and words. */
-export type RpcAnswer =
+/** A node's response: its result, or its refusal with code and words. */
+export type RpcResponse =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
 
-/** Answers a question. One that nothing here asks is refused as a node refuses what it does not know. */
-export const answer = (view: EvmModelView, method: string, params: ReadonlyArray<unknown>): RpcAnswer => {
+/** The response to a request. An unknown method is refused in the words of a node that does not know it. */
+export const respond = (view: EvmModelView, method: string, params: ReadonlyArray<unknown>): RpcResponse => {
   const known = methods[method]
   return known === undefined
     ? { error: { code: -32_601, message: `the method ${method} does not exist/is not available` } }
     : known(view, params)
 }
 
-type Method = (view: EvmModelView, params: ReadonlyArray<unknown>) => RpcAnswer
+type Method = (view: EvmModelView, params: ReadonlyArray<unknown>) => RpcResponse
 
 const decodeAddress = Schema.decodeUnknownSync(EvmAddress.FromNode)
 
-const quantity = (value: bigint | number): RpcAnswer => ({ result: EvmHex.toQuantity(value) })
+const quantity = (value: bigint | number): RpcResponse => ({ result: EvmHex.toQuantity(value) })
 
-const refused = ({ chain }: EvmModelView, refusal: NodeRefusal): RpcAnswer => ({ error: chain.dialect.words(refusal) })
+const refused = ({ chain }: EvmModelView, refusal: NodeRefusal): RpcResponse => ({
+  error: chain.dialect.words(refusal)
+})
 
 /** A question about the state of a block, the one at this place of the parameters. */
 const atBlock =
-  (place: number, ask: (block: ModelBlock, params: ReadonlyArray<unknown>, view: EvmModelView) => RpcAnswer): Method =>
+  (
+    place: number,
+    ask: (block: ModelBlock, params: ReadonlyArray<unknown>, view: EvmModelView) => RpcResponse
+  ): Method =>
   (view, params) => {
     const block = blockFor(view, params[place])
     return isBlock(block) ? ask(block, params, view) : refused(view, block)
@@ -98,7 +103,7 @@ export const receiptOf = ({ block, mined }: ModelPlace): Readonly<Record<string,
   logs: EvmModelLogs.inPlace({ block, mined }).map(({ json }) => json)
 })
 
-const blockJson = (block: ModelBlock | undefined): RpcAnswer => ({
+const blockJson = (block: ModelBlock | undefined): RpcResponse => ({
   result:
     block === undefined
       ? null

@@ -8,8 +8,8 @@ import * as Schema from "effect/Schema"
 
 import { fileOf, processOptions, type SourceMutation } from "../../attacks/SourceMutation.ts"
 
-/** A fault: what is wrong, in words, and where. */
-export interface EvmSourceFault {
+/** A mutation: the fault in words, and its place in the source. */
+export interface EvmSourceMutation {
   readonly words: string
   readonly mutation: SourceMutation
 }
@@ -28,7 +28,7 @@ const finalStateUnasked = {
 }
 
 /** All of them. */
-export const evmSourceFaults = {
+export const evmSourceMutations = {
   "ranges-in-one-question": {
     words: "the events of a range are asked for in one question, whatever the node takes",
     mutation: [{ module: "schemes/evm/src/node/EvmLogRange", piece: "requested <= 1n", instead: "true" }]
@@ -77,18 +77,18 @@ export const evmSourceFaults = {
       }
     ]
   }
-} as const satisfies Readonly<Record<string, EvmSourceFault>>
+} as const satisfies Readonly<Record<string, EvmSourceMutation>>
 
-export type EvmSourceFaultName = keyof typeof evmSourceFaults
+export type EvmSourceMutationName = keyof typeof evmSourceMutations
 
 /** Their names. */
-export const evmSourceFaultNames = [
+export const evmSourceMutationNames = [
   "ranges-in-one-question",
   "read-at-the-newest-block",
   "failure-at-depth-one",
   "receipt-is-believed",
   "status-is-proof"
-] as const satisfies ReadonlyArray<EvmSourceFaultName>
+] as const satisfies ReadonlyArray<EvmSourceMutationName>
 
 /** The result of a search: the number of seeds, and the broken promise; absent if no seed shows the fault. */
 export interface FaultSearch {
@@ -101,11 +101,11 @@ const decodeSearch = Schema.decodeUnknownSync(
 )
 
 /** Simulates seeds from a first one on, up to a limit, in a process with the fault or in one without any. */
-export const search = (name: EvmSourceFaultName | undefined, first: number, most: number): Promise<FaultSearch> => {
-  const mutation = name === undefined ? undefined : evmSourceFaults[name].mutation
+export const search = (name: EvmSourceMutationName | undefined, first: number, most: number): Promise<FaultSearch> => {
+  const mutation = name === undefined ? undefined : evmSourceMutations[name].mutation
   const { environment, execArgv } = processOptions(mutation, false)
   const { PATH } = process.env
-  const child = fork(fileOf("apps/trials/src/simulation/evm/EvmFaultMain"), [`${first}`, `${most}`], {
+  const child = fork(fileOf("apps/trials/src/simulation/evm/EvmMutationMain"), [`${first}`, `${most}`], {
     execArgv: [...execArgv, "--no-warnings"],
     env: { PATH, ...environment }
   })

@@ -4,10 +4,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 import { applied, fileOf } from "../../../src/attacks/SourceMutation.ts"
-import { evmSourceFaults, search } from "../../../src/simulation/evm/EvmSourceFaults.ts"
+import { evmSourceMutations, search } from "../../../src/simulation/evm/EvmSourceMutations.ts"
 
 describe("faults of the EVM scheme, brought back into its source", () => {
-  for (const [name, { mutation }] of Object.entries(evmSourceFaults)) {
+  for (const [name, { mutation }] of Object.entries(evmSourceMutations)) {
     it(`${name} still has its place`, () => {
       for (const one of mutation) {
         const source = readFileSync(fileOf(one.module), "utf8")

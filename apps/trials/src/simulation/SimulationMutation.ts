@@ -1,9 +1,9 @@
 /**
- * A fault that a simulation is run with, put around the services of each facilitator from outside; and none.
+ * A mutation that a simulation is run with, put around the services of each facilitator from outside; and none.
  */
 import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
 
-export interface SimulationFault {
+export interface SimulationMutation {
   readonly store: (store: PaymentStore.PaymentStore["Service"]) => PaymentStore.PaymentStore["Service"]
   readonly leases: (leases: LaneLeases.LaneLeases["Service"]) => LaneLeases.LaneLeases["Service"]
   /** The ceilings of gas are not given to the engine. */
@@ -13,7 +13,7 @@ export interface SimulationFault {
 }
 
 /** The program as it is. */
-export const none: SimulationFault = {
+export const none: SimulationMutation = {
   store: (store) => store,
   leases: (leases) => leases,
   ignoresCeilings: false,

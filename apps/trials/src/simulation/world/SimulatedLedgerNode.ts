@@ -7,7 +7,7 @@ import type { TestLedger } from "@pontage/core/testing"
 import type { ChainTrouble } from "./SimulatedChain.ts"
 
 /** A node's condition. Instants are true Unix milliseconds. */
-export interface LedgerNode {
+export interface SimulatedLedgerNode {
   downUntil: number
   muteUntil: number
   dropsUntil: number
@@ -16,24 +16,24 @@ export interface LedgerNode {
 }
 
 /** A node in good health. */
-export const make = (): LedgerNode => ({ downUntil: 0, muteUntil: 0, dropsUntil: 0, lagsUntil: 0, blocks: 0 })
+export const make = (): SimulatedLedgerNode => ({ downUntil: 0, muteUntil: 0, dropsUntil: 0, lagsUntil: 0, blocks: 0 })
 
 /** Ends its troubles. */
-export const mend = (node: LedgerNode): void => void Object.assign(node, make())
+export const mend = (node: SimulatedLedgerNode): void => void Object.assign(node, make())
 
-export const isDown = ({ downUntil }: LedgerNode, now: number): boolean => now < downUntil
+export const isDown = ({ downUntil }: SimulatedLedgerNode, now: number): boolean => now < downUntil
 
-export const isMute = ({ muteUntil }: LedgerNode, now: number): boolean => now < muteUntil
+export const isMute = ({ muteUntil }: SimulatedLedgerNode, now: number): boolean => now < muteUntil
 
 /** Brings a trouble upon it. */
 export const trouble = (
-  node: LedgerNode,
-  one: Extract<ChainTrouble, { readonly _tag: "NodeDown" | "NodeLags" | "AnswersLost" | "SendsDropped" }>,
+  node: SimulatedLedgerNode,
+  one: Extract<ChainTrouble, { readonly _tag: "NodeDown" | "NodeLags" | "ResponsesLost" | "SendsDropped" }>,
   now: number
 ): void => {
   const until = now + one.millis
   if (one._tag === "NodeDown") node.downUntil = until
-  else if (one._tag === "AnswersLost") node.muteUntil = until
+  else if (one._tag === "ResponsesLost") node.muteUntil = until
   else if (one._tag === "SendsDropped") node.dropsUntil = until
   else Object.assign(node, { lagsUntil: until, blocks: one.blocks })
 }
@@ -41,7 +41,7 @@ export const trouble = (
 /** The ledger as this node knows it. Time does not go on by being asked. */
 export const view = (
   ledger: TestLedger.TestLedger,
-  node: LedgerNode,
+  node: SimulatedLedgerNode,
   time: { readonly now: () => number }
 ): TestLedger.TestLedger => {
   const lag = () => (time.now() < node.lagsUntil ? node.blocks : 0)

@@ -1,28 +1,28 @@
 /**
- * Faults brought back into a simulation, so that it is known how soon each is found. A simulation that stays green with a fault
+ * Mutations of a simulation: faults brought back, so that it is known how soon each is found. A simulation that stays green with a mutation
  * proves nothing.
  */
 import { refuse, type SchemeFacilitator, type SubmitResult } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import { type MutationName, mutations } from "../Mutation.ts"
-import * as SimulationFault from "./SimulationFault.ts"
+import * as SimulationMutation from "./SimulationMutation.ts"
 
-/** A fault: what is wrong with it, in words, and how it is made anew for each simulation. */
-export interface NamedFault {
+/** A mutation: the fault in words, and how it is made anew for each simulation. */
+export interface NamedMutation {
   readonly words: string
-  readonly make: () => SimulationFault.SimulationFault
+  readonly make: () => SimulationMutation.SimulationMutation
 }
 
-/** A fault of the trials over real chains, in the simulation's form. */
-const ofTrials = (name: MutationName, words: string): NamedFault => ({
+/** A mutation of the trials over real chains, in the simulation's form. */
+const ofTrials = (name: MutationName, words: string): NamedMutation => ({
   words,
   make: () => {
     const { scheme, leases, store } = mutations[name]
     return {
-      store: store ?? SimulationFault.none.store,
-      leases: leases ?? SimulationFault.none.leases,
-      scheme: scheme ?? SimulationFault.none.scheme,
+      store: store ?? SimulationMutation.none.store,
+      leases: leases ?? SimulationMutation.none.leases,
+      scheme: scheme ?? SimulationMutation.none.scheme,
       ignoresCeilings: mutations[name].ignoresCeilings === true
     }
   }
@@ -31,15 +31,15 @@ const ofTrials = (name: MutationName, words: string): NamedFault => ({
 const onScheme = (
   words: string,
   scheme: (scheme: SchemeFacilitator, lagging: SchemeFacilitator) => SchemeFacilitator
-): NamedFault => ({ words, make: () => ({ ...SimulationFault.none, scheme }) })
+): NamedMutation => ({ words, make: () => ({ ...SimulationMutation.none, scheme }) })
 
-const onStore = (words: string, store: SimulationFault.SimulationFault["store"]): NamedFault => ({
+const onStore = (words: string, store: SimulationMutation.SimulationMutation["store"]): NamedMutation => ({
   words,
-  make: () => ({ ...SimulationFault.none, store })
+  make: () => ({ ...SimulationMutation.none, store })
 })
 
 /** Their names. */
-export const simulationFaultNames = [
+export const simulationMutationNames = [
   "broadcast-before-persist",
   "claim-always-granted",
   "lease-for-ever",
@@ -63,10 +63,10 @@ export const simulationFaultNames = [
   "noop-is-failure"
 ] as const
 
-export type SimulationFaultName = (typeof simulationFaultNames)[number]
+export type SimulationMutationName = (typeof simulationMutationNames)[number]
 
 /** All of them. */
-export const simulationFaults: Readonly<Record<SimulationFaultName, NamedFault>> = {
+export const simulationMutations: Readonly<Record<SimulationMutationName, NamedMutation>> = {
   "broadcast-before-persist": ofTrials("broadcast-before-persist", "a transaction is sent before it is written down"),
   "claim-always-granted": ofTrials("claim-always-granted", "every claim is granted the run"),
   "lease-for-ever": ofTrials("lease-for-ever", "a lease that was held once is held for ever"),

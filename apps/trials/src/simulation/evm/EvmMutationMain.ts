@@ -1,5 +1,5 @@
 /**
- * A process that simulates seed after seed on the modelled EVM chain until one breaks a promise, with whatever fault its source
+ * A process that simulates seed after seed on the modelled EVM chain until one breaks a promise, with whatever mutation its source
  * was loaded with, and tells its parent. Configurations stay as they are: these faults are none of theirs.
  */
 import * as Simulation from "../Simulation.ts"
