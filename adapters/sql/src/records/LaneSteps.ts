@@ -183,16 +183,16 @@ const applyChanges = Effect.fnUntraced(function* (
   { records }: Context,
   transaction: Transaction,
   lease: Lease,
-  advances: ReadonlyArray<PaymentStore.StateChange>
+  changes: ReadonlyArray<PaymentStore.StateChange>
 ): Effect.fn.Return<ReadonlyArray<Stored | undefined>, Records.RecordFault> {
-  if (advances.length === 0) return []
+  if (changes.length === 0) return []
   const found = yield* records.lockAll(
     transaction,
-    advances.map(({ paymentId }) => paymentId)
+    changes.map(({ paymentId }) => paymentId)
   )
   const current = new Map(found.map((one) => [one.paymentId, one]))
   const transitions: Array<Records.Transition> = []
-  const changed = advances.map((change) => {
+  const changed = changes.map((change) => {
     const before = current.get(change.paymentId)
     if (before === undefined || !change.from.includes(before.status) || isElsewhere(before, lease)) return undefined
     const after = PaymentChange.changed(before, change, transaction.now)

@@ -58,7 +58,7 @@ describe("failpoints", () => {
 
   it.effect("throw a defect", () =>
     Effect.gen(function* () {
-      const { strike } = made("told:throw:1")
+      const { strike } = made("responded:throw:1")
       assert.isTrue(Exit.hasDies(yield* Effect.exit(strike("responded"))))
       yield* strike("responded")
     })
@@ -66,7 +66,7 @@ describe("failpoints", () => {
 
   it.effect("hang for a while", () =>
     Effect.gen(function* () {
-      const { strike } = made("told:hang:1")
+      const { strike } = made("responded:hang:1")
       const fiber = yield* Effect.forkChild(strike("responded"))
       yield* TestClock.adjust(29_999)
       assert.isUndefined(fiber.pollUnsafe())
