@@ -129,21 +129,28 @@ export { x402v2Payer } from "./wire/x402/X402v2Payer.ts"
 export { x402v2Seller } from "./wire/x402/X402v2Seller.ts"
 export {
   outcomeOfStatus,
+  type ResponseKeeper,
   type Decision,
   type SettleAfter,
   type Free,
   type GateRequest,
   type Granted,
   type Refused,
+  type Repeated,
   type Uncharged
 } from "./server/http/Decision.ts"
 export type { GateResponse } from "./server/http/GateResponse.ts"
 export * as PaymentGate from "./server/PaymentGate.ts"
 export { routeKeys, type PricedRoute } from "./server/route/PricedRoute.ts"
+export { ResponseStore } from "./server/shop/ResponseStore.ts"
+export * as MemoryResponseStore from "./server/shop/MemoryResponseStore.ts"
 export * as PriceResolver from "./server/shop/PriceResolver.ts"
+export * as KeptResponse from "./server/http/KeptResponse.ts"
 export * as RequestHeaders from "./server/http/RequestHeaders.ts"
 export * as RequestTarget from "./server/http/RequestTarget.ts"
+export * as ResponseCopy from "./server/http/ResponseCopy.ts"
 export * as ResponseHeaders from "./server/http/ResponseHeaders.ts"
+export * as ResponseKeeping from "./server/http/ResponseKeeping.ts"
 export * as ResponseSeal from "./server/http/ResponseSeal.ts"
 export * as ResponseWatch from "./server/http/ResponseWatch.ts"
 export type { BodyStream } from "./server/http/UnreadBody.ts"

@@ -147,6 +147,10 @@ const refusals: ReadonlyArray<readonly [keyof typeof constructors, Loose, string
     "schemes: expected a list such as [exactEvm.server({ rpcUrl })], got nothing"
   ],
   ["Seller.make", { schemes: [payer] }, "schemes[0]: expected a scheme server"],
+  ["Seller.make", { responses: { maximumBytes: 0 } }, "responses.maximumBytes: expected"],
+  ["Seller.make", { responses: { age: "25 hours" } }, "responses.age: expected at most 24 hours, got 1d 1h"],
+  ["Seller.make", { responses: { size: 1 } }, "responses.size"],
+  ["Seller.make", { responseStore: {} }, "responseStore: expected a layer such as MemoryResponseStore.layer({ ... })"],
   ["Seller.make", { prices: {} }, "prices: expected a function, got an object"],
   ["Seller.make", { facilitator: 1 }, "facilitator: expected the address of a facilitator"],
   ["Seller.make", { facilitator: {} }, "facilitator: the url is not an address"],

@@ -4,6 +4,7 @@
  */
 import { Readable, Stream } from "node:stream"
 
+import { KeptResponse } from "@pontage/core"
 import type { Context } from "koa"
 
 /** Maximum length of a held streamed body, in bytes. */
@@ -28,6 +29,9 @@ export const hold = async (ctx: Context): Promise<void> => {
   ctx.body = await collect(stream)
 }
 
+const isStreamed = (body: unknown): boolean =>
+  body instanceof Stream || body instanceof Blob || body instanceof ReadableStream || body instanceof Response
+
 const streamOf = (body: unknown): Readable | undefined => {
   if (body instanceof Readable) return body
   if (body instanceof Stream) throw new NotHeld("a body that is not a readable stream cannot be held back")
@@ -48,6 +52,25 @@ const collect = async (stream: Readable): Promise<Buffer> => {
     chunks.push(bytes)
   }
   return Buffer.concat(chunks)
+}
+
+/**
+ * The response of a client that has disconnected, as a response to keep; `undefined` if its handler sends it by itself,
+ * or streams it: Koa destroys the stream of such a client.
+ */
+export const responseOf = (ctx: Context): KeptResponse.KeptResponse | undefined => {
+  if (ctx.headerSent || ctx.respond === false || isStreamed(ctx.body)) return undefined
+  const headers = Object.entries(ctx.response.headers).flatMap(
+    ([name, value]): ReadonlyArray<KeptResponse.KeptHeader> =>
+      value === undefined ? [] : [[name, typeof value === "number" ? `${value}` : value]]
+  )
+  return { status: ctx.status, headers: KeptResponse.lasting(headers), body: bytesOf(ctx.body) }
+}
+
+const bytesOf = (body: unknown): Uint8Array => {
+  if (body === undefined || body === null) return new Uint8Array()
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  return new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))
 }
 
 /** Drops the handler's response and restores the headers that were set before it ran. */

@@ -3,6 +3,7 @@
  * belongs to the paid resource.
  */
 import {
+  type ResponseKeeper,
   type SettleAfter,
   type Granted,
   type ExecutionOutcome,
@@ -41,6 +42,8 @@ export const serve = async (
       return next()
     case "Refused":
       return PaidResponse.send(ctx, decision.response)
+    case "Repeated":
+      return PaidResponse.repeat(ctx, decision.response)
     case "Granted":
       open(ctx, route)
       return serveGranted(seller, decision, ctx, next)
@@ -56,7 +59,7 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
   const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
   if (PaidResponse.isGone(ctx)) return finish("notRun")
   PaidResponse.receipt(ctx, granted)
-  PaidResponse.judge(ctx, finish)
+  PaidResponse.judge(ctx, keepingOf(seller, granted), finish)
   try {
     await next()
   } catch (error) {
@@ -64,6 +67,22 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
     throw error
   }
   if (PaidResponse.isUnanswered(ctx)) finish("refused")
+  else if (granted.keeper !== undefined && PaidResponse.isGone(ctx))
+    await keepUnsent(seller, granted.keeper, ctx, finish)
+}
+
+const keepingOf = (seller: Seller.Seller, { keeper }: Granted) => ({ keeper, run: seller.run })
+
+/** Keeps a response whose client has disconnected meanwhile: Koa does not send it. */
+const keepUnsent = async (
+  seller: Seller.Seller,
+  keeper: ResponseKeeper,
+  ctx: Context,
+  finish: (outcome: ExecutionOutcome) => void
+): Promise<void> => {
+  const response = HeldResponse.responseOf(ctx)
+  if (response !== undefined) await seller.run(keeper.keep(response))
+  finish("failed")
 }
 
 const serveSettleAfter = async (
@@ -108,9 +127,13 @@ const settle = async (
   }
 }
 
-const release = (seller: Seller.Seller, granted: Granted, ctx: Context): void => {
+const release = async (seller: Seller.Seller, granted: Granted, ctx: Context): Promise<void> => {
   const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
-  if (PaidResponse.isGone(ctx)) return finish("failed")
+  if (PaidResponse.isGone(ctx)) {
+    if (granted.keeper === undefined) return finish("failed")
+    PaidResponse.receipt(ctx, granted)
+    return keepUnsent(seller, granted.keeper, ctx, finish)
+  }
   PaidResponse.receipt(ctx, granted)
-  PaidResponse.judge(ctx, finish)
+  PaidResponse.judge(ctx, keepingOf(seller, granted), finish)
 }

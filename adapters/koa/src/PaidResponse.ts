@@ -2,7 +2,9 @@
 import {
   type GateResponse,
   type ExecutionOutcome,
+  type KeptResponse,
   ResponseHeaders,
+  ResponseKeeping,
   ResponseSeal,
   ResponseWatch,
   outcomeOfStatus,
@@ -23,6 +25,24 @@ export const send = (ctx: Context, response: GateResponse): void => {
   ctx.status = response.status
   lay(ctx, response.headers)
   if (response.body !== "") ctx.body = response.body
+}
+
+/** Whether a header has one value, and is not one of the CORS middleware. */
+const isPlain = (entry: KeptResponse.KeptHeader): entry is readonly [string, string] =>
+  typeof entry[1] === "string" && !/^access-control-allow-/i.test(entry[0])
+
+/**
+ * Sends a kept response. Headers of the present request's own CORS middleware stay, since the response may have been made
+ * for a page of another origin.
+ */
+export const repeat = (ctx: Context, { body, headers, status }: KeptResponse.KeptResponse): void => {
+  ctx.status = status
+  ctx.body = Buffer.from(body)
+  for (const [name, value] of headers) {
+    if (/^access-control-allow-/i.test(name) && ctx.res.hasHeader(name)) continue
+    ctx.set(name, typeof value === "string" ? value : [...value])
+  }
+  ResponseSeal.seal(ctx.res, Object.fromEntries(headers.filter(isPlain)))
 }
 
 /**
@@ -67,8 +87,12 @@ export const isUnanswered = (ctx: Context): boolean =>
 const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_explicitStatus") === true
 
 /** Reports how the response ended. Only that end counts: streams fail long after the handler has returned. */
-export const judge = (ctx: Context, finish: (outcome: ExecutionOutcome) => void): void => {
-  ResponseWatch.watch(ctx.req, ctx.res, (delivered) => {
+export const judge = (
+  ctx: Context,
+  keeping: ResponseKeeping.Keeping,
+  finish: (outcome: ExecutionOutcome) => void
+): void => {
+  ResponseKeeping.watch(ctx.req, ctx.res, keeping, (delivered) => {
     finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
   })
 }

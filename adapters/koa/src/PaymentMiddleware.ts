@@ -67,7 +67,7 @@ export interface OpenShop {
  */
 export const paymentMiddleware = <Keys extends string>(options: PaymentOptions<Keys>): Middleware & OpenShop => {
   const { app, router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options as PaymentOptions))
-  const seller = Seller.make(shop)
+  const seller = Seller.make(shop, { keepsResponses: true })
   try {
     const keyed = Object.entries(routes).map(([name, config]) => ({
       key: Result.getOrThrow(RouteKey.parse(name)),
@@ -176,7 +176,7 @@ export interface PaymentRoutes extends OpenShop {
 
 /** Opens a shop whose routes are sold one by one. Throws `Misconfigured` for a mistake in the options. */
 export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes => {
-  const seller = Seller.make(options)
+  const seller = Seller.make(options, { keepsResponses: true })
   let count = 0
   return {
     paid: (config, name = `paid route ${++count}`) => {

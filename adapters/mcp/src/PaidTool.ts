@@ -27,6 +27,8 @@ export const serve = async (
       return call.run()
     case "Refused":
       return ToolResult.refusal(decision.response)
+    case "Repeated":
+      return ToolResult.repeated(decision.response)
     case "Granted":
       return serveGranted(seller, route, decision, call)
     case "SettleAfter":
@@ -54,9 +56,26 @@ const serveGranted = async (
   }
   settlements.set(call.extra, granted.settlement)
   const { asks, outcome, result } = await runOf(call, route)
+  return ended(seller, granted, call, { asks, outcome, result })
+}
+
+/**
+ * The result of a granted call with its receipt. A served result that may come again is kept, whether or not its caller
+ * is still there.
+ */
+const ended = async (
+  seller: Seller.Seller,
+  granted: Granted,
+  call: ToolCall.ToolCall,
+  { asks, outcome, result }: Run
+): Promise<CallToolResult> => {
+  const receipted = ToolResult.withReceipt(result, outcome, granted.settlement)
+  if (outcome === "served" && granted.keeper !== undefined) {
+    await seller.run(granted.keeper.keep(ToolResult.kept(receipted)))
+  }
   void seller.run(granted.finish(isGone(call) ? "failed" : outcome))
   if (asks !== undefined) throw asks
-  return ToolResult.withReceipt(result, outcome, granted.settlement)
+  return receipted
 }
 
 const serveSettleAfter = async (
@@ -84,8 +103,7 @@ const serveSettleAfter = async (
       return ToolResult.refusal(completed.response)
     case "Granted":
       settlements.set(call.extra, completed.settlement)
-      void seller.run(completed.finish(isGone(call) ? "failed" : outcome))
-      return ToolResult.withReceipt(result, outcome, completed.settlement)
+      return ended(seller, completed, call, { asks: undefined, outcome, result })
   }
 }
 

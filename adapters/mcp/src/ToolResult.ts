@@ -6,7 +6,7 @@ import {
   safeParseAsync
 } from "@modelcontextprotocol/sdk/server/zod-compat.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
-import { type GateResponse, MetaSeller, type Settlement } from "@pontage/core"
+import { type GateResponse, type KeptResponse, MetaSeller, type Settlement } from "@pontage/core"
 
 /** The gate's response to a call that is not served: the payment request, as an object and as the same text. */
 export const refusal = ({ body }: GateResponse): CallToolResult => ({
@@ -14,6 +14,17 @@ export const refusal = ({ body }: GateResponse): CallToolResult => ({
   structuredContent: JSON.parse(body),
   content: [{ type: "text", text: body }]
 })
+
+/** A result as a response to keep: its JSON. */
+export const kept = (result: CallToolResult): KeptResponse.KeptResponse => ({
+  status: 200,
+  headers: [],
+  body: new TextEncoder().encode(JSON.stringify(result))
+})
+
+/** The result of a kept response. */
+export const repeated = ({ body }: KeptResponse.KeptResponse): CallToolResult =>
+  JSON.parse(new TextDecoder().decode(body))
 
 /** A failure as a text result, as the SDK makes one of an error that a tool throws. */
 export const failure = (error: unknown): CallToolResult => ({

@@ -69,7 +69,7 @@ export interface ToolShop {
  * payments are bound to it. Throws `Misconfigured` for a mistake in the options.
  */
 export const sellTools = (options: Seller.SellerOptions): ToolShop => {
-  const seller = Seller.make(options)
+  const seller = Seller.make(options, { keepsResponses: true })
   return {
     paid: (terms) => paid(seller, terms),
     ready: () => seller.ready(),

@@ -9,6 +9,7 @@ import {
   type ExecutionOutcome,
   type PricedRoute,
   type Refused,
+  ResponseCopy,
   ResponseWatch,
   outcomeOfStatus,
   type Seller,
@@ -97,9 +98,20 @@ export class PaymentExchange {
     const completed = await this.#seller.run(settleAfter.complete(status))
     if (completed._tag === "Granted") {
       this.#decision = completed
-      if (this.#over) this.#report(completed.finish("failed"))
+      this.#keep(completed)
     }
     return completed
+  }
+
+  /** Keeps the held response, if that may come again, as soon as Nest sends it. */
+  #keep({ finish, keeper }: Granted): void {
+    const failed = () => (this.#over ? this.#report(finish("failed")) : undefined)
+    if (keeper === undefined) return failed()
+    ResponseCopy.copy(nodeResponse(this.#response), keeper.maximumBytes, (response) => {
+      const keeping = response === undefined ? Promise.resolve() : this.#seller.run(keeper.keep(response))
+      void keeping.then(failed)
+    })
+    if (this.#over) this.#report(keeper.cut)
   }
 
   /** The response has ended with this status, or was cut off. */

@@ -6,7 +6,7 @@ import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@ne
 import { HttpAdapterHost } from "@nestjs/core"
 import { type Decision, Misconfigured } from "@pontage/core"
 
-import { PaymentRefusedException } from "./payment.exception.ts"
+import { PaymentRefusedException, PaymentRepeatedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
 import { gateRequest, type HostRequest, type HostResponse, layOver, nodeResponse, whenOver } from "./payment.http.ts"
 import { PaymentRoutes, type Sale } from "./payment.routes.ts"
@@ -51,10 +51,13 @@ export class PaymentGuard implements CanActivate {
       layOver(this.#host.httpAdapter, response, decision.response.headers)
       throw new PaymentRefusedException(decision.response)
     }
+    if (decision._tag === "Repeated") throw new PaymentRepeatedException(decision.response)
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
     if (decision._tag === "Granted") layOver(this.#host.httpAdapter, response, decision.headers)
-    whenOver(request, response, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
+    const keeper = decision._tag === "Granted" ? decision.keeper : undefined
+    const keeping = { keeper, run: sale.seller.run }
+    whenOver(request, response, keeping, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
     return !exchange.isOver
   }
 }

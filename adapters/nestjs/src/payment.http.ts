@@ -10,8 +10,8 @@ import {
   type HeaderFields,
   RequestHeaders,
   ResponseHeaders,
-  ResponseSeal,
-  ResponseWatch
+  ResponseKeeping,
+  ResponseSeal
 } from "@pontage/core"
 
 /** A request as Fastify wraps it. */
@@ -136,6 +136,11 @@ export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): 
 }
 
 /** Calls back once with how a response ended: delivered, or cut off before that. */
-export const whenOver = (request: HostRequest, response: HostResponse, tell: (delivered: boolean) => void): void => {
-  ResponseWatch.watch(nodeRequest(request), nodeResponse(response), tell)
+export const whenOver = (
+  request: HostRequest,
+  response: HostResponse,
+  keeping: ResponseKeeping.Keeping,
+  tell: (delivered: boolean) => void
+): void => {
+  ResponseKeeping.watch(nodeRequest(request), nodeResponse(response), keeping, tell)
 }

@@ -50,7 +50,7 @@ export class PaymentRoutes implements OnApplicationShutdown {
     const handlers = routedHandlers(this.#surroundings)
     refuseStrays(this.#surroundings, handlers)
     const { routes = {}, ...shop } = Result.getOrThrow(OptionCheck.read(moduleCheck, this.#options))
-    const seller = Seller.make(shop)
+    const seller = Seller.make(shop, { keepsResponses: true })
     this.#seller = seller
     try {
       this.#sales = salesOf(seller, handlers, routes, this.#firstWins())

@@ -2,19 +2,17 @@
  * The payment store in one file on a local disk, for one process: durable, with nothing to install. For several
  * instances use `PostgresPaymentStore`.
  */
-import { LaneLeases, Misconfigured, OptionCheck, PaymentStore, Signals } from "@pontage/core"
+import { LaneLeases, type Misconfigured, OptionCheck, PaymentStore, Signals } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as SqlClient from "effect/sql/SqlClient"
-import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import * as GroupCommit from "./database/GroupCommit.ts"
 import * as SqlDialect from "./database/SqlDialect.ts"
 import * as DeadCalls from "./records/DeadCalls.ts"
-import * as SchemaUpgrade from "./schema/SchemaUpgrade.ts"
 import * as RecordImage from "./sqlite/RecordImage.ts"
 import * as SqliteFile from "./sqlite/SqliteFile.ts"
+import * as SqliteTables from "./sqlite/SqliteTables.ts"
 import * as SqlPaymentStore from "./SqlPaymentStore.ts"
 
 /** The options of the file. It is created if missing; its folder has to exist. */
@@ -26,27 +24,13 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PaymentStore.PaymentStore["Service"], Misconfigured, Scope.Scope> {
   yield* Effect.fromResult(OptionCheck.read(SqliteFile.check, options, "SqlitePaymentStore"))
   const file = yield* SqliteFile.open(options)
-  yield* Effect.mapError(
-    Effect.provideServiceEffect(
-      SchemaUpgrade.upgrade(SqlDialect.sqlite),
-      SqlClient.SqlClient,
-      SqliteFile.toClient(file)
-    ),
-    (error) => misfit(options.filename, error)
-  )
+  yield* SqliteTables.upgrade(file, options.filename)
   const signals = Signals.make()
   const transactions = yield* GroupCommit.make(file, signals, RecordImage.make())
   const database = { dialect: SqlDialect.sqlite, ...transactions }
   yield* DeadCalls.giveBack(database)
   return SqlPaymentStore.make(database, signals)
 })
-
-const misfit = (filename: string, error: Misconfigured | SqlError): Misconfigured =>
-  new Misconfigured({
-    message: isSqlError(error)
-      ? `the tables of the payment records' file ${filename} cannot be brought up to date: ${error.message}`
-      : `${filename}: ${error.message}`
-  })
 
 /** The store and the leases of all lanes: no other process can open the file, so this one holds every lane. */
 export const layer = (

@@ -15,6 +15,7 @@ import * as ClientComparison from "./parts/ClientComparison.ts"
 import * as DurableClaims from "./parts/DurableClaims.ts"
 import * as FacilitatorComparison from "./parts/FacilitatorComparison.ts"
 import * as JettonPayments from "./parts/JettonPayments.ts"
+import * as KeptResponses from "./parts/KeptResponses.ts"
 import * as OfflineVerification from "./parts/OfflineVerification.ts"
 import * as PaidComparison from "./parts/PaidComparison.ts"
 import * as PaidRequests from "./parts/PaidRequests.ts"
@@ -47,6 +48,7 @@ const parts: Readonly<Record<string, Part>> = {
   gas: BatchGas.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
+  responses: Effect.orDie(KeptResponses.measure),
   webhooks: Effect.flatMap(PostgresServer.make, WebhookDelivery.measure),
   offline: onTestChain(OfflineVerification.measure),
   ton: Effect.suspend(() => JettonPayments.measure()),

@@ -20,13 +20,14 @@ import { isSameAddress } from "../scheme/Scheme.ts"
 import type { PresentedPayment } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
-import type { SettleAfter, Granted, Refused, Uncharged } from "./http/Decision.ts"
+import type { SettleAfter, Granted, Refused, Repeated, Uncharged } from "./http/Decision.ts"
 import * as GateResponse from "./http/GateResponse.ts"
 import * as ClaimedResource from "./offer/ClaimedResource.ts"
 import * as OfferMatch from "./offer/OfferMatch.ts"
 import * as RouteOffer from "./offer/RouteOffer.ts"
 import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
+import * as KeptResponses from "./request/KeptResponses.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
@@ -36,6 +37,7 @@ export interface PaidRequestContext {
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
   readonly executions: ExecutionLeases.ExecutionLeases
   readonly doubts: ClaimsInDoubt
+  readonly responses: KeptResponses.KeptResponses
   readonly warn: RepeatedWarning
 }
 
@@ -43,6 +45,8 @@ export interface PaidRequestContext {
 export interface GatedRequest {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
+  /** Whether it asks for the head of the response alone. */
+  readonly isHead: boolean
   /** Whether the request names its `Origin`. */
   readonly crossOrigin: boolean
   /** Dialects of the response. */
@@ -58,12 +62,45 @@ export interface PaidRequest extends GatedRequest, PresentedPayment {}
 export const take = (
   context: PaidRequestContext,
   request: PaidRequest
-): Effect.Effect<Granted | SettleAfter | Refused> =>
+): Effect.Effect<Granted | SettleAfter | Refused | Repeated> =>
   forBuyer(
     context,
     request,
-    Effect.catch(accept(context, request), (failure) => refused(context, request, failure))
+    Effect.catch(
+      Effect.flatMap(KeptResponses.nameOf(context.signer, request), (repeatable) =>
+        repeatable === undefined ? accept(context, request) : repeat(context, request, repeatable)
+      ),
+      (failure) => refused(context, request, failure)
+    )
   )
+
+/**
+ * Takes a payment of a route whose responses come again. A kept response is given before the payment is verified: its name
+ * is the whole payment to the byte, with the part that only its payer knows, and a verification may fail once the money
+ * has moved. It is looked up again if the payment is or was used (409): another request of the same payment may have
+ * ended meanwhile. A store that cannot be asked keeps no new payment from being served, and makes a used one wait.
+ */
+const repeat = Effect.fnUntraced(function* (
+  context: PaidRequestContext,
+  request: PaidRequest,
+  repeatable: KeptResponses.RepeatablePayment
+): Effect.fn.Return<Granted | SettleAfter | Refused | Repeated, PaymentFailure> {
+  const { responses, warn } = context
+  const kept = yield* Effect.result(KeptResponses.find(responses, repeatable))
+  if (Result.isSuccess(kept) && kept.success !== undefined) return { _tag: "Repeated", response: kept.success }
+  const own = yield* Effect.result(KeptResponses.identify(responses, repeatable))
+  if (Result.isSuccess(own) && !own.success) return yield* refusalFor(context, request, Refusal.otherPayment)
+  const trouble = Result.isFailure(kept) ? kept.failure : Result.isFailure(own) ? own.failure : undefined
+  if (trouble !== undefined) yield* warn("responses unavailable", `served responses cannot be kept: ${trouble.message}`)
+  const decision = yield* Effect.tapError(accept(context, request, repeatable), (failure) =>
+    openAfter(failure) === "nothing" ? KeptResponses.unidentify(responses, repeatable) : Effect.void
+  )
+  if (decision._tag !== "Refused") return decision
+  if (decision.response.status === 402) yield* KeptResponses.unidentify(responses, repeatable)
+  if (decision.response.status !== 409) return decision
+  const meanwhile = yield* KeptResponses.find(responses, repeatable)
+  return meanwhile === undefined ? decision : { _tag: "Repeated", response: meanwhile }
+})
 
 /** Names the buyer's place to the facilitator in every request of the effect. */
 const forBuyer = <A, E>(
@@ -104,7 +141,7 @@ const refusalFor = (
   Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
     _tag: "Refused",
     response: GateResponse.drafted(
-      { dialects, order: priced.route.settle, crossOrigin },
+      { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(priced.route) },
       refusal,
       accepts
     )(RetryToken.make(entropy))
@@ -122,7 +159,8 @@ interface ClaimedOffer extends SignedOffer {
 
 const accept = Effect.fnUntraced(function* (
   context: PaidRequestContext,
-  request: PaidRequest
+  request: PaidRequest,
+  repeatable?: KeptResponses.RepeatablePayment
 ): Effect.fn.Return<Granted | SettleAfter | Refused, PaymentFailure> {
   const late = request.priced.route.settle === "after-handler"
   const { claimed, settled } = yield* taken(context, request, late)
@@ -136,7 +174,7 @@ const accept = Effect.fnUntraced(function* (
       refusalFor(context, request, Refusal.fromExecution("spent", settled))
     )
   }
-  const granted = outcomeOf(request, settled, begun)
+  const granted = { ...outcomeOf(request, settled, begun), repeatable }
   return late ? settleAfter(context, request, claimed, granted) : yield* charged(context, request, granted, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
@@ -277,11 +315,16 @@ const differenceOf = (
   return BigInt(settled.amount) < BigInt(paymentRequirements.maxAmountRequired) ? "amount" : undefined
 }
 
+/** An execution, and the names of its response if that may come again. */
+interface GrantedRun extends ExecutionLeases.GrantedExecution {
+  readonly repeatable: KeptResponses.RepeatablePayment | undefined
+}
+
 /** The execution is ours. It goes on once the money has moved, and is given back while that is uncertain. */
 const charged = Effect.fnUntraced(function* (
   context: PaidRequestContext,
   request: PaidRequest,
-  granted: ExecutionLeases.GrantedExecution,
+  granted: GrantedRun,
   settled: Settled
 ): Effect.fn.Return<Granted | Refused> {
   if (!isSettled(settled.status)) {
@@ -296,7 +339,7 @@ const charged = Effect.fnUntraced(function* (
   return {
     _tag: "Granted",
     settlement,
-    finish: granted.finish,
+    ...finishing(context, request, granted),
     headers: {
       ...SellerDialects.receiptHeaders(dialects, settlement),
       "Cache-Control": priced.route.cache,
@@ -305,6 +348,17 @@ const charged = Effect.fnUntraced(function* (
     }
   }
 })
+
+/** The end of an execution. The response to a request for its head alone is no response to keep. */
+const finishing = (
+  { responses, executions: { leases }, warn }: PaidRequestContext,
+  { isHead, priced: { route } }: PaidRequest,
+  { finish, repeatable: payment }: GrantedRun
+): Pick<Granted, "finish" | "keeper"> => {
+  if (payment === undefined || isHead) return { finish }
+  const isServed = (status: number) => status < (route.refused === "charged" ? 500 : 400)
+  return KeptResponses.keeping(responses, { payment, isServed, finish, leases, warn })
+}
 
 const receiptOf = (
   { amount, entitlement, network, payer, paymentId, transaction }: Settled,
@@ -323,7 +377,7 @@ const settleAfter = (
   context: PaidRequestContext,
   request: PaidRequest,
   claimed: ClaimedOffer,
-  granted: ExecutionLeases.GrantedExecution
+  granted: GrantedRun
 ): SettleAfter => ({
   _tag: "SettleAfter",
   abandon: granted.finish,
@@ -343,7 +397,7 @@ const settleLate = Effect.fnUntraced(function* (
   context: PaidRequestContext,
   request: PaidRequest,
   claimed: ClaimedOffer,
-  granted: ExecutionLeases.GrantedExecution
+  granted: GrantedRun
 ): Effect.fn.Return<Granted | Refused, PaymentFailure> {
   const settled = yield* context.executions.facilitator.settle(claimed.request, claimed.claim)
   const refusal = yield* unlessGranted(context, request, claimed, settled)

@@ -8,6 +8,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 
 import { Facilitator } from "../facilitator/Facilitator.ts"
@@ -31,8 +32,10 @@ import * as ExecutionLeases from "./request/ExecutionLeases.ts"
 import * as RequestTerms from "./request/RequestTerms.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
+import * as MemoryResponseStore from "./shop/MemoryResponseStore.ts"
 import * as NetworkReadiness from "./shop/NetworkReadiness.ts"
 import { PriceResolver } from "./shop/PriceResolver.ts"
+import { ResponseStore } from "./shop/ResponseStore.ts"
 import * as Shop from "./shop/Shop.ts"
 
 /** The service. */
@@ -60,7 +63,10 @@ export class PaymentGate extends Context.Service<
 
 const ownOptions = OptionCheck.options<Shop.ShopOptions>(Shop.keys)
 
-/** A gate with a shop of its own, for the schemes and the prices of the context. */
+/**
+ * A gate with a shop of its own, for the schemes and the prices of the context. Responses that come again are kept in the
+ * `ResponseStore` of the context, or in memory if it has none.
+ */
 export const make = Effect.fnUntraced(function* (options: Shop.ShopOptions) {
   const checked = yield* Effect.fromResult(OptionCheck.read(ownOptions, options))
   const prices = yield* PriceResolver
@@ -83,11 +89,19 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const proofs = yield* FiberSet.make()
   const executions = yield* ExecutionLeases.make(facilitator)
   const warn = yield* RepeatedWarning.make
+  const store = Option.getOrUndefined(yield* Effect.serviceOption(ResponseStore)) ?? (yield* MemoryResponseStore.make())
   const signer = { hash, secret: shop.secrets[0], secrets: shop.secrets, origin: shop.origin }
   const context: GateContext = {
     clock,
     shop,
-    paid: { signer, entropy, executions, doubts: ClaimsInDoubt.make(signer, clock), warn },
+    paid: {
+      signer,
+      entropy,
+      executions,
+      doubts: ClaimsInDoubt.make(signer, clock),
+      responses: { store, ...shop.responses },
+      warn
+    },
     unpaid: UnpaidResponses.make(signer, entropy)
   }
   const admit = (route: PricedRoute.PricedRoute) =>
@@ -166,7 +180,7 @@ const decidePriced = (
   if (found === undefined) return context.unpaid.responseTo(priced, epoch, crossOrigin)
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)
-  const gated = { priced, epoch, crossOrigin, dialects, clientAddress }
+  const gated = { priced, epoch, isHead: request.method === "HEAD", crossOrigin, dialects, clientAddress }
   return closed(
     route,
     Result.isSuccess(presented)

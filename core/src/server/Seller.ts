@@ -25,7 +25,9 @@ import * as GateResponse from "./http/GateResponse.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
+import * as MemoryResponseStore from "./shop/MemoryResponseStore.ts"
 import * as PriceResolver from "./shop/PriceResolver.ts"
+import type { ResponseStore } from "./shop/ResponseStore.ts"
 import * as Shop from "./shop/Shop.ts"
 
 /** Options of a shop, in plain values. */
@@ -43,6 +45,18 @@ export interface SellerOptions extends Shop.ShopOptions {
    * price it as dollars. Called once for a fixed price, at every request for `getPrice`.
    */
   readonly prices?: (price: string, asset: Asset) => bigint | undefined
+  /**
+   * Keeps the responses of routes with `repeat: "same"`: `SqliteResponseStore.layer({ filename })` or
+   * `PostgresResponseStore.layer({ url })` of `@pontage/sql`. Default: in the memory of this process, which a restart
+   * empties and other processes of the shop do not see.
+   */
+  readonly responseStore?: Layer.Layer<ResponseStore, unknown>
+}
+
+/** Abilities of a host adapter. */
+export interface HostAbilities {
+  /** It keeps the responses of granted requests (`Granted.keeper`) and sends `Repeated` ones; default `false`. */
+  readonly keepsResponses?: boolean
 }
 
 /** A facilitator as a service, which may take the shop's schemes from the context. */
@@ -63,7 +77,10 @@ export const keys: OptionCheck.Table<SellerOptions> = {
   facilitator: {
     fault: (value) => OptionCheck.unsetSetting(aFacilitator, value) ?? facilitatorCheck.fault(value)
   },
-  prices: OptionCheck.optional(OptionCheck.callable())
+  prices: OptionCheck.optional(OptionCheck.callable()),
+  responseStore: OptionCheck.optional(
+    OptionCheck.given("a layer such as MemoryResponseStore.layer({ ... })", (value) => Layer.isLayer(value))
+  )
 }
 
 const check = OptionCheck.options<SellerOptions>(keys)
@@ -89,16 +106,25 @@ export interface Seller {
  * Opens a shop. Throws `Misconfigured` for a mistake in the options. Requests to chains and the facilitator start in
  * the background.
  */
-export const make = (given: SellerOptions): Seller => {
+export const make = (given: SellerOptions, { keepsResponses = false }: HostAbilities = {}): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
-  const { clientAddress, origin, secret } = options
+  const { responses, clientAddress, origin, secret } = options
   const schemes = Result.getOrThrow(ServerSchemeRegistry.make(options.schemes))
   const shop = Result.getOrThrow(
-    Shop.make({ origin, schemes, secret, prices, ...(clientAddress && { clientAddress }) })
+    Shop.make({
+      origin,
+      schemes,
+      secret,
+      prices,
+      keepsResponses,
+      ...(responses && { responses }),
+      ...(clientAddress && { clientAddress })
+    })
   )
   const gate = Layer.effect(PaymentGate, fromShop(shop)).pipe(
     Layer.provide(facilitatorOf(options)),
+    Layer.provide(options.responseStore === undefined ? MemoryResponseStore.layer() : insistent(options.responseStore)),
     Layer.provide(Layer.succeed(ServerSchemeRegistry.ServerSchemeRegistry, schemes))
   )
   return new OpenShop(shop, ManagedRuntime.make(gate))
@@ -117,8 +143,8 @@ const isService = (facilitator: SellerOptions["facilitator"]): facilitator is Fa
 
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 
-/** Restarts a facilitator in this process until it comes up, if its chain or store is down when the shop opens. */
-const insistent = (layer: FacilitatorLayer): FacilitatorLayer =>
+/** Restarts a service in this process until it comes up, if its chain or store is down when the shop opens. */
+const insistent = <A, R>(layer: Layer.Layer<A, unknown, R>): Layer.Layer<A, unknown, R> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const scope = yield* Effect.scope
@@ -131,7 +157,7 @@ const insistent = (layer: FacilitatorLayer): FacilitatorLayer =>
       })
       return yield* attempt.pipe(
         Effect.tapError((error) =>
-          Effect.logWarning(`the facilitator did not start and is started again: ${messageOf(error)}`)
+          Effect.logWarning(`the facilitator or a store did not start and is started again: ${messageOf(error)}`)
         ),
         Effect.retry({ schedule: pauses, while: (error) => !(error instanceof Misconfigured) })
       )
@@ -169,7 +195,7 @@ class OpenShop implements Seller {
       return Exit.void
     }
     const error = Cause.squash(exit.cause)
-    const message = `facilitator: could not be started: ${messageOf(error)}`
+    const message = `facilitator or responseStore: could not be started: ${messageOf(error)}`
     Effect.runFork(Effect.logError(message))
     return Exit.fail(error instanceof Misconfigured ? error : new Misconfigured({ message }))
   }

@@ -3,6 +3,7 @@
  * with a scheme on it, for tests that need a chain and its faults but no node.
  */
 export { type Law, LawBroken } from "./Law.ts"
+export * as ResponseStoreLaws from "./store/ResponseStoreLaws.ts"
 export * as PaymentStoreLaws from "./store/PaymentStoreLaws.ts"
 export * as SchemeLaws from "./scheme/SchemeLaws.ts"
 export * as Tampering from "./scheme/Tampering.ts"

@@ -9,6 +9,7 @@ import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type {
   HeaderFields,
+  OfferTerms,
   PresentedPayment,
   ReadHeader,
   RefusalMessage,
@@ -118,9 +119,10 @@ const repeated = (name: string) =>
 export const refusal = (
   { dialects }: SellerDialects,
   required: PaymentRequired,
-  order?: SettleOrder
+  order?: SettleOrder,
+  terms?: OfferTerms
 ): RefusalMessage => {
-  const messages = dialects.map((dialect) => dialect.refusal(required, order))
+  const messages = dialects.map((dialect) => dialect.refusal(required, order, terms))
   const headers = Object.assign({}, ...messages.map((message) => message.headers))
   const body = messages[0]?.body
   if (messages.every(({ personal }) => personal === undefined)) return { headers, body }

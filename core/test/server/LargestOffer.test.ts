@@ -48,11 +48,14 @@ const pairs: ReadonlyArray<readonly [string, SellerDialect, PayerDialect]> = [
 ]
 
 describe("the largest offer", () => {
-  it.effect.each(pairs)("of %s can be paid", ([, seller, payer]) =>
+  const both = pairs.flatMap(([name, seller, payer]) =>
+    (["none", "same"] as const).map((repeat) => [name, repeat, seller, payer] as const)
+  )
+  it.effect.each(both)("of %s, with responses that come again: %s, can be paid", ([, repeat, seller, payer]) =>
     Effect.gen(function* () {
       const gate = yield* opened
       const resource = seller === metaSeller ? { resource: `mcp://tool/${"x".repeat(1000)}` } : {}
-      const route = yield* gate.route("GET /report", { ...longest, ...resource, dialects: [seller] })
+      const route = yield* gate.route("GET /report", { ...longest, ...resource, repeat, dialects: [seller] })
       yield* gate.ready
       for (const target of [`/${"a".repeat(2_000)}`, `/report?${"b".repeat(6_000)}`, `/${"c/".repeat(3_000)}`]) {
         const refused = yield* gate.decide(route, request(target))

@@ -2,6 +2,7 @@
  * The path of the tables through all releases: the first migration makes the first schema, each other continues the one
  * before. The list is frozen, since databases have gone through it; `test/schema/Migrations.test.ts` checks that.
  */
+import { keptResponses } from "../migrations/KeptResponses.ts"
 import { laneExits } from "../migrations/LaneExits.ts"
 import { noticeQueues } from "../migrations/NoticeQueues.ts"
 import { probeTable } from "../migrations/ProbeTable.ts"
@@ -9,4 +10,4 @@ import { settlementTables } from "../migrations/SettlementTables.ts"
 import type { Migration } from "./Migration.ts"
 
 /** Every migration, in order. A new one goes to the end. */
-export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues, laneExits]
+export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues, laneExits, keptResponses]

@@ -47,15 +47,21 @@ export interface SqliteFile {
 /** Capacity of the statement cache; the store has fewer statements. */
 const statementsKept = 200
 
+/** When a commit returns: once it is on the disk (`FULL`), or once a crash of this process cannot undo it (`NORMAL`). */
+export type Synchronous = "FULL" | "NORMAL"
+
 /**
  * Opens the file and closes it with the scope. `Misconfigured` if it cannot be opened or another process has it open.
  */
-export const open = ({ filename, onStatement }: Options): Effect.Effect<SqliteFile, Misconfigured, Scope.Scope> =>
+export const open = (
+  { filename, onStatement }: Options,
+  synchronous: Synchronous = "FULL"
+): Effect.Effect<SqliteFile, Misconfigured, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
       Effect.flatMap(sqlite, ({ DatabaseSync }) =>
         Effect.try({
-          try: () => openAlone(new DatabaseSync(filename, settings)),
+          try: () => openAlone(new DatabaseSync(filename, settings), synchronous),
           catch: (cause) => cannotOpen(filename, cause)
         })
       ),
@@ -99,12 +105,12 @@ const sqlite = Effect.suspend(() => {
       )
 })
 
-const openAlone = (database: NodeSqlite.DatabaseSync): NodeSqlite.DatabaseSync => {
+const openAlone = (database: NodeSqlite.DatabaseSync, synchronous: Synchronous): NodeSqlite.DatabaseSync => {
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE")
     const mode = database.prepare("PRAGMA journal_mode = WAL").get()
     if (mode?.["journal_mode"] !== "wal") throw new NoLog()
-    database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+    database.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON`)
     // The lock is taken with the first write and kept from then on.
     database.exec("BEGIN EXCLUSIVE; COMMIT")
     return database

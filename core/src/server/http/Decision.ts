@@ -8,6 +8,7 @@ import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields, ReadHeader } from "../../wire/pontage/Dialect.ts"
 import type { GateResponse } from "./GateResponse.ts"
+import type { KeptResponse } from "./KeptResponse.ts"
 import type { BodyStream } from "./UnreadBody.ts"
 
 /** A request in the form that the gate reads. */
@@ -86,6 +87,33 @@ export interface Granted {
    * wait for it.
    */
   readonly finish: (outcome: ExecutionOutcome) => Effect.Effect<void>
+  /** Present if the route's responses come again (`repeat: "same"`) and this one may: see `ResponseKeeper`. */
+  readonly keeper?: ResponseKeeper
+}
+
+/**
+ * Keeps the response of an execution for its payer. On Node `ResponseCopy` copies the response while it is written. A host
+ * that reports `finish` beside it need not wait: the report of an end waits until the response is kept.
+ */
+export interface ResponseKeeper {
+  /** Limit on the body in bytes; longer responses are not kept. */
+  readonly maximumBytes: number
+  /**
+   * Keeps the whole response and ends the execution as served. Without effect for a response that is too long or not
+   * served, and if the store fails; then `finish` ends the execution.
+   */
+  readonly keep: (response: KeptResponse) => Effect.Effect<void>
+  /**
+   * The client has disconnected while the handler still works: call it instead of `finish("failed")`. The execution ends
+   * with the response, or as failed if no response is kept within 60 seconds.
+   */
+  readonly cut: Effect.Effect<void>
+}
+
+/** The payment's response from before, for its payer: send it as it is and run nothing. */
+export interface Repeated {
+  readonly _tag: "Repeated"
+  readonly response: KeptResponse
 }
 
 /**
@@ -110,7 +138,7 @@ export interface Uncharged {
 }
 
 /** The decision on a request. */
-export type Decision = Free | Refused | Granted | SettleAfter
+export type Decision = Free | Refused | Repeated | Granted | SettleAfter
 
 /**
  * The outcome of a paid execution by the status of its response: `served` below 400, `refused` below 500, `failed` from

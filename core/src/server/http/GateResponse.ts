@@ -5,7 +5,7 @@
 import type * as Schema from "effect/Schema"
 
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
-import type { HeaderFields, SettleOrder } from "../../wire/pontage/Dialect.ts"
+import type { HeaderFields, OfferTerms, SettleOrder } from "../../wire/pontage/Dialect.ts"
 import type { Refusal } from "../../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../../wire/SellerDialects.ts"
 
@@ -32,6 +32,7 @@ export interface Manner {
   readonly dialects: SellerDialects.SellerDialects
   readonly order: SettleOrder
   readonly crossOrigin: boolean
+  readonly terms?: OfferTerms
 }
 
 /**
@@ -42,11 +43,11 @@ export type Draft = (retryToken: string) => GateResponse
 
 /** The response for a refusal, with the accepted payments. */
 export const drafted = (
-  { crossOrigin, order, dialects }: Manner,
+  { crossOrigin, order, dialects, terms }: Manner,
   refusal: Refusal,
   accepts: ReadonlyArray<PaymentRequirements>
 ): Draft => {
-  const message = SellerDialects.refusal(dialects, { ...refusal.body, accepts }, order)
+  const message = SellerDialects.refusal(dialects, { ...refusal.body, accepts }, order, terms)
   const headers = {
     ...json,
     ...message.headers,

@@ -163,7 +163,7 @@ const offersFor = (
 const decodeBound = Schema.decodeUnknownResult(Schema.Struct({ binding: Schema.optionalKey(RequestBinding) }))
 
 /** The binding in a payload; all schemes keep it under the same name. */
-const bindingOf = (payload: unknown) =>
+export const bindingOf = (payload: unknown) =>
   Result.mapBoth(decodeBound(payload), {
     onSuccess: ({ binding }) => binding,
     onFailure: ({ message }) =>

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import type { HashFunctions } from "../../platform/Hash.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RouteToken from "../../protocol/RouteToken.ts"
+import type { OfferTerms } from "../../wire/pontage/Dialect.ts"
 import type { PricedOption, PricedRoute } from "../route/PricedRoute.ts"
 import * as KeyedDigest from "../shop/KeyedDigest.ts"
 import * as Challenge from "./Challenge.ts"
@@ -74,6 +75,9 @@ export const toRequirements = (
   asset: option.asset.address,
   extra: { ...option.proof.extra, ...option.extra, ...(challenge !== undefined && { challenge }) }
 })
+
+/** The terms of a route beyond its options. */
+export const termsOf = ({ repeat }: PricedRoute): OfferTerms => ({ repeats: repeat === "same" })
 
 /**
  * Whether a payment whose request the application refused is good for another request of the route. Without a binding

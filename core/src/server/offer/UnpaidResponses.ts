@@ -68,8 +68,9 @@ const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean): Ref
   response: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy))
 })
 
-const pairOf = ({ settle: order, dialects }: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
-  const manner = { dialects, order, crossOrigin: false }
+const pairOf = (route: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
+  const { dialects, settle: order } = route
+  const manner = { dialects, order, crossOrigin: false, terms: RouteOffer.termsOf(route) }
   return {
     plain: GateResponse.drafted(manner, Refusal.unpaid, accepts),
     crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)

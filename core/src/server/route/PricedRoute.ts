@@ -47,6 +47,7 @@ export interface PricedRoute {
   readonly priceTimeoutMillis: number
   readonly refused: "reusable" | "charged"
   readonly bind: "none" | "body"
+  readonly repeat: "none" | "same"
   readonly validate: Validate | undefined
   readonly resource: string | undefined
   readonly dialects: SellerDialects.SellerDialects
@@ -77,6 +78,7 @@ const terms = {
   settle: Schema.optional(Schema.Literals(["before-handler", "after-handler"])),
   refused: Schema.optional(Schema.Literals(["reusable", "charged"])),
   bind: Schema.optional(Schema.Literals(["none", "body"])),
+  repeat: Schema.optional(Schema.Literals(["none", "same"])),
   binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
   cache: Schema.optional(line),
   resource: Schema.optional(line)
@@ -210,6 +212,7 @@ const check = (
   { entries, getPrice, dialects, terms, validate }: Written
 ): Checked<PricedRoute> =>
   Result.gen(function* () {
+    if (terms.repeat === "same" && !shop.keepsResponses) yield* Result.fail(keepsNone)
     const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
     yield* distinct(chosen)
     const price = yield* priceOf(shop, chosen, getPrice)
@@ -225,6 +228,7 @@ const check = (
       priceTimeoutMillis: terms.priceTimeoutMillis ?? defaultPriceTimeoutMillis,
       refused: terms.refused ?? "reusable",
       bind: terms.bind ?? "none",
+      repeat: terms.repeat ?? "none",
       validate,
       resource: terms.resource,
       dialects: yield* dialectsOf(dialects, options),
@@ -232,6 +236,8 @@ const check = (
       price
     }
   })
+
+const keepsNone = 'repeat: "same" is not possible here: this host keeps no responses; leave it out'
 
 /** Checks the dialects: one that cannot express any of the options would send an empty offer. */
 const dialectsOf = (

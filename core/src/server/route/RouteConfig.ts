@@ -41,6 +41,13 @@ export interface RouteTerms<Params extends string = string> {
    */
   readonly refused?: "reusable" | "charged"
   /**
+   * The rule for a payment that was served and comes again. `none` (default): it pays for nothing more (409). `same`:
+   * its payer gets the same response, status, headers and body to the byte, without a run, as long as the shop keeps it
+   * (`responses`); for responses that get lost on their way. Only the payer gets it: it proves itself by the salt of its
+   * payment, or by the token of the x402 offer that it repeats.
+   */
+  readonly repeat?: "none" | "same"
+  /**
    * `none` (default): a payment is bound to method and URL, and no body may make the request dearer than the paid
    * price. `body`: it is bound to the body too, for goods that differ at one price. The body is at most 1 MiB. The
    * digest covers its bytes as sent, or the value that the host's parser read.

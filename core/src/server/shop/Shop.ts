@@ -2,6 +2,7 @@
  * One seller: the public origin, the secret that binds payments, the schemes and the price resolver. All routes of a
  * process share these values; they are checked once.
  */
+import * as Duration from "effect/Duration"
 import * as Result from "effect/Result"
 
 import type { Asset } from "../../protocol/Asset.ts"
@@ -30,13 +31,29 @@ export interface ShopOptions {
    * bad payments; the facilitator receives only a keyed digest of it.
    */
   readonly clientAddress?: (request: GateRequest) => string | undefined
+  /** Limits of the responses that come again, for routes with `repeat: "same"`. */
+  readonly responses?: ResponseLimits
+}
+
+/** Limits of kept responses. */
+export interface ResponseLimits {
+  /** Limit on the body of a kept response, in bytes: 1 to 8 Mi, default 64 Ki. A longer response is served and not kept. */
+  readonly maximumBytes?: number
+  /** Time for which a response is kept: default 10 minutes, at most 24 hours. */
+  readonly age?: Duration.Input
 }
 
 /** The keys of the options, for callers that add their own. */
 export const keys: OptionCheck.Table<ShopOptions> = {
   origin: OptionCheck.any(),
   secret: OptionCheck.any(),
-  clientAddress: OptionCheck.optional(OptionCheck.callable())
+  clientAddress: OptionCheck.optional(OptionCheck.callable()),
+  responses: OptionCheck.optional(
+    OptionCheck.options<ResponseLimits>({
+      maximumBytes: OptionCheck.optional(OptionCheck.whole(1, 8 * 1024 * 1024)),
+      age: OptionCheck.optional(OptionCheck.duration)
+    })
+  )
 }
 
 /** A checked shop. Its maps grow with its routes, for the checks across routes. */
@@ -54,6 +71,9 @@ export interface Shop {
   readonly recipients: Map<string, string>
   /** The client address of a request, if known. Never throws. */
   readonly addressOf: (request: GateRequest) => string | undefined
+  readonly responses: { readonly maximumBytes: number; readonly ageMillis: number }
+  /** Whether the host keeps responses, so that routes may have them come again. */
+  readonly keepsResponses: boolean
 }
 
 const minimumSecretLength = 32
@@ -63,20 +83,39 @@ export const make = (
   options: ShopOptions & {
     readonly prices: PriceResolver["Service"]
     readonly schemes: ServerSchemeRegistry["Service"]
+    /** Default: the caller keeps responses itself. */
+    readonly keepsResponses?: boolean
   }
 ): Result.Result<Shop, Misconfigured> =>
-  Result.flatMap(originOf(options.origin), (origin) =>
-    Result.map(secretsOf(options.secret), (secrets) => ({
+  Result.gen(function* () {
+    const origin = yield* originOf(options.origin)
+    const secrets = yield* secretsOf(options.secret)
+    const responses = yield* limitsOf(options.responses ?? {})
+    return {
       origin,
       secrets,
+      responses,
+      keepsResponses: options.keepsResponses ?? true,
       schemes: options.schemes,
       prices: options.prices,
       proofs: new Map(),
       chosen: new Map(),
       recipients: new Map(),
       addressOf: addressOf(options.clientAddress)
-    }))
-  )
+    }
+  })
+
+const longestAge = Duration.hours(24)
+
+const limitsOf = ({
+  age = "10 minutes",
+  maximumBytes = 64 * 1024
+}: ResponseLimits): Result.Result<Shop["responses"], Misconfigured> => {
+  const duration = Duration.fromInputUnsafe(age)
+  return Duration.isLessThanOrEqualTo(duration, longestAge)
+    ? Result.succeed({ maximumBytes, ageMillis: Duration.toMillis(duration) })
+    : mistake(`responses.age: expected at most 24 hours, got ${Duration.format(duration)}`)
+}
 
 /** Wraps the operator's function; if it fails the address is unknown, and no request is refused for that. */
 const addressOf =

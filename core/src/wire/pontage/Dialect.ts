@@ -36,6 +36,8 @@ export interface AcceptedOffer {
 export interface PresentedPayment {
   readonly payment: PaymentPayload
   readonly accepted: AcceptedOffer | undefined
+  /** The payer's own name for the payment, if the dialect has one (x402's extension `payment-identifier`). */
+  readonly identifier?: string
 }
 
 /** A refusal in a dialect's wire form. */
@@ -59,6 +61,12 @@ export interface PersonalMessage {
 /** Whether the money moves before or after the handler runs; a payer may want to know. */
 export type SettleOrder = "before-handler" | "after-handler"
 
+/** Terms of a resource beyond its payment options. */
+export interface OfferTerms {
+  /** Whether the response of a served payment comes again for its payer; default `false`. */
+  readonly repeats?: boolean
+}
+
 /** The seller's part of a wire format. */
 export interface SellerDialect {
   /** Name for people, in messages about a route's configuration. */
@@ -74,7 +82,7 @@ export interface SellerDialect {
   /** Whether the text of the payment header is in this dialect; dialects may share a header. */
   readonly recognises: (text: string) => boolean
   readonly readPayment: (text: string) => Result.Result<PresentedPayment, PaymentError | ValidationError>
-  readonly refusal: (required: PaymentRequired, order?: SettleOrder) => RefusalMessage
+  readonly refusal: (required: PaymentRequired, order?: SettleOrder, terms?: OfferTerms) => RefusalMessage
   /** The headers of a paid response. */
   readonly receiptHeaders: (settlement: Settlement) => HeaderFields
 }

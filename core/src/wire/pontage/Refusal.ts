@@ -65,6 +65,21 @@ export const fromExecution = (execution: "held" | "spent" | "conflict", payment:
   }
 }
 
+/**
+ * The refusal of a payment under an identifier that another payment, or the same one for another request, has: nothing
+ * was charged.
+ */
+export const otherPayment: Refusal = {
+  status: 409,
+  body: {
+    error:
+      "Another payment has this payment identifier. Nothing was charged: send that payment again, or sign a new one under an identifier of its own.",
+    detail: "payment_identifier",
+    retry: "new_payment"
+  },
+  retryAfter: undefined
+}
+
 const held = "This payment is being used by another request right now. Wait, then send the same payment again."
 const spent = "This payment was used already. It pays for nothing more."
 const conflict = "This payment belongs to another resource. It does not pay for this one."

@@ -10,7 +10,7 @@ import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumHeaderBytes } from "../http/AsciiJson.ts"
 import { maximumDepth } from "../http/Base64Json.ts"
-import type { ReadHeader, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import type { OfferTerms, ReadHeader, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
 import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
 import { fromJson, receiptOf, requestOf } from "./X402v2Seller.ts"
 
@@ -32,9 +32,14 @@ const decode = (text: string): Result.Result<unknown, ValidationError> => {
  * The payment request, and if a payment was refused, Pontage's own fields with the reason. A payer that knows only the
  * request can pay.
  */
-const bodyOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
+const bodyOf = (
+  required: PaymentRequired,
+  order: SettleOrder | undefined,
+  retryToken: string,
+  offers: OfferTerms | undefined
+) => {
   const { accepts: _, error: message, ...words } = required
-  const request = requestOf(required, order, retryToken) ?? { x402Version: 2, error: message, accepts: [] }
+  const request = requestOf(required, order, retryToken, offers) ?? { x402Version: 2, error: message, accepts: [] }
   return Object.keys(words).length === 0 ? request : { ...request, ...words, message }
 }
 
@@ -47,10 +52,10 @@ export const metaSeller: SellerDialect = {
   canOffer: () => true,
   recognises: () => true,
   readPayment: (text) => Result.flatMap(decode(text), fromJson),
-  refusal: (required, order) => ({
+  refusal: (required, order, offers) => ({
     headers: {},
     body: undefined,
-    personal: (retryToken) => ({ body: bodyOf(required, order, retryToken) })
+    personal: (retryToken) => ({ body: bodyOf(required, order, retryToken, offers) })
   }),
   receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
 }

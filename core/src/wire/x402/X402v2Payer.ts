@@ -14,6 +14,7 @@ import * as Base64Json from "../http/Base64Json.ts"
 import type { ResponseHead, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
 import { ifRefused } from "../pontage/IfRefusedShape.ts"
 import type { RefusalDetails } from "../pontage/RefusalShape.ts"
+import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Offer from "./X402Offer.ts"
 import { offerV2, resourceV2 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
@@ -110,7 +111,9 @@ export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => 
       const payment = (index: number, payload: Schema.Json) => ({
         x402Version: 2,
         payload,
-        ...(request.extensions !== undefined && { extensions: request.extensions }),
+        ...(request.extensions !== undefined && {
+          extensions: X402Identifier.withIdentifier(request.extensions, payload)
+        }),
         ...(request.resource !== undefined && { resource: request.resource }),
         accepted: offers[index]?.raw
       })

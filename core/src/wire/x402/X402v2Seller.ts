@@ -15,7 +15,8 @@ import * as Base64Text from "../../protocol/text/Base64Text.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import * as Base64Json from "../http/Base64Json.ts"
-import type { PresentedPayment, RefusalMessage, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import type { OfferTerms, PresentedPayment, RefusalMessage, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 
@@ -26,7 +27,8 @@ import * as X402Reason from "./X402Reason.ts"
 export const PaymentV2 = Schema.Struct({
   x402Version: Schema.Literal(2),
   accepted: X402Offer.OfferV2,
-  payload: Schema.Record(Schema.String, Schema.Json)
+  payload: Schema.Record(Schema.String, Schema.Json),
+  extensions: Schema.optionalKey(Schema.Unknown)
 })
 
 const decodePayment = Schema.decodeUnknownResult(PaymentV2)
@@ -40,10 +42,14 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Validat
     return Result.fail(invalid("unsupported_version", "x402_version", `x402Version ${said} is not 2`))
   }
   return Result.mapBoth(decodePayment(json), {
-    onSuccess: ({ accepted, payload }) => ({
-      payment: sealPayload(accepted.scheme, accepted.network, payload),
-      accepted: X402Offer.accepted(accepted)
-    }),
+    onSuccess: ({ accepted, extensions, payload }) => {
+      const identifier = X402Identifier.of(extensions)
+      return {
+        payment: sealPayload(accepted.scheme, accepted.network, payload),
+        accepted: X402Offer.accepted(accepted),
+        ...(identifier !== undefined && { identifier })
+      }
+    },
     onFailure: ({ message }) =>
       invalid("malformed", "payment_fields", `the payment is not one of x402 version 2: ${message}`)
   })
@@ -61,12 +67,16 @@ const maximumDescriptionLength = 340
 /** Maximum length of a URL in an offer. */
 const maximumUrlLength = 2048
 
+/** The same beside extensions, which payers repeat too. */
+const maximumDescriptionLengthExtended = maximumDescriptionLength - Math.ceil(X402Identifier.offeredLength / 3) - 40
+
 /** The resource of an offer. A payer repeats it in a header, outside the signature; it is not compared. */
-const placeOf = (requirements: PaymentRequirements): X402Offer.ResourceV2 => {
+const placeOf = (requirements: PaymentRequirements, isExtended: boolean): X402Offer.ResourceV2 => {
   const { description, url, ...place } = X402Offer.resourceOf(requirements)
+  const length = isExtended ? maximumDescriptionLengthExtended : maximumDescriptionLength
   return {
     url: url.length > maximumUrlLength ? shortened(url) : url,
-    description: description?.slice(0, maximumDescriptionLength) ?? "",
+    description: description?.slice(0, length) ?? "",
     ...place
   }
 }
@@ -80,20 +90,26 @@ const shortened = (url: string): string => {
 /**
  * The payment request of version 2, for a header or a result; `undefined` without offers. Offers of a resource that is
  * charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries the token, which
- * payers repeat in `accepted.extra`.
+ * payers repeat in `accepted.extra`. A resource whose responses come again offers the payment identifier.
  */
-export const requestOf = (required: PaymentRequired, order: SettleOrder | undefined, retryToken: string) => {
+export const requestOf = (
+  required: PaymentRequired,
+  order: SettleOrder | undefined,
+  retryToken: string,
+  { repeats = false }: OfferTerms = {}
+) => {
   const [first] = required.accepts
   return first === undefined
     ? undefined
     : {
         x402Version: 2,
         error: X402Reason.ofRefusal(2, required),
-        resource: placeOf(first),
+        resource: placeOf(first, repeats),
         accepts: required.accepts.map((requirements) => {
           const offer = X402Offer.toV2(requirements)
           return { ...offer, extra: { ...offer.extra, ...flowOf(order), [RetryToken.key]: retryToken } }
-        })
+        }),
+        ...(repeats && { extensions: X402Identifier.offered })
       }
 }
 
@@ -114,8 +130,12 @@ const tokenPlace = "retry-token-goes-here_"
  * The personal part of a refusal. The offers are written once, and the header for each payer: most requests of a shop
  * get this response.
  */
-const personalOffers = (required: PaymentRequired, order?: SettleOrder): Pick<RefusalMessage, "personal"> => {
-  const request = requestOf(required, order, tokenPlace)
+const personalOffers = (
+  required: PaymentRequired,
+  order?: SettleOrder,
+  terms?: OfferTerms
+): Pick<RefusalMessage, "personal"> => {
+  const request = requestOf(required, order, tokenPlace, terms)
   if (request === undefined) return {}
   const parts = JSON.stringify(request).split(tokenPlace)
   return {
@@ -132,9 +152,9 @@ export const x402v2Seller: SellerDialect = {
   canOffer: () => true,
   recognises: () => true,
   readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumBase64Bytes), fromJson),
-  refusal: (required, order) => {
+  refusal: (required, order, terms) => {
     const { accepts: _, ...words } = required
-    return { headers: {}, body: words, ...personalOffers(required, order) }
+    return { headers: {}, body: words, ...personalOffers(required, order, terms) }
   },
   receiptHeaders: (settlement) => ({ "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
 }

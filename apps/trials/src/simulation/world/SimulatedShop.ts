@@ -133,6 +133,8 @@ const served = (options: Options, deciding: Effect.Effect<Decision>, target: str
       switch (decision._tag) {
         case "Free":
           return Effect.die("nothing is free here")
+        case "Repeated":
+          return Effect.die("no response comes again here")
         case "Refused":
           return Effect.succeed(replyOf(decision.response))
         case "Granted":
