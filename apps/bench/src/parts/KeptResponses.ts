@@ -96,6 +96,8 @@ const serve = Effect.fnUntraced(function* (decision: Decision) {
   yield* decision.finish("served")
 })
 
+const run = <A>(effect: Effect.Effect<A>) => Effect.runPromise(effect)
+
 /** Microseconds of a served request, and of one whose response comes again. */
 const measured = Effect.fnUntraced(function* (repeat: "none" | "same", store: Layer.Layer<ResponseStore, unknown>) {
   const ledger = TestLedger.make()
@@ -108,7 +110,6 @@ const measured = Effect.fnUntraced(function* (repeat: "none" | "same", store: La
   yield* gate.ready
   const payments = yield* paymentsFor(gate, route)
   let next = 0
-  const run = <A>(effect: Effect.Effect<A>) => Effect.runPromise(effect)
   const served = yield* Effect.promise(() =>
     CpuTime.microsOf(rounds, () =>
       Promise.all(
