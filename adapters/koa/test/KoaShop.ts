@@ -1,5 +1,5 @@
 /**
- * A shop for Koa tests: pretended chains and facilitator, a real gate.
+ * A shop for Koa tests: fake chains and facilitator, a real gate.
  */
 import type { Seller } from "@pontage/core"
 import Koa from "koa"
@@ -12,7 +12,7 @@ import { type KoaServer, serve } from "./KoaServer.ts"
 
 export const terms = { scheme: "exact", network: "eip155:8453", price: "$0.01", payTo: FakeScheme.alice }
 
-/** A payment header that the pretended facilitator takes. */
+/** A payment header that the fake facilitator takes. */
 export const paid: Record<string, string> = { "x-payment": String(payment(undefined)["x-payment"]) }
 
 export const options = (facilitator: {

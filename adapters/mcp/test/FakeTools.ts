@@ -1,5 +1,5 @@
 /**
- * A shop of tools with pretended chains and facilitator and a real gate, and payments as any payer of the transport writes
+ * A shop of tools with fake chains and facilitator and a real gate, and payments as any payer of the transport writes
  * them.
  */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"

@@ -15,10 +15,10 @@ import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
 
 const troubles: ReadonlyArray<readonly [string, FaultyFront.Fault]> = [
-  ["refuses", FaultyFront.rpcAnswer({ error: { code: -32_603, message: "internal error" } })],
+  ["refuses", FaultyFront.rpcResponse({ error: { code: -32_603, message: "internal error" } })],
   ["answers HTML", FaultyFront.page(200)],
   ["responds with 502", FaultyFront.page(502)],
-  ["responds with an unexpected result", FaultyFront.rpcAnswer({ result: { surprise: true } })],
+  ["responds with an unexpected result", FaultyFront.rpcResponse({ result: { surprise: true } })],
   ["breaks the connection", FaultyFront.broken],
   ["hangs", FaultyFront.silence]
 ]
@@ -92,7 +92,7 @@ describe("a shop that opens on a node in trouble", () => {
     TestMarket.within(1, ({ told }) =>
       Effect.gen(function* () {
         const front = yield* FaultyFront.make(told.rpcUrl)
-        front.spoil(FaultyFront.rpcAnswer({ result: "0x1" }))
+        front.spoil(FaultyFront.rpcResponse({ result: "0x1" }))
         const shop = yield* openShop({ ...told, rpcUrl: front.url })
         const mistake: unknown = yield* Effect.promise(() => shop.payment.ready().catch((error: unknown) => error))
         assert.instanceOf(mistake, Misconfigured)

@@ -1,5 +1,5 @@
 /**
- * A front between two parties that speak HTTP: it passes questions on, until a test makes it answer in its own way.
+ * A front between two parties that speak HTTP: it passes requests on, until a test makes it respond by itself.
  */
 import { createServer, type ServerResponse } from "node:http"
 
@@ -17,16 +17,16 @@ export const silence: Fault = () => undefined
 export const broken: Fault = (response) => void response.destroy()
 
 /** A response of this status and text. */
-export const answer =
+export const respondWith =
   (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Fault =>
   (response) =>
     void response.writeHead(status, headers).end(text)
 
 /** Responses of proxies and cloud providers in place of the servers behind them. */
-export const page = (status: number) => answer(status, "<html>It works!</html>", { "content-type": "text/html" })
+export const page = (status: number) => respondWith(status, "<html>It works!</html>", { "content-type": "text/html" })
 
 /** A node's response to whatever it was asked. */
-export const rpcAnswer =
+export const rpcResponse =
   (outcome: Readonly<Record<string, unknown>>): Fault =>
   (response, body) => {
     const { id } = JSON.parse(body) as { readonly id: unknown }

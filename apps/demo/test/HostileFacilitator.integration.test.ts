@@ -8,17 +8,17 @@ import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
 
 const json = (status: number, body: unknown) =>
-  FaultyFront.answer(status, JSON.stringify(body), { "content-type": "application/json" })
+  FaultyFront.respondWith(status, JSON.stringify(body), { "content-type": "application/json" })
 
 const faults: ReadonlyArray<readonly [string, FaultyFront.Fault]> = [
   ["HTML", FaultyFront.page(200)],
   ["HTML with 502", FaultyFront.page(502)],
-  ["a redirect", FaultyFront.answer(307, "", { location: "https://facilitator.example/settle" })],
+  ["a redirect", FaultyFront.respondWith(307, "", { location: "https://facilitator.example/settle" })],
   ["silence", FaultyFront.silence],
   ["a broken connection", FaultyFront.broken],
-  ["half of JSON", FaultyFront.answer(200, "{")],
+  ["half of JSON", FaultyFront.respondWith(200, "{")],
   ["more than is read", json(200, { success: true, more: "x".repeat(100_000) })],
-  ["nothing", FaultyFront.answer(200, "")],
+  ["nothing", FaultyFront.respondWith(200, "")],
   ["an empty object", json(200, {})],
   ["success without a payment", json(200, { success: true })],
   ["a grant without a transfer", json(200, { success: true, execution: "granted", status: "final" })],

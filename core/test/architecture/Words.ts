@@ -21,6 +21,9 @@ const replaced: ReadonlyArray<readonly [RegExp, string]> = [
     /(?:settling|payer's|seller's) half\b|\bhal(?:f|ves) of (?:a|the|its) scheme/i,
     "scheme facilitator, client or server"
   ],
+  [/[gG]asMoney/, "signer balance"],
+  [/(?:Gate|Paid|Unpaid|Ungated|Tool|Rpc|Node|rpc)Answer/, "response"],
+  [/Pretend(?=[A-Z])/, "fake"],
   [/@category/, "nothing: no reference is generated from it"]
 ]
 

@@ -58,7 +58,7 @@ export interface Dialect {
   /** A table of one column of texts: one parameter, a JSON array of texts. */
   readonly listed: (column: string) => string
   /** JSON text of all rows of a correlated query: an array of arrays, in this order. */
-  readonly gather: (columns: ReadonlyArray<string>, from: string, order: string) => string
+  readonly listOf: (columns: ReadonlyArray<string>, from: string, order: string) => string
   readonly insert: <Name extends string>(table: string, columns: Columns<Name>, otherwise?: string) => Write<Name>
   /** Updates rows, found by the key column. */
   readonly update: <Name extends string>(table: string, key: NoInfer<Name>, columns: Columns<Name>) => Write<Name>
@@ -80,7 +80,7 @@ export const sqlite: Dialect = {
   parameter: (value) => (typeof value === "boolean" ? BigInt(value) : legible(value)),
   isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_each(?))`,
   listed: (column) => `(SELECT value AS ${column} FROM json_each(?))`,
-  gather: (columns, from, order) =>
+  listOf: (columns, from, order) =>
     `(SELECT json_group_array(json_array(${columns.join(", ")}) ORDER BY ${order}) ${from})`,
   insert: (table, columns, otherwise = "") => {
     const names = namesOf(columns)
@@ -126,7 +126,7 @@ export const postgres: Dialect = {
   parameter: legible,
   isIn: (column, type) => `${column} IN (SELECT CAST(value AS ${type}) FROM json_array_elements_text(?::text::json))`,
   listed: (column) => `(SELECT value AS ${column} FROM json_array_elements_text(?::text::json))`,
-  gather: (columns, from, order) =>
+  listOf: (columns, from, order) =>
     `(SELECT json_agg(json_build_array(${columns.join(", ")}) ORDER BY ${order})::text ${from})`,
   insert: (table, columns, otherwise = "") => {
     const names = namesOf(columns).join(", ")

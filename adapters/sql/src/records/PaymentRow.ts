@@ -151,7 +151,7 @@ const decodeContract = Schema.decodeUnknownResult(ContractRow)
 
 /** The query of records, followed by a condition on the record `p`. */
 export const selection = (dialect: Dialect): string => {
-  const history = dialect.gather(
+  const history = dialect.listOf(
     ["e.status", "e.at", "e.note", "e.lane_exit"],
     "FROM event e WHERE e.payment = p.serial",
     "e.ordinal"

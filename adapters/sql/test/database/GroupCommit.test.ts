@@ -30,13 +30,13 @@ const bare = Effect.gen(function* () {
   yield* file.connection.execute("CREATE TABLE word (text TEXT PRIMARY KEY, filling TEXT)", [], undefined)
   const {
     query: ask,
-    batch: gather,
+    batch,
     queryNow: glance,
     defer: linger,
     transact
   } = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
   const write = (text: string, filling?: string) => transact(insert(text, filling))
-  const later = (text: string) => gather(insert(text))
+  const later = (text: string) => batch(insert(text))
   const whenever = (text: string) => linger(insert(text))
   const words = ask(({ run }) =>
     Effect.map(run("SELECT text FROM word ORDER BY text"), (rows) =>
@@ -407,7 +407,7 @@ describe("the store", () => {
     })
   )
 
-  it.effect("lets the end of a run wait for company", () =>
+  it.effect("lets the end of an execution wait for other writes", () =>
     Effect.gen(function* () {
       const { said, store } = yield* Effect.provideService(openedStore, Clock.Clock, yield* slowClock)
       const { payment } = TrialPayments

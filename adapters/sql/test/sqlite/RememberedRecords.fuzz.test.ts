@@ -75,7 +75,7 @@ const wished = (one: string, notify: boolean): PaymentStore.NewPayment => ({
 const states = fc.constantFrom(...(["accepted", "planned", "sent", "included", "final", "failed", "expired"] as const))
 const optional = <A>(value: fc.Arbitrary<A>) => fc.option(value, { nil: undefined })
 
-const advance: fc.Arbitrary<PaymentStore.StateChange> = fc.record(
+const change: fc.Arbitrary<PaymentStore.StateChange> = fc.record(
   {
     paymentId: id,
     from: fc.constant<ReadonlyArray<Settlement.PaymentState>>(["accepted", "planned", "sent", "included"]),
@@ -92,7 +92,7 @@ const advance: fc.Arbitrary<PaymentStore.StateChange> = fc.record(
 const inclusion = fc.constantFrom(null, { transaction: "tx", block: { number: 7n, hash: "hash" }, cost: 5n })
 
 const entry = fc
-  .record({ changes: fc.array(advance, { maxLength: 4 }), number: optional(number), inclusion, closed: fc.boolean() })
+  .record({ changes: fc.array(change, { maxLength: 4 }), number: optional(number), inclusion, closed: fc.boolean() })
   .map(({ changes, closed, inclusion, number }): PaymentStore.LaneWrite =>
     number === undefined
       ? { changes }

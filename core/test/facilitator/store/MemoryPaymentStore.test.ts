@@ -85,11 +85,11 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
       Effect.gen(function* () {
         const known = yield* Effect.forEach(entry.changes, ({ paymentId }) => store.find(paymentId))
         yield* Effect.yieldNow
-        const changes = entry.changes.map((advance, index) => {
+        const changes = entry.changes.map((change, index) => {
           const status = known[index]?.status
-          return status !== undefined && advance.from.includes(status)
-            ? { ...advance, from: [status, advance.to] }
-            : advance
+          return status !== undefined && change.from.includes(status)
+            ? { ...change, from: [status, change.to] }
+            : change
         })
         return yield* store.record(lease, { ...entry, changes })
       })
