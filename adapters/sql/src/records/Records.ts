@@ -190,7 +190,7 @@ export const isThere = `SELECT p.serial FROM payment p ${byId}`
 /**
  * The condition that selects waiting payments whose turn it is; the parameters bound the number per payer and in total.
  */
-const inTurn = `WHERE p.serial IN (
+export const inTurn = `WHERE p.serial IN (
   SELECT fair.serial FROM (
     SELECT own.serial, ROW_NUMBER() OVER (PARTITION BY own.caller ORDER BY own.place, own.serial) AS turn FROM (
       SELECT q.serial, q.caller, ROW_NUMBER() OVER (PARTITION BY q.caller, q.payer ORDER BY q.serial) AS place

@@ -6,7 +6,7 @@ import { type PaymentStore, Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import { legible } from "../database/SqlDialect.ts"
-import { byId, inQueue, type Records } from "../records/Records.ts"
+import { byId, inQueue, inTurn, type Records } from "../records/Records.ts"
 import type { RecordImage } from "./RecordImage.ts"
 
 type Stored = PaymentStore.StoredPayment
@@ -34,7 +34,7 @@ export const make = (plain: Records, image: RecordImage): Records => ({
 const reading = (
   plain: Records,
   image: RecordImage
-): Pick<Records, "find" | "waiting" | "ofSerials" | "lock" | "lockOne" | "lockAll"> => {
+): Pick<Records, "find" | "waiting" | "waitingInTurn" | "ofSerials" | "lock" | "lockOne" | "lockAll"> => {
   const ofSerials: Records["ofSerials"] = (transaction, serials) => {
     const known = serials.map(image.findSerial)
     const unknown = serials.filter((_, index) => known[index] === undefined)
@@ -56,6 +56,8 @@ const reading = (
   return {
     find,
     waiting: (transaction, lane, limit) => where(transaction, inQueue, [lane, BigInt(limit)]),
+    waitingInTurn: (transaction, lane, limit, ofPayer) =>
+      where(transaction, inTurn, [lane, BigInt(ofPayer), BigInt(limit)]),
     ofSerials,
     lock: (transaction, condition, parameters) => where(transaction, `${condition} ORDER BY p.serial`, parameters),
     lockOne: find,

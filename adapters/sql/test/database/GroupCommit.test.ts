@@ -407,6 +407,21 @@ describe("the store", () => {
     })
   )
 
+  it.effect("takes payments whose turn it is from memory", () =>
+    Effect.gen(function* () {
+      const { said, store } = yield* openedStore
+      const { lane, payment } = TrialPayments
+      for (const name of ["one", "two", "three"]) yield* store.claim(payment(name), undefined, { lane })
+      said.length = 0
+      const turn = yield* store.queuedInTurn(lane, 2, 2)
+      assert.deepStrictEqual(
+        turn.map(({ paymentId }) => paymentId),
+        ["pay_one", "pay_two"]
+      )
+      assert.isFalse(said.some((text) => text.includes("JOIN contract")))
+    })
+  )
+
   it.effect("lets the end of an execution wait for other writes", () =>
     Effect.gen(function* () {
       const { said, store } = yield* Effect.provideService(openedStore, Clock.Clock, yield* slowClock)
