@@ -546,7 +546,7 @@ describe("supported", () => {
 describe("options", () => {
   it.effect.each([
     ["not an address", "not an address"],
-    ["ftp://facilitator.example", "is not https"],
+    ["ftp://facilitator.example", "begins with neither https:// nor http://"],
     ["http://facilitator.example", "is not https"],
     ["http://127.0.0.1.example", "is not https"],
     ["http://localhost.example", "is not https"],
