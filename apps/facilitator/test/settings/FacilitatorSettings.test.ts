@@ -433,7 +433,7 @@ describe("callers", () => {
     [{ ...shop, keys: ["sEcReT-value-in-plain"] }, /callers\.0\.keys\.0/],
     [{ ...shop, rate: "5" }, /callers\.0\.rate/],
     [{ ...shop, payerRate: "0/1" }, /callers\.0\.payerRate/],
-    [{ ...shop, networks: { base: {} } }, /callers\.0\.networks/],
+    [{ ...shop, networks: { bass: {} } }, /callers\.0\.networks/],
     [{ ...shop, networks: { "ton:mainet": {} } }, /callers\.0\.networks/],
     [{ ...shop, gasCeilings: { "tron:mainet": "5" } }, /callers\.0\.gasCeilings/],
     [{ ...shop, payees: ["0x1"] }, /callers\.0\.payees: unknown key; the keys are name, keys, operator, networks/],
