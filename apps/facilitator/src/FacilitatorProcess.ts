@@ -7,27 +7,81 @@ import {
   LocalFacilitator,
   Network,
   OptionCheck,
-  RecordRetention
+  RecordRetention,
+  type SchemeFacilitator
 } from "@pontage/core"
 import { EvmCrypto } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 
 import * as FacilitatorServer from "./api/FacilitatorServer.ts"
 import * as CallerTerms from "./callers/CallerTerms.ts"
 import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
+import * as ChainConnections from "./settling/ChainConnections.ts"
 import * as FacilitatorStorage from "./settling/FacilitatorStorage.ts"
 import * as SettlingSchemes from "./settling/SettlingSchemes.ts"
 
-/** Connects to the chains, listens, and logs the address. Runs until the scope closes. */
+/**
+ * Connects to the chains, listens, and logs the address. Runs until the scope closes. Chains that do not respond are taken in
+ * when they do: then all open requests get their responses, and the service begins again on the same port with the same records.
+ */
 export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
   yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
+  const crypto = yield* BestCrypto.make
+  const chains = yield* SettlingSchemes.make(settings, crypto)
+  const storage = yield* Layer.build(FacilitatorStorage.layer(settings.store))
+  const life = yield* Effect.scope
+  const begin = Effect.fnUntraced(function* (port: number) {
+    const scope = yield* Scope.fork(life)
+    const serving = Effect.provide(serveOnce({ ...settings, port }, chains, crypto), storage)
+    const service = yield* Effect.onError(Scope.provide(scope)(serving), (cause) =>
+      Scope.close(scope, Exit.failCause(cause))
+    )
+    return { ...service, scope }
+  })
+  const first = yield* begin(settings.port)
+  yield* Effect.forkScoped(takeInMissing(first, begin(first.running.port)))
+  return first.running
+})
+
+/** One time of service, and the chains that are missing in it. */
+interface Service {
+  readonly scope: Scope.Closeable
+  readonly missing: ReadonlyArray<ChainConnections.MissingChain>
+}
+
+const takeInMissing = <E extends { readonly message: string }>(
+  service: Service,
+  begin: Effect.Effect<Service, E>
+): Effect.Effect<never> =>
+  Effect.gen(function* () {
+    const { network, node } = yield* ChainConnections.firstBack(service.missing)
+    yield* Effect.logInfo(`the node ${node} of ${network} responds now; the facilitator begins again with it`)
+    yield* Scope.close(service.scope, Exit.void)
+    const failed = Effect.tapError(begin, ({ message }) =>
+      Effect.logError(`the facilitator could not begin again: ${message}`)
+    )
+    const next = yield* Effect.eventually(Effect.tapError(failed, () => Effect.sleep("1 second")))
+    return yield* takeInMissing(next, begin)
+  })
+
+const serveOnce = Effect.fnUntraced(function* (
+  settings: FacilitatorSettings.FacilitatorSettings,
+  chains: ReadonlyArray<ChainConnections.ConfiguredChain>,
+  crypto: EvmCrypto.Shape
+) {
   const { allowedHosts, anonymousRates, callers, host, maximumConnections, port, webhooksToPrivate } = settings
   const { requestTimeoutMillis, settleTimeoutMillis } = settings
-  const crypto = yield* BestCrypto.make
-  const schemes = yield* SettlingSchemes.make(settings, crypto)
+  const { missing, schemes } = yield* Effect.provideService(ChainConnections.open(chains), EvmCrypto.EvmCrypto, crypto)
+  for (const { network, node, problem } of missing) {
+    yield* Effect.logWarning(
+      `${network} is not ready: its node ${node} does not respond (${problem}); it is taken in when it does`
+    )
+  }
   const gasCeilings = ceilingsOf(settings)
   const intake = IntakeGate.make()
   const local = LocalFacilitator.layer({
@@ -35,11 +89,7 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
     gasCeilings,
     intake,
     ...drainOf(settings)
-  }).pipe(
-    Layer.provideMerge(FacilitatorSchemeRegistry.layer(schemes)),
-    Layer.provideMerge(FacilitatorStorage.layer(settings.store)),
-    Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
-  )
+  }).pipe(Layer.provideMerge(registryOf(schemes)), Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto)))
   const facilitator = yield* Layer.build(Layer.provideMerge(retentionOf(settings), local))
   const running = yield* Effect.provide(
     FacilitatorServer.serve({
@@ -52,13 +102,23 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
       requestTimeoutMillis,
       port,
       minimumGas: minimumGasOf(settings),
+      missing: missing.map(({ network, node, problem }) => ({ network, node, problem })),
       webhooksToPrivate
     }),
     facilitator
   )
   yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is documented at ${running.url}/docs`)
-  return running
+  return { missing, running }
 })
+
+/** An empty registry is no mistake here: then no chain responds yet. */
+const registryOf = (schemes: ReadonlyArray<SchemeFacilitator>) =>
+  Layer.effect(
+    FacilitatorSchemeRegistry.FacilitatorSchemeRegistry,
+    schemes.length === 0
+      ? Effect.succeed({ schemes: [], find: () => undefined, findOpen: () => undefined })
+      : Effect.fromResult(FacilitatorSchemeRegistry.make(schemes))
+  )
 
 const retentionOf = ({ retentionHours }: FacilitatorSettings.FacilitatorSettings) =>
   retentionHours === undefined ? Layer.empty : RecordRetention.layer({ age: Duration.hours(retentionHours) })

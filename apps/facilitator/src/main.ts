@@ -11,6 +11,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
 
 import * as FacilitatorProcess from "./FacilitatorProcess.ts"
 import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
@@ -38,7 +39,9 @@ const unknownTask = new Misconfigured({
 
 const heading = process.argv.length > 2 ? "the command failed" : "the facilitator cannot start"
 
-const task = Effect.suspend(() => {
+type Failure = Effect.Error<typeof serve> | Effect.Error<typeof deploySettler> | Misconfigured
+
+const task = Effect.suspend((): Effect.Effect<void, Failure, Scope.Scope> => {
   const [name, ...more] = process.argv.slice(2)
   if (name === undefined) return serve
   return name === "deploy-settler" && more.length === 0 ? deploySettler : Effect.fail(unknownTask)
@@ -50,7 +53,7 @@ const main = task.pipe(
 )
 
 /** A sentence for failures that the operator can repair; the whole cause for any other. */
-const complaintOf = (cause: Cause.Cause<Effect.Error<typeof task>>): unknown => {
+const complaintOf = (cause: Cause.Cause<Failure>): unknown => {
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
   switch (failure?._tag) {
     case "Misconfigured":
@@ -58,10 +61,19 @@ const complaintOf = (cause: Cause.Cause<Effect.Error<typeof task>>): unknown => 
     case "FacilitatorUnavailable":
       return `${heading}\n${failure.message}`
     case "ServeError":
-      return `the facilitator cannot listen: ${String(failure.cause)}; set HOST and PORT to an address that is free`
+      return `the facilitator cannot listen\n${placeOf(failure.cause)}`
     case undefined:
       return cause
   }
+}
+
+/** The reason why a port cannot be listened on, and the remedy. */
+const placeOf = (cause: unknown): string => {
+  const { address = "", code = "", port = "" } = Object(cause)
+  if (code === "EADDRINUSE") {
+    return `another program listens on port ${port} of ${address}: end it, or set PORT to a free one (0 takes any)`
+  }
+  return `${String(cause)}; set HOST and PORT to an address of this machine that is free`
 }
 
 const stopping = Effect.andThen(

@@ -34,14 +34,15 @@ const settingsFor = (chain: EvmTestChain.Shape) => ({
   evmGasCeiling: undefined
 })
 
-/** A node that is not there yet when it is first asked. */
-const lateNode = Effect.fnUntraced(function* (rpcUrl: string) {
+/** A node that is not there until it has been asked so many times, or until it is opened. */
+const lateNode = Effect.fnUntraced(function* (rpcUrl: string, refusals = 1) {
   let asked = 0
+  let isOpen = false
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
-      if (asked++ === 0) return void response.writeHead(502).end("<html>Bad gateway</html>")
+      if (asked++ < refusals && !isOpen) return void response.writeHead(502).end("<html>Bad gateway</html>")
       const headers = { "content-type": "application/json" }
       void fetch(rpcUrl, { method: "POST", headers, body: Buffer.concat(chunks) })
         .then((answer) => answer.text())
@@ -53,7 +54,7 @@ const lateNode = Effect.fnUntraced(function* (rpcUrl: string) {
     () => Effect.sync(() => server.close().closeAllConnections())
   )
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, asked: () => asked }
+  return { url: `http://127.0.0.1:${port}`, asked: () => asked, open: () => void (isOpen = true) }
 })
 
 describe("the service on a chain", () => {
@@ -280,6 +281,45 @@ describe("the service on a chain", () => {
       }).pipe(Effect.scoped)
     )
 
+    it.effect("serves without a chain that does not respond, names it, and takes it in when it does", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const node = yield* lateNode(chain.rpcUrl, Infinity)
+        const evm = [{ rpcUrl: Redacted.make(`${node.url}/v2/s3cret-key`), network: undefined }]
+        const { url } = yield* FacilitatorProcess.start({ ...settingsFor(chain), evm })
+        const supported = Effect.promise(async (): Promise<unknown> => (await fetch(`${url}/supported`)).json())
+        assert.deepStrictEqual(yield* supported, { kinds: [], extensions: [], signers: {}, pending: ["eip155"] })
+        const notReady = yield* Effect.promise(() => fetch(`${url}/ready`))
+        assert.strictEqual(notReady.status, 503)
+        const report = yield* Effect.promise(() => notReady.text())
+        assert.include(report, `eip155 is missing: its node ${node.url} does not respond`)
+        assert.notInclude(report, "s3cret-key")
+        node.open()
+        const client = yield* FacilitatorClient.make({ url })
+        const there = Effect.flatMap(client.supported, ({ kinds }) =>
+          kinds.length > 0 ? Effect.void : Effect.fail("none")
+        )
+        yield* Effect.eventually(Effect.tapError(there, () => Effect.sleep("100 millis")))
+        const settled = yield* client.settle(yield* TestPayment.sign(chain, 67), TestPayment.claim(67))
+        assert.strictEqual(settled.status, "included")
+        assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/ready`))).status, 200)
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("settles on a chain beside one that does not respond", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const dead = yield* lateNode(chain.rpcUrl, Infinity)
+        const evm = [...settingsFor(chain).evm, { rpcUrl: Redacted.make(dead.url), network: "eip155:8453" }]
+        const { url } = yield* FacilitatorProcess.start({ ...settingsFor(chain), evm })
+        const client = yield* FacilitatorClient.make({ url })
+        const { kinds, pending } = yield* client.supported
+        assert.deepStrictEqual([kinds.map(({ network }) => network), pending], [[chain.network], ["eip155:8453"]])
+        const settled = yield* client.settle(yield* TestPayment.sign(chain, 66), TestPayment.claim(66))
+        assert.strictEqual(settled.status, "included")
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("as a process: a mistake in the environment ends it at once, telling no secret", () =>
       Effect.gen(function* () {
         const environment = { PORT: "0", PONTAGE_EVM_RPC_URL: "https://x.example", PONTAGE_EVM_SIGNER_KEY: "0x5ecre7" }
@@ -299,8 +339,9 @@ describe("the service on a chain", () => {
           PONTAGE_EVM_SIGNER_KEY: chain.accounts.signers[0].privateKey
         })
         assert.strictEqual(yield* exited, 1)
-        assert.include(output.join(""), "EADDRINUSE")
-        assert.include(output.join(""), "set HOST and PORT")
+        const { port } = new URL(chain.rpcUrl)
+        assert.include(output.join(""), `another program listens on port ${port} of 127.0.0.1: end it, or set PORT`)
+        assert.notInclude(output.join(""), "    at ")
       }).pipe(Effect.scoped)
     )
 

@@ -17,7 +17,12 @@ export const SupportedKind = Schema.Struct({
 /** All kinds, and the addresses that send transactions, by network. */
 export const Supported = Schema.Struct({
   kinds: Schema.Array(SupportedKind),
-  signers: Schema.Record(Schema.String, Schema.Array(Schema.String))
+  signers: Schema.Record(Schema.String, Schema.Array(Schema.String)),
+  /**
+   * Networks that the facilitator is configured for and that do not respond to it now; a family alone (`eip155`) where only the
+   * network's node can tell which it is. A server asks again, and sells nothing there meanwhile.
+   */
+  pending: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 export type Supported = typeof Supported.Type
@@ -31,7 +36,11 @@ export interface Sellable extends Omit<Supported, "kinds"> {
 }
 
 const decodeResponse = Schema.decodeUnknownResult(
-  Schema.Struct({ kinds: Schema.Array(Schema.Json), signers: Schema.Json })
+  Schema.Struct({
+    kinds: Schema.Array(Schema.Json),
+    signers: Schema.Json,
+    pending: Schema.optionalKey(Schema.Json)
+  })
 )
 const isOurs = Schema.is(Schema.Struct({ protocolVersion: Schema.Literal(protocolVersion) }))
 const decodeKinds = Schema.decodeUnknownResult(Supported)
@@ -40,4 +49,6 @@ const decodeKinds = Schema.decodeUnknownResult(Supported)
  * Reads a facilitator's response. It drops kinds of other versions and other protocols.
  */
 export const decode = (json: unknown): Result.Result<Supported, Schema.SchemaError> =>
-  Result.flatMap(decodeResponse(json), ({ kinds, signers }) => decodeKinds({ kinds: kinds.filter(isOurs), signers }))
+  Result.flatMap(decodeResponse(json), ({ kinds, ...others }) =>
+    decodeKinds({ kinds: kinds.filter(isOurs), ...others })
+  )

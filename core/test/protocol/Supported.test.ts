@@ -24,12 +24,18 @@ describe("decode", () => {
     assert.deepStrictEqual<unknown>(Supported.decode(answer), Result.succeed({ kinds: [ours], signers }))
   })
 
+  it("reads the networks that are not connected yet", () => {
+    const answer = { kinds: [], signers: {}, pending: ["eip155", "ton:mainnet"] }
+    assert.deepStrictEqual<unknown>(Supported.decode(answer), Result.succeed(answer))
+  })
+
   const broken: ReadonlyArray<readonly [name: string, answer: unknown]> = [
     ["nothing", undefined],
     ["a list", []],
     ["no kinds", { signers }],
     ["kinds that are none", { kinds: {}, signers }],
     ["no signers", { kinds: [ours] }],
+    ["pending networks that are none", { kinds: [ours], signers, pending: "eip155" }],
     ["signers that are none", { kinds: [ours], signers: ["0x1"] }],
     ["a kind of ours without a scheme", { kinds: [ours, { ...ours, scheme: undefined }], signers }],
     ["a kind of ours on no network", { kinds: [{ ...ours, network: 8453 }], signers }]

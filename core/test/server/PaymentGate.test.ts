@@ -961,6 +961,34 @@ describe("a gate that is not ready", () => {
     })
   )
 
+  it.effect("waits for a network that the facilitator is not connected to yet", () =>
+    Effect.gen(function* () {
+      for (const pending of ["eip155:8453", "eip155"]) {
+        let asked = 0
+        const { gate, route } = yield* cold(() => Effect.void, {
+          supported: Effect.sync(() =>
+            asked++ === 0
+              ? { kinds: [], signers: {}, pending: [pending] }
+              : { kinds: FakeFacilitator.kinds, signers: {} }
+          )
+        })
+        assert.strictEqual(refused(yield* gate.decide(route, request("/report"))).status, 503)
+        yield* TestClock.adjust("2 seconds")
+        yield* gate.ready
+        assert.strictEqual(refused(yield* gate.decide(route, request("/report"))).status, 402)
+      }
+    })
+  )
+
+  it.effect("does not wait for a network because another one is not connected", () =>
+    Effect.gen(function* () {
+      const { gate } = yield* cold(() => Effect.void, {
+        supported: Effect.succeed({ kinds: [], signers: {}, pending: ["eip155:1", "ton"] })
+      })
+      assert.include((yield* Effect.flip(gate.ready)).message, 'does not settle "exact" on eip155:8453')
+    })
+  )
+
   it.effect("stays closed when the chain contradicts, and does not ask again", () =>
     Effect.gen(function* () {
       let asked = 0

@@ -30,6 +30,7 @@ import * as BrowserRequest from "../http/BrowserRequest.ts"
 import * as ConnectionGuard from "../http/ConnectionGuard.ts"
 import { RequestFaults } from "../http/RequestFaults.ts"
 import { Readiness } from "../readiness/Readiness.ts"
+import * as ReadinessChecks from "../readiness/ReadinessChecks.ts"
 import * as WebhookDeliverer from "../webhooks/WebhookDeliverer.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
@@ -59,6 +60,8 @@ export interface Options {
   readonly maximumConnections?: number
   /** Longest time for a request to arrive, head and body together, in milliseconds; default 15 000. */
   readonly requestTimeoutMillis?: number
+  /** Chains of the settings that the service runs without, because their nodes do not respond; default none. */
+  readonly missing?: ReadonlyArray<ReadinessChecks.MissingChain>
   /** Longest time for open requests when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
   /** The facilitator's gate for new payments (`LocalFacilitator`'s option `intake`), which a trouble closes. */
@@ -77,6 +80,7 @@ const check = OptionCheck.options<Options>({
   requestTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
   webhooksToPrivate: OptionCheck.optional(OptionCheck.flag),
   minimumGas: OptionCheck.optional(OptionCheck.callable()),
+  missing: OptionCheck.optional(OptionCheck.list(ReadinessChecks.missingCheck)),
   stopTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
   intake: OptionCheck.optional(IntakeGate.check)
 })
@@ -87,21 +91,22 @@ export interface Running {
   readonly port: number
 }
 
-const Api = HttpApiBuilder.layer(FacilitatorHttpApi, { openapiPath: "/openapi.json" }).pipe(
-  Layer.provide([layerPayments, layerRecords, layerOffers, layerOperation]),
-  Layer.provide(RequestFaults.layer)
-)
+const apiOf = (missing: ReadonlyArray<ReadinessChecks.MissingChain>) =>
+  HttpApiBuilder.layer(FacilitatorHttpApi, { openapiPath: "/openapi.json" }).pipe(
+    Layer.provide([layerPayments, layerRecords, layerOffers(missing.map(({ network }) => network)), layerOperation]),
+    Layer.provide(RequestFaults.layer)
+  )
 
 const Page = HttpApiScalar.layer(FacilitatorHttpApi, {
   path: "/docs",
   scalar: { withDefaultFonts: false }
 })
 
-const Routes = Layer.mergeAll(Api, Page, layerMetrics, layerNowhere)
-
 /** Requests with keys need no check for web pages. */
-const guarded = (callers: ReadonlyArray<CallerTerms.CallerTerms>, allowedHosts: ReadonlyArray<string>) =>
-  callers.length > 0 ? Routes : Layer.merge(Routes, BrowserRequest.layer(allowedHosts))
+const guarded = ({ allowedHosts = [], callers = [], missing = [] }: Options) => {
+  const routes = Layer.mergeAll(apiOf(missing), Page, layerMetrics, layerNowhere)
+  return callers.length > 0 ? routes : Layer.merge(routes, BrowserRequest.layer(allowedHosts))
+}
 
 /** The service on a facilitator, as a layer of its HTTP server. */
 export const layer = (
@@ -119,14 +124,13 @@ const opened = (options: Options) => {
   const server = createServer({ ...ConnectionGuard.serverOptions(connections), joinDuplicateHeaders: true })
   return stopping(server, stopTimeoutMillis).pipe(
     Layer.merge(ConnectionGuard.layer(server, connections)),
-    Layer.provideMerge(
-      HttpRouter.serve(guarded(callers, options.allowedHosts ?? []), { disableLogger: true, disableListenLog: true })
-    ),
+    Layer.provideMerge(HttpRouter.serve(guarded(options), { disableLogger: true, disableListenLog: true })),
     Layer.provide([
       CallerAuthentication.layer({ callers, anonymousRates: options.anonymousRates }),
       Readiness.layer({
         minimumGas: options.minimumGas ?? (() => 1n),
         intake: options.intake ?? IntakeGate.make(),
+        missing: options.missing ?? [],
         budgetedCallers: callers.flatMap(({ gasCeilings, name }) => (gasCeilings === undefined ? [] : [name]))
       })
     ]),

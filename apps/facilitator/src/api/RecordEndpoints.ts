@@ -23,16 +23,19 @@ export const layerRecords = HttpApiBuilder.group(
   })
 )
 
-/** `GET /supported`. */
-export const layerOffers = HttpApiBuilder.group(
-  FacilitatorHttpApi,
-  "offers",
-  Effect.fnUntraced(function* (handlers) {
-    const facilitator = yield* Facilitator
-    const supported = Effect.map(facilitator.supported, X402ServerApiKinds.fromSupported)
-    return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.unavailable) })
-  })
-)
+/** `GET /supported`; `pending` are the networks that the service is configured for and runs without. */
+export const layerOffers = (pending: ReadonlyArray<string>) =>
+  HttpApiBuilder.group(
+    FacilitatorHttpApi,
+    "offers",
+    Effect.fnUntraced(function* (handlers) {
+      const facilitator = yield* Facilitator
+      const supported = Effect.map(facilitator.supported, (known) =>
+        X402ServerApiKinds.fromSupported(pending.length === 0 ? known : { ...known, pending })
+      )
+      return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.unavailable) })
+    })
+  )
 
 type Store = PaymentStore.PaymentStore["Service"]
 

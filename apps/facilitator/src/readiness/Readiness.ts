@@ -73,6 +73,8 @@ export interface Options {
   readonly minimumGas: (network: string) => bigint
   /** Callers with a metric of their own gas costs. */
   readonly budgetedCallers: ReadonlyArray<string>
+  /** Chains of the settings that the service runs without; default none. */
+  readonly missing?: ReadonlyArray<ReadinessChecks.MissingChain>
   /** The facilitator's gate for new payments; it is closed while a trouble stops payments. */
   readonly intake: IntakeGate.IntakeGate
 }
@@ -82,7 +84,7 @@ export class Readiness extends Context.Service<
   Readiness,
   { readonly report: Effect.Effect<typeof ReadinessReport.Type> }
 >()("@pontage/facilitator/Readiness") {
-  static readonly layer = ({ budgetedCallers, intake, minimumGas }: Options) =>
+  static readonly layer = ({ budgetedCallers, intake, minimumGas, missing = [] }: Options) =>
     Layer.effect(
       Readiness,
       Effect.gen(function* () {
@@ -90,7 +92,9 @@ export class Readiness extends Context.Service<
         const { schemes } = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
         const admission = Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission))
         const lanes = LaneWatch.make(store, schemes, budgetedCallers, admission)
-        const checks = ReadinessChecks.all({ store, schemes, lanes, minimumGas }).map((check) => watched(check, intake))
+        const checks = ReadinessChecks.all({ store, schemes, lanes, minimumGas, missing }).map((check) =>
+          watched(check, intake)
+        )
         const look = Effect.forEach(checks, ({ run }) => run, { concurrency: "unbounded" }).pipe(
           Effect.map(reportOf),
           Effect.tap(({ chains }) => FacilitatorMetrics.balances(chains))

@@ -1,7 +1,7 @@
 /**
  * All checks of `/ready`. A new check is one entry in `all`: its name, its effect, and the finding of a failed run.
  */
-import type { PaymentStore, SchemeFacilitator } from "@pontage/core"
+import { OptionCheck, type PaymentStore, type SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as ChainChecks from "./ChainChecks.ts"
@@ -15,12 +15,31 @@ export interface Subjects {
   readonly lanes: LaneWatch.LaneWatch
   /** Least balance of each signer, by network, in its smallest native unit. */
   readonly minimumGas: (network: string) => bigint
+  readonly missing: ReadonlyArray<MissingChain>
 }
+
+/** A chain of the settings that the service runs without, because its node did not respond. */
+export interface MissingChain {
+  /** Its network; the family alone where only the node can tell the network. */
+  readonly network: string
+  /** The node's address without the parts that may hold keys. */
+  readonly node: string
+  /** The reason, as half a sentence. */
+  readonly problem: string
+}
+
+/** Checks one, for options that take it as a plain value. */
+export const missingCheck: OptionCheck.Check<MissingChain> = OptionCheck.options<MissingChain>({
+  network: OptionCheck.text,
+  node: OptionCheck.text,
+  problem: OptionCheck.text
+})
 
 /** Every check, in the order of the report. */
 export const all = (subjects: Subjects): ReadonlyArray<ReadinessCheck> => [
   records(subjects),
   lanes(subjects),
+  ...subjects.missing.map(absent),
   ...subjects.schemes.map((scheme) => chain(scheme, subjects.minimumGas(scheme.network))),
   ...ChainChecks.all(subjects.schemes, subjects.store)
 ]
@@ -82,6 +101,21 @@ const lanes = ({ lanes }: Subjects): ReadinessCheck => ({
     ]
   })
 })
+
+/** The service tries the node again by itself, so this check sends nothing. */
+const absent = ({ network, node, problem }: MissingChain): ReadinessCheck => {
+  const finding: Finding = {
+    troubles: [
+      {
+        kind: "chain_missing",
+        problem: `${network} is missing: its node ${node} does not respond (${problem})`,
+        mend: "check the node and the connection to it, or set another node; the service takes it in as soon as it responds"
+      }
+    ],
+    chains: [{ scheme: "exact", network, reachable: false, signers: [] }]
+  }
+  return { name: `connection ${network} ${node}`, run: Effect.succeed(finding), failed: () => finding }
+}
 
 const chain = (scheme: SchemeFacilitator, minimumGas: bigint): ReadinessCheck => {
   const place = { scheme: scheme.scheme.name, network: scheme.network }

@@ -2,10 +2,11 @@
  * Settings of `exact` on EVM networks: one network by variables of its own, or several as the entries of `PONTAGE_EVM`, and
  * the signers, tokens and limits of all of them.
  */
-import { Network } from "@pontage/core"
-import { batchSettlerAddress, counterfactualSettlerAddress, type EvmAsset, EvmAddress } from "@pontage/evm"
+import { batchSettlerAddress, counterfactualSettlerAddress, type EvmAsset, EvmAddress, EvmNetwork } from "@pontage/evm"
+import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
 import {
@@ -19,8 +20,22 @@ import {
   whole
 } from "./EnvironmentVariable.ts"
 
-/** `eip155:<chain id>`. */
-const NetworkText = Network.Network.check(Schema.isPattern(/^eip155:[1-9][0-9]*$/))
+/** `eip155:<chain id>`, or a name such as `base-sepolia`; decoded to the former. */
+const NetworkText = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.String,
+    SchemaTransformation.transformEffect({
+      decode: (text) => {
+        const network = EvmNetwork.fromText(text)
+        const message = 'Expected a network such as "eip155:8453" or "base-sepolia"'
+        return network === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ message }))
+          : Effect.succeed<string>(network)
+      },
+      encode: (network) => Effect.succeed(network)
+    })
+  )
+)
 
 /** Address of a contract, in a strict form. */
 const ContractAddress = Schema.String.check(Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined))
@@ -103,7 +118,12 @@ const Token = Schema.Struct({
 /** The one network that has variables of its own. */
 const node = {
   rpcUrl: make("PONTAGE_EVM_RPC_URL", "the http or https address of an EVM node", "https://mainnet.base.org", RpcUrl),
-  network: make("PONTAGE_EVM_NETWORK", "eip155: and a chain id", "eip155:8453", NetworkText)
+  network: make(
+    "PONTAGE_EVM_NETWORK",
+    "eip155: and a chain id, or a name such as base-sepolia",
+    "eip155:8453",
+    NetworkText
+  )
 }
 
 /** Its terms. */

@@ -1,14 +1,13 @@
 /**
- * Scheme facilitators of the settings. Each starts once its node has proven that it serves the network, and waits up to
- * half a minute for a node that starts together with the service.
+ * Scheme facilitators of the settings. Each connects once its node has proven that it serves the network
+ * (`ChainConnections`).
  */
-import { type ChainUnavailable, type FacilitatorScheme, Misconfigured } from "@pontage/core"
+import { type FacilitatorScheme, Misconfigured } from "@pontage/core"
 import { type EvmCrypto, type EvmTransactionSigner, exactEvm } from "@pontage/evm"
 import { exactTon, TonNetwork } from "@pontage/ton"
 import { exactTron, TronNetwork } from "@pontage/tron"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import * as Schedule from "effect/Schedule"
 
 import * as CallerTerms from "../callers/CallerTerms.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
@@ -16,20 +15,37 @@ import type { EvmNetworkSettings } from "../settings/EvmSettings.ts"
 import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
 import * as TonSettings from "../settings/TonSettings.ts"
 import type { TronSettings } from "../settings/TronSettings.ts"
+import type { ConfiguredChain } from "./ChainConnections.ts"
 import * as InstalledEmulation from "./InstalledEmulation.ts"
 
 /** Scheme facilitators of all families in the settings. Fails with `Misconfigured` for an invalid key. */
 export const make = Effect.fnUntraced(function* (
   settings: FacilitatorSettings,
   crypto: EvmCrypto.Shape
-): Effect.fn.Return<ReadonlyArray<FacilitatorScheme>, Misconfigured> {
+): Effect.fn.Return<ReadonlyArray<ConfiguredChain>, Misconfigured> {
   const { ton, tron } = settings
   const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => evmSignerOf(key, crypto))
-  const schemes = settings.evm.map((network) => evmScheme(settings, network, signers))
-  if (ton !== undefined) schemes.push(tonScheme(settings, ton))
-  if (tron !== undefined) schemes.push(yield* tronScheme(settings, tron))
-  return schemes.map(patiently)
+  const chains: Array<ConfiguredChain> = settings.evm.map((one) => ({
+    network: one.network ?? "eip155",
+    node: originOf(one.rpcUrl),
+    connect: evmScheme(settings, one, signers)
+  }))
+  if (ton !== undefined) {
+    const network = TonNetwork.fromText(ton.terms.network ?? TonNetwork.mainnet) ?? "ton"
+    chains.push({ network, node: originOf(ton.rpcUrl), connect: tonScheme(settings, ton) })
+  }
+  if (tron !== undefined) {
+    const network = TronNetwork.fromText(tron.terms.network ?? TronNetwork.mainnet) ?? "tron"
+    chains.push({ network, node: originOf(tron.rpcUrl), connect: yield* tronScheme(settings, tron) })
+  }
+  return chains
 })
+
+/** The scheme, the name and the port of an address: its other parts may hold keys. */
+const originOf = (rpcUrl: Redacted.Redacted): string => {
+  const text = Redacted.value(rpcUrl)
+  return URL.canParse(text) ? new URL(text).origin : "of an address that is none"
+}
 
 const evmScheme = (
   { callers, evmAssets: assets }: FacilitatorSettings,
@@ -97,13 +113,3 @@ const tronSignerOf = (key: Redacted.Redacted) =>
     try: () => exactTron.localSigner(key),
     catch: () => new Misconfigured({ message: "PONTAGE_TRON_SPONSOR_KEY: the key is not a valid private key" })
   })
-
-/** Retries while a node does not respond: 15 times, 2 seconds apart. A node that refuses is a mistake and ends the start. */
-const patience = Schedule.max([Schedule.spaced("2 seconds"), Schedule.recurs(15)])
-
-const patiently = (scheme: FacilitatorScheme): FacilitatorScheme =>
-  scheme.pipe(Effect.tapErrorTag("ChainUnavailable", late), Effect.retry({ schedule: patience, while: isLate }))
-
-const isLate = ({ _tag }: ChainUnavailable | Misconfigured) => _tag === "ChainUnavailable"
-
-const late = ({ message }: ChainUnavailable) => Effect.logWarning(`a chain does not respond yet: ${message}`)

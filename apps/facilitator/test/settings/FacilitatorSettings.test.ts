@@ -503,7 +503,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_RPC_URL", ""],
     ["PONTAGE_EVM_RPC_URL", `ftp://${secret}`],
     ["PONTAGE_EVM_RPC_URL", secret],
-    ["PONTAGE_EVM_NETWORK", "base"],
+    ["PONTAGE_EVM_NETWORK", "bass"],
     ["PONTAGE_EVM_NETWORK", "ton:mainnet"],
     ["PONTAGE_EVM", "[]"],
     ["PONTAGE_EVM", secret],

@@ -11,8 +11,8 @@ import type * as Schema from "effect/Schema"
 
 import type { Facilitator } from "../../facilitator/Facilitator.ts"
 import type { Asset } from "../../protocol/Asset.ts"
-import type { Network } from "../../protocol/Network.ts"
-import { Misconfigured, type ProtocolError } from "../../protocol/ProtocolError.ts"
+import { namespace, type Network } from "../../protocol/Network.ts"
+import { FacilitatorUnavailable, Misconfigured, type ProtocolError } from "../../protocol/ProtocolError.ts"
 import type { Sellable } from "../../protocol/Supported.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 
@@ -91,12 +91,19 @@ const runOnce = (self: NetworkReadiness, facilitator: Facilitator["Service"]): E
     )
   )
 
-const settles = (self: NetworkReadiness, { kinds }: Sellable): Effect.Effect<void, Misconfigured> => {
+const settles = (
+  self: NetworkReadiness,
+  { kinds, pending = [] }: Sellable
+): Effect.Effect<void, Misconfigured | FacilitatorUnavailable> => {
   const { schemeServer, network } = self
   const { name, network: canonical } = schemeServer.scheme
   const settled = kinds.find((kind) => kind.scheme === name && canonical(kind.network) === network)
   if (settled?.obstacle !== undefined) return Effect.fail(new Misconfigured({ message: settled.obstacle }))
   if (settled !== undefined) return Effect.sync(() => void (self.extra = settled.extra ?? {}))
+  if (pending.some((text) => text === network || text === namespace(network) || canonical(text) === network)) {
+    const message = `the facilitator has no connection to ${network} yet`
+    return Effect.fail(new FacilitatorUnavailable({ message }))
+  }
   const offered = kinds.map((kind) => `${kind.scheme} on ${kind.network}`).join(", ")
   const message = `the facilitator does not settle "${name}" on ${network}; it settles ${offered === "" ? "nothing" : offered}. Add the network there, or take it out of the routes`
   return Effect.fail(new Misconfigured({ message }))

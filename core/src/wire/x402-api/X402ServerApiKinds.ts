@@ -4,7 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 
-import { type Supported, SupportedKind } from "../../protocol/Supported.ts"
+import { Supported, SupportedKind } from "../../protocol/Supported.ts"
 import * as X402Network from "../x402/X402Network.ts"
 
 const Kind = Schema.Struct({ ...SupportedKind.fields, x402Version: Schema.Literal(2) }).annotate({
@@ -22,14 +22,15 @@ const KindV1 = Schema.Struct({
 export const X402SupportedResponse = Schema.Struct({
   kinds: Schema.Array(Schema.Union([Kind, KindV1])),
   extensions: Schema.Array(Schema.String),
-  signers: Schema.Record(Schema.String, Schema.Array(Schema.String))
+  signers: Schema.Record(Schema.String, Schema.Array(Schema.String)),
+  pending: Supported.fields.pending
 })
 
 /**
  * The supported kinds for both kinds of servers. Pontage's come first: a reader of one version takes the first that it
  * knows.
  */
-export const fromSupported = ({ kinds, signers }: Supported): typeof X402SupportedResponse.Type => ({
+export const fromSupported = ({ kinds, pending, signers }: Supported): typeof X402SupportedResponse.Type => ({
   kinds: [
     ...kinds.map((kind) => ({ ...kind, x402Version: 2 as const })),
     ...kinds.flatMap(({ extra, network, scheme }) => {
@@ -39,5 +40,6 @@ export const fromSupported = ({ kinds, signers }: Supported): typeof X402Support
     })
   ],
   extensions: [],
-  signers
+  signers,
+  ...(pending !== undefined && { pending })
 })

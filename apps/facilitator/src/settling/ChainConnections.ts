@@ -1,0 +1,90 @@
+/**
+ * The connections to the chains at a start. A chain whose node does not respond holds up no other: the service starts without
+ * it, names it as not ready, and tries it again until it responds.
+ */
+import { type ChainUnavailable, type FacilitatorScheme, Misconfigured, type SchemeFacilitator } from "@pontage/core"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+
+/** A chain of the settings, before its node has responded. */
+export interface ConfiguredChain {
+  /** Its network; the family alone (`eip155`) where only the node can tell the network. */
+  readonly network: string
+  /** The node's address without its path, its query and its credentials, which may hold keys. */
+  readonly node: string
+  readonly connect: FacilitatorScheme
+}
+
+/** A chain that the service runs without. */
+export interface MissingChain extends ConfiguredChain {
+  /** The reason, as half a sentence. */
+  readonly problem: string
+}
+
+/** The chains of one start. */
+export interface Connections {
+  readonly schemes: ReadonlyArray<SchemeFacilitator>
+  readonly missing: ReadonlyArray<MissingChain>
+}
+
+/** Four attempts within two seconds: a node that starts together with the service is often there by then. */
+const patience = Schedule.max([Schedule.spaced("500 millis"), Schedule.recurs(3)])
+/** Longest time of a start that a node may take which accepts a connection and says nothing. */
+const longest = "5 seconds"
+const silent = `it did not respond within ${longest}`
+
+/** Pauses between attempts while the service runs. */
+const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("15 seconds")])
+/** Longest time of such an attempt. */
+const longestLater = "20 seconds"
+
+/**
+ * Connects to all chains at once. A chain that contradicts the settings fails the start with `Misconfigured`; one that does not
+ * answer is missing.
+ */
+export const open = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
+  Effect.map(
+    Effect.forEach(chains, (chain) => tried(chain, patience, longest), { concurrency: "unbounded" }),
+    (all) => ({
+      schemes: all.flatMap((one) => (Result.isSuccess(one) ? [one.success] : [])),
+      missing: all.flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))
+    })
+  )
+
+const tried = (
+  chain: ConfiguredChain,
+  attempts: Schedule.Schedule<unknown>,
+  limit: Duration.Input
+): Effect.Effect<Result.Result<SchemeFacilitator, MissingChain>, Misconfigured, Scope.Scope> =>
+  Effect.retry(chain.connect, { schedule: attempts, while: isUnavailable }).pipe(
+    Effect.timeoutOption(limit),
+    Effect.map(
+      Option.match({
+        onNone: () => Result.fail({ ...chain, problem: silent }),
+        onSome: (scheme) => Result.succeed(scheme)
+      })
+    ),
+    Effect.catchTag("ChainUnavailable", ({ message }) => Effect.succeed(Result.fail({ ...chain, problem: message })))
+  )
+
+const isUnavailable = ({ _tag }: ChainUnavailable | Misconfigured): boolean => _tag === "ChainUnavailable"
+
+/** Completes with the first of the missing chains that responds, and agrees with the settings. Never fails. */
+export const firstBack = (missing: ReadonlyArray<MissingChain>): Effect.Effect<ConfiguredChain> =>
+  missing.length === 0 ? Effect.never : Effect.raceAllFirst(missing.map(back))
+
+const back = (chain: MissingChain): Effect.Effect<ConfiguredChain> => {
+  const attempt = Effect.scoped(Effect.timeoutOption(chain.connect, longestLater)).pipe(
+    Effect.flatMap(Option.match({ onNone: () => Effect.fail(silent), onSome: () => Effect.succeed(chain) })),
+    Effect.tapError((error) =>
+      error instanceof Misconfigured
+        ? Effect.logError(`the node ${chain.node} responds, and is not of use: ${error.message}`)
+        : Effect.void
+    )
+  )
+  return Effect.orDie(Effect.retry(attempt, pauses))
+}
