@@ -34,7 +34,7 @@ const settingsFor = (chain: EvmTestChain.Shape) => ({
   evmGasCeiling: undefined
 })
 
-/** A node that is not there until it has been asked so many times, or until it is opened. */
+/** A node that refuses its first requests, or all of them until it is opened. */
 const lateNode = Effect.fnUntraced(function* (rpcUrl: string, refusals = 1) {
   let asked = 0
   let isOpen = false
