@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
@@ -268,18 +267,14 @@ describe("a payment of version 2", () => {
     })
   )
 
-  it.effect("carries an identifier of its own where the server takes one, the same whenever it is sent", () =>
+  it.effect("carries an identifier of its own where the server takes one", () =>
     Effect.gen(function* () {
       const world = yield* Payer.make()
       const schema = { type: "object" }
       const extensions = { "payment-identifier": { info: { required: true }, schema }, other: 1 }
-      const shop = Shop.make(Shop.reply(Shop.refusal(503)), Shop.reply(versionTwo.paid))
-      const buying = yield* Effect.forkChild(buy(world, shop.request(), demandV2({ extensions })))
-      yield* TestClock.adjust("5 seconds")
-      yield* Fiber.join(buying)
-      const [first, again] = shop.payments
-      assert.strictEqual(again, first)
-      const sent = unbase64(first)["extensions"] as typeof extensions
+      const shop = Shop.make(Shop.reply(versionTwo.paid))
+      yield* buy(world, shop.request(), demandV2({ extensions }))
+      const sent = unbase64(shop.payments[0])["extensions"] as typeof extensions
       const { id, ...info } = sent["payment-identifier"].info as { readonly id?: string; readonly required: boolean }
       assert.match(id ?? "", /^[A-Za-z0-9_-]{16,128}$/)
       assert.deepStrictEqual({ ...sent, "payment-identifier": { info, schema } }, extensions)
