@@ -5,6 +5,7 @@
 export { type Law, LawBroken } from "./Law.ts"
 export * as ResponseStoreLaws from "./store/ResponseStoreLaws.ts"
 export * as PaymentStoreLaws from "./store/PaymentStoreLaws.ts"
+export * as HostLaws from "./host/HostLaws.ts"
 export * as SchemeLaws from "./scheme/SchemeLaws.ts"
 export * as Tampering from "./scheme/Tampering.ts"
 export * as TestLedger from "./ledger/TestLedger.ts"

@@ -40,6 +40,7 @@ export const table: ReadonlyArray<Layer> = [
       "core/src/facilitator/remote/FacilitatorClient.ts"
     ]
   },
+  { files: "core/src/testing/host/", may: [...effect, "core/src/", "node:events", "node:net"] },
   { files: "core/src/testing/", may: [...effect, "core/src/"] },
   {
     files: "core/src/index.ts",
@@ -52,6 +53,11 @@ export const table: ReadonlyArray<Layer> = [
   { files: "schemes/ton/", may: [...effect, ...core, "@ton/", "@noble/", "node:"] },
   { files: "schemes/tron/", may: [...effect, ...core, "tronweb", "@ethereumjs/", "@noble/", "node:"] },
   { files: "adapters/fetch/", may: [...effect, ...core, "node:"] },
+  { files: "adapters/http/", may: [...effect, ...core] },
+  { files: "adapters/express/", may: [...effect, ...core, "express"] },
+  { files: "adapters/fastify/", may: [...effect, ...core, "fastify"] },
+  { files: "adapters/hono/", may: [...effect, ...core, "hono", "hono/"] },
+  { files: "adapters/next/", may: [...effect, ...core] },
   { files: "adapters/koa/", may: [...effect, ...core, "koa", "@koa/router", "node:"] },
   { files: "adapters/nestjs/", may: [...effect, ...core, "@nestjs/", "rxjs", "reflect-metadata", "node:"] },
   { files: "adapters/mcp/", may: [...effect, ...core, "@modelcontextprotocol/sdk/", "zod", "node:"] },

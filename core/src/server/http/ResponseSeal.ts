@@ -51,11 +51,23 @@ export const hold = (response: SealableResponse): (() => void) => {
   }
 }
 
+/** Cuts the connection instead of writing a head below 400 for which `isRefused` says so. Nothing is thrown, as in `hold`. */
+export const guard = (response: SealableResponse & { readonly statusCode: number }, isRefused: () => boolean): void => {
+  beforeHead(response, (given, status) => {
+    if ((status ?? response.statusCode) >= 400 || !isRefused()) return given
+    response.destroy()
+    return undefined
+  })
+}
+
 /**
  * Changes the arguments of `writeHead(status)`, `(status, headers)` and `(status, reason, headers)`, which Node itself
  * calls too. No head is written if `change` returns `undefined`.
  */
-const beforeHead = (response: SealableResponse, change: (given: unknown) => unknown): void => {
+const beforeHead = (
+  response: SealableResponse,
+  change: (given: unknown, status: number | undefined) => unknown
+): void => {
   const write: unknown = Reflect.get(response, "writeHead")
   if (typeof write !== "function") return
   Reflect.set(response, "writeHead", (...given: ReadonlyArray<unknown>): unknown => {
@@ -63,7 +75,8 @@ const beforeHead = (response: SealableResponse, change: (given: unknown) => unkn
     const hasHeaders = typeof last === "object" && last !== null
     const head = hasHeaders ? given.slice(0, -1) : given
     if (response.headersSent) return Reflect.apply(write, response, given)
-    const changed = change(hasHeaders ? last : {})
+    const [status] = given
+    const changed = change(hasHeaders ? last : {}, typeof status === "number" ? status : undefined)
     return changed === undefined ? response : Reflect.apply(write, response, [...head, changed])
   })
 }
@@ -73,6 +86,9 @@ const entriesOf = (given: unknown): ReadonlyArray<Entry> => {
   const flat: ReadonlyArray<unknown> = given.flatMap((item: unknown) => item)
   return flat.flatMap((name, index) => (index % 2 === 0 ? [[String(name), flat[index + 1]] as const] : []))
 }
+
+/** The headers in the last argument of a `writeHead`, a record or a list, as a record. */
+export const headersIn = (given: unknown): Readonly<Record<string, unknown>> => recordOf(entriesOf(given))
 
 /** A record of the entries; Node 20 keeps only one of several entries of a name unless they are a list. */
 const recordOf = (entries: ReadonlyArray<Entry>): Readonly<Record<string, unknown>> => {
@@ -84,7 +100,8 @@ const recordOf = (entries: ReadonlyArray<Entry>): Readonly<Record<string, unknow
 const valueOf = (entries: ReadonlyArray<Entry>, name: string): unknown =>
   entries.findLast(([one]) => one.toLowerCase() === name.toLowerCase())?.[1]
 
-const textOf = (value: unknown): string | undefined => {
+/** The value of a header as one text. */
+export const textOf = (value: unknown): string | undefined => {
   if (Array.isArray(value)) return value.join(", ")
   return typeof value === "string" || typeof value === "number" ? `${value}` : undefined
 }

@@ -83,6 +83,10 @@ export const decodeLeniently = (text: string): string =>
       )
     : text
 
+/** Whether the text is percent-encoded UTF-8, or has nothing to decode. */
+export const isDecodable = (text: string): boolean =>
+  !text.includes("%") || Result.isSuccess(Result.try(() => decodeURIComponent(text)))
+
 /** Whether every path of the pattern `other` is a path of `self`. Literals cover each other regardless of case. */
 export const covers = (self: ReadonlyArray<Segment>, other: ReadonlyArray<Segment>): boolean => {
   for (const [index, segment] of self.entries()) {

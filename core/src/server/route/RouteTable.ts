@@ -85,8 +85,19 @@ const lookUp = <Route>(
     if (found !== undefined && found.row !== row) return { _tag: "Responded", response: GateResponse.ambiguousPath }
     found ??= { row, form }
   }
-  return found === undefined ? none : { _tag: "Found", route: found.row.route, params: paramsOf(found) }
+  if (found === undefined) return none
+  if (!isReadable(found)) return { _tag: "Answered", answer: GateAnswer.ambiguousPath }
+  return { _tag: "Found", route: found.row.route, params: paramsOf(found) }
 }
+
+/**
+ * Whether every path parameter is percent-encoded UTF-8. Routers read other values in different ways, so that a price
+ * function would see another value than the handler.
+ */
+const isReadable = <Route>({ form, row }: Hit<Route>): boolean =>
+  row.key.segments.every(
+    (segment, index) => segment._tag !== "Parameter" || RouteKey.isDecodable(form.parts[index] ?? "")
+  )
 
 const preflight = <Route>(
   rows: ReadonlyArray<Row<Route>>,

@@ -1,0 +1,90 @@
+/**
+ * Sells routes of an Express application: by a map of routes in front of the routers, or by a step for a single route.
+ * All following middleware belongs to the paid resource.
+ */
+import {
+  HeldResponse,
+  NodeExchange,
+  NodeRequest,
+  type PricedRoute,
+  RequestTarget,
+  ResponseSeal,
+  type Seller,
+  type Settlement,
+  SoldRoutes,
+  SoldSteps
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+import type { NextFunction, Request, RequestHandler, Response } from "express"
+
+/** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
+export const settlementOf = (request: Request): Settlement.Settlement | undefined => NodeExchange.settlementOf(request)
+
+const pass = (
+  { request, response, next }: { readonly request: Request; readonly response: Response; readonly next: NextFunction },
+  seller: Seller.Seller,
+  route: PricedRoute,
+  params?: Readonly<Record<string, string>>
+): void => {
+  const { method, originalUrl: target } = request
+  const seen = new NodeRequest.NodeRequest(request, request, { method, target, ...(params && { params }) })
+  void NodeExchange.pass(seller, route, seen, {
+    request,
+    response,
+    refuse: (answer) => HeldResponse.send(response, answer),
+    headers: () => response.getHeaders(),
+    proceed: next
+  })
+}
+
+/**
+ * Middleware that sells the routes of a map. It matches by the path alone: it demands payment rather too often (for a path
+ * that only resembles a route) than too seldom, and answers OPTIONS on sold paths itself. Middleware that rewrites methods
+ * or paths stands before it, every router with sold handlers after it; a sold response that bypasses it is cut off. Throws
+ * `Misconfigured` for every mistake that is visible without a request.
+ */
+export const paymentMiddleware = <Keys extends string>(
+  options: SoldRoutes.SoldRoutesOptions<Keys>
+): RequestHandler & SoldRoutes.OpenShop => {
+  const { close, onPath, onPattern, ready, seller } = SoldRoutes.open(options)
+  /** The key of a request as the following middleware left it. */
+  const soldAs = ({ baseUrl, method, path, route }: Request): string | undefined => {
+    const patterns = [route?.path].flat().filter((pattern) => typeof pattern === "string")
+    const found = onPattern(method, [...patterns.map((pattern) => baseUrl + pattern), ...patterns, baseUrl + path])
+    return found?.key.text
+  }
+  const middleware: RequestHandler = (request, response, next) => {
+    const { baseUrl, method, originalUrl, path } = request
+    const match = onPath(method, path, baseUrl + path, RequestTarget.pathOf(originalUrl))
+    switch (match._tag) {
+      case "None":
+        ResponseSeal.guard(response, () => !NodeExchange.isJudged(request) && isGift(request, soldAs(request)))
+        return next()
+      case "Answered":
+        return HeldResponse.send(response, match.answer)
+      case "Found":
+        return pass({ request, response, next }, seller, match.route, match.params)
+    }
+  }
+  return Object.assign(middleware, { ready, close })
+}
+
+/** Logs the mistake of an application that answers a sold request without a payment. */
+const isGift = ({ method, originalUrl }: Request, key: string | undefined): boolean => {
+  if (key === undefined) return false
+  const message = `${method} ${originalUrl} is sold as ${JSON.stringify(key)}, but was answered without a payment and is cut off: middleware that rewrites methods or paths has to stand before the payment middleware, and the key has to say the route's whole path`
+  Effect.runFork(Effect.logError(message))
+  return true
+}
+
+/** A shop whose routes are sold one by one: `app.get("/report", payment.paid({ ... }), handler)`. */
+export type PaymentRoutes = SoldSteps.SoldSteps<RequestHandler>
+
+/** Opens a shop whose routes are sold one by one. Throws `Misconfigured` for a mistake in the options. */
+export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes =>
+  SoldSteps.open(
+    options,
+    (seller, route): RequestHandler =>
+      (request, response, next) =>
+        pass({ request, response, next }, seller, route)
+  )

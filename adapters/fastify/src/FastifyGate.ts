@@ -1,0 +1,85 @@
+/**
+ * Sells routes of a Fastify application: by a map of routes as a plugin, or by a hook of a single route. The gate stands
+ * behind the router and the body's parser and in front of the handler.
+ */
+import {
+  type Answer,
+  NodeExchange,
+  NodeRequest,
+  type PricedRoute,
+  RequestTarget,
+  ResponseSeal,
+  type Seller,
+  type Settlement,
+  SoldRoutes,
+  SoldSteps
+} from "@pontage/core"
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preHandlerHookHandler } from "fastify"
+
+/** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
+export const settlementOf = ({ raw }: Pick<FastifyRequest, "raw">): Settlement.Settlement | undefined =>
+  NodeExchange.settlementOf(raw)
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly proceed: () => void
+}
+
+const pass = ({ proceed, reply, request }: Exchange, seller: Seller.Seller, route: PricedRoute): void => {
+  const { method, originalUrl: target, raw } = request
+  void NodeExchange.pass(seller, route, new NodeRequest.NodeRequest(raw, request, { method, target }), {
+    request: raw,
+    response: reply.raw,
+    refuse: (answer) => refuse(reply, answer),
+    headers: () => reply.getHeaders(),
+    proceed
+  })
+}
+
+/** Sends a refusal by Fastify's own means, so that headers of other plugins stay. */
+const refuse = (reply: FastifyReply, { body, headers, status }: Answer): void => {
+  ResponseSeal.seal(reply.raw, headers)
+  if (body !== "") void reply.type("application/json")
+  void reply.code(status).send(body === "" ? undefined : body)
+}
+
+/** The plugin, and the start and end of its shop. */
+export type PaymentPlugin = FastifyPluginAsync & SoldRoutes.OpenShop
+
+/**
+ * A plugin that sells the routes of a map: `await app.register(paymentPlugin({ ... }))`, before the routes are added. Keys
+ * are the whole paths of routes, prefixes included; the most specific key wins. A key without a route makes `app.ready()`
+ * fail. Throws `Misconfigured` for every mistake that is visible without the routes.
+ */
+export const paymentPlugin = <Keys extends string>(options: SoldRoutes.SoldRoutesOptions<Keys>): PaymentPlugin => {
+  const { close, demandRoutes, onRouted, ready, seller } = SoldRoutes.open(options)
+  const plugin: FastifyPluginAsync = async (app) => {
+    const routes: Array<SoldRoutes.KnownRoute> = []
+    app.addHook("onRoute", (route) => void routes.push(route))
+    app.addHook("onReady", async () => demandRoutes(routes))
+    app.addHook("onClose", close)
+    app.addHook("preHandler", (request, reply, proceed) => {
+      const { method, originalUrl, routeOptions } = request
+      // The application's own response to unknown paths has no URL.
+      if (routeOptions.url === undefined) return proceed()
+      const match = onRouted(method, routeOptions.url, RequestTarget.pathOf(originalUrl))
+      if (match._tag === "None") return proceed()
+      if (match._tag === "Answered") return refuse(reply, match.answer)
+      return pass({ request, reply, proceed }, seller, match.route)
+    })
+  }
+  return Object.assign(plugin, { ready, close, [Symbol.for("skip-override")]: true })
+}
+
+/** A shop whose routes are sold one by one: `app.get("/report", { preHandler: payment.paid({ ... }) }, handler)`. */
+export type PaymentRoutes = SoldSteps.SoldSteps<preHandlerHookHandler>
+
+/** Opens a shop whose routes are sold one by one. Throws `Misconfigured` for a mistake in the options. */
+export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes =>
+  SoldSteps.open(
+    options,
+    (seller, route): preHandlerHookHandler =>
+      (request, reply, proceed) =>
+        pass({ request, reply, proceed }, seller, route)
+  )

@@ -1,0 +1,2 @@
+/** Sells routes of a Fastify application per request. */
+export { paymentPlugin, paymentRoutes, type PaymentPlugin, type PaymentRoutes, settlementOf } from "./FastifyGate.ts"

@@ -1,0 +1,81 @@
+/** Fastify as a host for the laws, with a map of routes or with a hook for each route. */
+import type { AddressInfo } from "node:net"
+import { Readable } from "node:stream"
+
+import type { HostLaws } from "@pontage/core/testing"
+import fastify, { type FastifyInstance, type FastifyReply, type preHandlerHookHandler } from "fastify"
+
+import { paymentPlugin, paymentRoutes, settlementOf } from "../src/index.ts"
+
+const replyWith = (reply: FastifyReply, { body, headers = {}, status = 200 }: HostLaws.HandlerReply) =>
+  reply
+    .code(status)
+    .headers(headers)
+    .send(body === undefined || typeof body === "string" ? body : Readable.from(body))
+
+const addRoutes = (
+  app: FastifyInstance,
+  { prefix = "", routes }: HostLaws.TrialApplication,
+  paid: (key: string) => Array<preHandlerHookHandler>
+) => {
+  for (const { handler, method, path } of routes) {
+    app.route<{ Params: Record<string, string>; Querystring: Record<string, unknown>; Body: unknown }>({
+      method,
+      url: path,
+      preHandler: paid(`${method} ${prefix}${path}`),
+      handler: async (request, reply) =>
+        replyWith(
+          reply,
+          await handler({
+            params: request.params,
+            query: request.query,
+            body: async () => (typeof request.body === "string" ? request.body : ""),
+            receipt: () => settlementOf(request)
+          })
+        )
+    })
+  }
+}
+
+const closedShop = { ready: () => Promise.resolve(), close: () => Promise.resolve() }
+
+/** Fastify with this manner of selling. */
+export const make = (manner: "map" | "steps"): HostLaws.HostSubject => ({
+  keepsReceiptOnErrors: true,
+  open: async (application) => {
+    const { headers, prefix, rescue, shop, sold } = application
+    const app = fastify({ forceCloseConnections: true, bodyLimit: 4 * 1024 * 1024 })
+    if (headers !== undefined) {
+      app.addHook("onRequest", async (_request, reply) => {
+        reply.headers(headers)
+      })
+    }
+    app.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) =>
+      rescue === undefined
+        ? reply.code(error.statusCode ?? 500).send({ error: "failed" })
+        : replyWith(reply, rescue(error))
+    )
+    const isMap = sold !== undefined && manner === "map"
+    const plugin = isMap ? paymentPlugin({ ...shop, routes: sold }) : undefined
+    const steps = sold === undefined || isMap ? undefined : paymentRoutes(shop)
+    if (plugin !== undefined) await app.register(plugin)
+    const paid = (key: string) => (steps === undefined || sold?.[key] === undefined ? [] : [steps.paid(sold[key], key)])
+    await app.register(
+      (child, _options, done) => {
+        addRoutes(child, application, paid)
+        done()
+      },
+      { prefix: prefix ?? "" }
+    )
+    await app.listen({ port: 0, host: "127.0.0.1" })
+    const { ready } = plugin ?? steps ?? closedShop
+    return {
+      port: (app.server.address() as AddressInfo).port,
+      ready,
+      close: async () => {
+        await app.close()
+        await steps?.close()
+      }
+    }
+  }
+})

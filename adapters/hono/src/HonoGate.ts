@@ -1,0 +1,96 @@
+/**
+ * Sells routes of a Hono application: by a map of routes in front of the handlers, or by a step for a single route. All
+ * following middleware belongs to the paid resource.
+ */
+import {
+  type PricedRoute,
+  RequestTarget,
+  type Seller,
+  type Settlement,
+  SoldRoutes,
+  SoldSteps,
+  WebExchange,
+  type WebRequest
+} from "@pontage/core"
+import type { Context, MiddlewareHandler, Next } from "hono"
+import { matchedRoutes, routePath } from "hono/route"
+
+/** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
+export const settlementOf = (context: Context): Settlement.Settlement | undefined =>
+  WebExchange.settlementOf(context.req.raw)
+
+const pass = async (
+  { context, next }: { readonly context: Context; readonly next: Next },
+  seller: Seller.Seller,
+  route: PricedRoute,
+  facts: WebRequest.WebFacts
+): Promise<void> => {
+  const { raw: request } = context.req
+  // A parser in front of the gate has read the body, and Hono keeps it.
+  const isRead = route.bind === "body" && request.bodyUsed
+  const rawBody = isRead ? new Uint8Array(await context.req.arrayBuffer()) : undefined
+  const response = await WebExchange.respond(seller, route, {
+    request,
+    beside: [context.env, contextOf(context)],
+    headers: () => context.res.headers,
+    handle: async () => {
+      await next()
+      return context.res
+    },
+    facts: { ...facts, rawBody, query: queryOf(context) }
+  })
+  replace(context, response)
+}
+
+/** Replaces the response; Hono would lay the headers of the one before over those of the new one. */
+const replace = (context: Context, response: Response): void => {
+  context.res = undefined
+  context.res = response
+}
+
+/** The execution context of the runtime; Hono throws where there is none. */
+const contextOf = (context: Context): unknown => {
+  try {
+    return context.executionCtx
+  } catch {
+    return undefined
+  }
+}
+
+/** The query by Hono's parser: a text, or the list of a repeated name's texts. */
+const queryOf = ({ req }: Context): Record<string, string | ReadonlyArray<string> | undefined> =>
+  Object.fromEntries(Object.entries(req.queries()).map(([name, all]) => [name, all.length > 1 ? all : all[0]]))
+
+/**
+ * Middleware that sells the routes of a map: `app.use(paymentMiddleware({ ... }))`, in front of the routes. It matches by
+ * the path and by the patterns of the routes that Hono has matched: it demands payment rather too often (for a path that
+ * only resembles a route) than too seldom, and answers OPTIONS on sold paths itself. Throws `Misconfigured` for every
+ * mistake that is visible without a request.
+ */
+export const paymentMiddleware = <Keys extends string>(
+  options: SoldRoutes.SoldRoutesOptions<Keys>
+): MiddlewareHandler & SoldRoutes.OpenShop => {
+  const { close, onPath, onPattern, ready, seller } = SoldRoutes.open(options)
+  const middleware: MiddlewareHandler = async (context, next) => {
+    const { method, path, url } = context.req
+    const match = onPath(method, path, RequestTarget.pathOf(url))
+    if (match._tag === "Answered") return replace(context, WebExchange.answerOf(match.answer, context.res.headers))
+    if (match._tag === "Found") return pass({ context, next }, seller, match.route, { params: match.params })
+    const patterns = matchedRoutes(context).map((route) => route.path)
+    const matched = onPattern(method, patterns)
+    return matched === undefined ? next() : pass({ context, next }, seller, matched.route, {})
+  }
+  return Object.assign(middleware, { ready, close })
+}
+
+/** A shop whose routes are sold one by one: `app.get("/report", payment.paid({ ... }), handler)`. */
+export type PaymentRoutes = SoldSteps.SoldSteps<MiddlewareHandler>
+
+/** Opens a shop whose routes are sold one by one. Throws `Misconfigured` for a mistake in the options. */
+export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes =>
+  SoldSteps.open(
+    options,
+    (seller, route): MiddlewareHandler =>
+      (context, next) =>
+        pass({ context, next }, seller, route, { params: context.req.param(), pattern: routePath(context) })
+  )

@@ -1,0 +1,31 @@
+/** The sample of the README, which is run by a test. */
+import type { Seller } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
+import { paymentMiddleware, settlementOf } from "@pontage/hono"
+import { Hono } from "hono"
+
+interface Settings {
+  readonly origin: string
+  readonly secret: string
+  readonly facilitator: Seller.SellerOptions["facilitator"]
+  readonly rpcUrl: string
+  readonly network: string
+  readonly payTo: string
+}
+
+export const open = ({ facilitator, network, origin, payTo, rpcUrl, secret }: Settings) => {
+  const payment = paymentMiddleware({
+    origin, // "https://shop.example": the public address of the shop
+    facilitator, // "https://facilitator.example"
+    secret, // at least 32 characters, the same on every server of the shop
+    schemes: [exactEvm.server({ rpcUrl })],
+    routes: {
+      "GET /report": { network, price: "$0.01", payTo, description: "The report" }
+    }
+  })
+  const app = new Hono()
+  app.use(payment)
+  app.get("/report", (context) => context.json({ report: "It will rain.", paidBy: settlementOf(context)?.payer }))
+  app.get("/free", (context) => context.text("free"))
+  return { app, payment }
+}

@@ -1,0 +1,11 @@
+/**
+ * Sells the routes of a fetch handler, `(Request) => Response`, per request. It uses nothing of Node.
+ */
+export {
+  type FetchHandler,
+  paymentHandler,
+  paymentRoutes,
+  type PaymentOptions,
+  type PaymentRoutes,
+  settlementOf
+} from "./PaymentHandler.ts"

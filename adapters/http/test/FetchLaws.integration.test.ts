@@ -1,0 +1,13 @@
+import { describe, it } from "@effect/vitest"
+import { HostLaws } from "@pontage/core/testing"
+import * as Effect from "effect/Effect"
+
+import * as FetchSubject from "./FetchSubject.ts"
+
+for (const manner of ["map", "handlers"] as const) {
+  describe(`the laws of a host, kept by Fetch with ${manner}`, () => {
+    for (const law of HostLaws.all) {
+      it.live(law.name, () => Effect.provideService(law.effect, HostLaws.Subject, FetchSubject.make(manner)))
+    }
+  })
+}

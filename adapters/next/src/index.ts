@@ -1,0 +1,8 @@
+/** Sells route handlers of a Next.js application per request. */
+export {
+  paymentRoutes,
+  type PaymentRoutes,
+  type PaymentRoutesOptions,
+  type RouteHandler,
+  settlementOf
+} from "./NextGate.ts"

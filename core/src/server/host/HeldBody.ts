@@ -1,0 +1,56 @@
+/** The body of a response that waits in memory until its payment has settled, up to a limit. */
+/** Maximum length of a held body, in bytes. */
+export const maximumHeldBytes = 8 * 1024 * 1024
+
+/** A handler's response that cannot be held back. The host answers 500; nothing was charged. */
+export class NotHeld extends Error {
+  readonly status = 500
+  override readonly name = "NotHeld"
+}
+
+/** The failure of a response that exceeds the limit. */
+export const tooLong = (): NotHeld =>
+  new NotHeld(`a route with settle: "after-handler" answers with at most ${maximumHeldBytes} bytes`)
+
+/** Reads a stream's chunks, each of the length that `lengthOf` tells. Rejects with `NotHeld` beyond the limit. */
+export const chunksOf = async <Chunk>(
+  stream: AsyncIterable<Chunk>,
+  lengthOf: (chunk: Chunk) => number
+): Promise<ReadonlyArray<Chunk>> => {
+  const chunks: Array<Chunk> = []
+  let length = 0
+  for await (const chunk of stream) {
+    length += lengthOf(chunk)
+    if (length > maximumHeldBytes) throw tooLong()
+    chunks.push(chunk)
+  }
+  return chunks
+}
+
+/** The bytes of a web stream. Rejects with `NotHeld` beyond the limit, and cancels the stream. */
+export const bytesOf = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> => {
+  const chunks: Array<Uint8Array> = []
+  let length = 0
+  const reader = stream.getReader()
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
+    const { done, value } = await reader.read()
+    if (done) return joined(chunks, length)
+    length += value.byteLength
+    if (length > maximumHeldBytes) {
+      void reader.cancel().catch(() => undefined)
+      throw tooLong()
+    }
+    chunks.push(value)
+  }
+}
+
+const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array<ArrayBuffer> => {
+  const bytes = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return bytes
+}

@@ -1,0 +1,179 @@
+/**
+ * Holds a Node response back until its payment has settled, whoever writes it: head and body are kept in memory, up to
+ * a limit, and leave when the host says so. For hosts whose handlers write the response themselves.
+ */
+import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
+import type { Answer } from "../http/Decision.ts"
+import * as ResponseHeaders from "../http/ResponseHeaders.ts"
+import * as ResponseSeal from "../http/ResponseSeal.ts"
+import * as HeldBody from "./HeldBody.ts"
+
+/** The members of Node's response that are used, of HTTP/1.1 and of HTTP/2. */
+export interface NodeResponse extends ResponseSeal.SealableResponse {
+  statusCode: number
+  statusMessage?: string
+  readonly getHeaders: () => Readonly<Record<string, unknown>>
+  readonly setHeader: (name: string, value: string | ReadonlyArray<string>) => unknown
+  readonly removeHeader: (name: string) => unknown
+  readonly end: (...given: ReadonlyArray<never>) => unknown
+}
+
+/** Headers of a response. */
+export type HeaderValues = Readonly<Record<string, unknown>>
+
+/** Sends a response of the gate. */
+export const send = (response: NodeResponse, { body, headers, status }: Answer, end = response.end): void => {
+  response.statusCode = status
+  layOver(response, headers)
+  Reflect.apply(end, response, body === "" ? [] : [body])
+}
+
+const layOver = (response: NodeResponse, headers: HeaderFields): void => {
+  const laid = ResponseHeaders.over(headers, (name) => ResponseSeal.textOf(response.getHeader(name)))
+  for (const [name, value] of Object.entries(laid)) response.setHeader(name, value)
+  ResponseSeal.seal(response, headers)
+}
+
+/** A response that its writer has ended, or that exceeds the limit, and that has not left. */
+export interface HeldResponse {
+  /** Lets it leave as it was written. */
+  readonly release: () => void
+  /** Drops it, and sends this one with the headers that were there before instead. */
+  readonly replace: (answer: Answer, before: HeaderValues) => void
+}
+
+/** The two ends of the writing. Exactly one is called, once. */
+export interface HeldEnds {
+  readonly ended: (held: HeldResponse) => void
+  readonly overflowed: (held: HeldResponse) => void
+}
+
+/** Holds a response back from now on. */
+export const hold = (response: NodeResponse, ends: HeldEnds): void => {
+  const writer = new HeldWriter(response, ends)
+  for (const name of ["writeHead", "write", "end", "flushHeaders"] as const) Reflect.set(response, name, writer[name])
+  for (const name of ["headersSent", "writableEnded"] as const) {
+    Object.defineProperty(response, name, { configurable: true, get: () => writer[name] })
+  }
+}
+
+type Given = ReadonlyArray<unknown>
+type Native = Readonly<Record<"writeHead" | "write" | "end", (...given: Given) => unknown>>
+
+class HeldWriter implements HeldResponse {
+  readonly #response: NodeResponse
+  readonly #ends: HeldEnds
+  readonly #native: Native
+  #parts: Array<Given> = []
+  #length = 0
+  #begun = false
+  #phase: "writing" | "waiting" | "left" = "writing"
+
+  constructor(response: NodeResponse, ends: HeldEnds) {
+    this.#response = response
+    this.#ends = ends
+    this.#native = {
+      writeHead: memberOf(response, "writeHead"),
+      write: memberOf(response, "write"),
+      end: memberOf(response, "end")
+    }
+  }
+
+  get headersSent(): boolean {
+    return this.#begun
+  }
+
+  get writableEnded(): boolean {
+    return this.#phase !== "writing"
+  }
+
+  /** As Node's: `(status)`, `(status, headers)` or `(status, reason, headers)`. Node itself calls it to begin a body. */
+  readonly writeHead = (...given: Given): unknown => {
+    if (this.#phase === "left") return Reflect.apply(this.#native.writeHead, this.#response, given)
+    const [status, reason] = given
+    if (typeof status === "number") this.#response.statusCode = status
+    if (typeof reason === "string") this.#response.statusMessage = reason
+    for (const [name, value] of Object.entries(ResponseSeal.headersIn(given.at(-1)))) {
+      if (value !== undefined) this.#response.setHeader(name, headerValue(value))
+    }
+    this.#begun = true
+    return this.#response
+  }
+
+  readonly flushHeaders = (): void => {
+    this.#begun = true
+  }
+
+  readonly write = (...given: Given): boolean => {
+    this.#keep(given)
+    const told = given.findLast((one) => typeof one === "function")
+    if (typeof told === "function") queueMicrotask(() => Reflect.apply(told, undefined, []))
+    return true
+  }
+
+  readonly end = (...given: Given): unknown => {
+    this.#keep(given)
+    const told = given.findLast((one) => typeof one === "function")
+    if (typeof told === "function") Reflect.apply(memberOf(this.#response, "once"), this.#response, ["finish", told])
+    if (this.#phase === "writing") {
+      this.#phase = "waiting"
+      this.#ends.ended(this)
+    }
+    return this.#response
+  }
+
+  #keep([chunk, encoding]: Given): void {
+    if (this.#phase !== "writing" || (typeof chunk !== "string" && !(chunk instanceof Uint8Array))) return
+    this.#begun = true
+    this.#length += typeof chunk === "string" ? utf8.encode(chunk).length : chunk.length
+    if (this.#length <= HeldBody.maximumHeldBytes) {
+      // The writer may reuse its buffer.
+      const kept = typeof chunk === "string" ? chunk : chunk.slice()
+      this.#parts.push(typeof encoding === "string" ? [kept, encoding] : [kept])
+      return
+    }
+    this.#phase = "waiting"
+    this.#ends.overflowed(this)
+  }
+
+  readonly release = (): void => {
+    if (!this.#leave()) return
+    const last = this.#parts.pop() ?? []
+    for (const part of this.#parts) Reflect.apply(this.#native.write, this.#response, part)
+    Reflect.apply(this.#native.end, this.#response, last)
+    this.#parts = []
+  }
+
+  readonly replace = (answer: Answer, before: HeaderValues): void => {
+    if (!this.#leave()) return
+    this.#parts = []
+    restore(this.#response, before)
+    send(this.#response, answer, this.#native.end)
+  }
+
+  /** Node checks the members by which the response is now shown to have begun, so they are Node's own again. */
+  #leave(): boolean {
+    if (this.#phase === "left") return false
+    this.#phase = "left"
+    for (const name of ["headersSent", "writableEnded"] as const) Reflect.deleteProperty(this.#response, name)
+    return true
+  }
+}
+
+const utf8 = new TextEncoder()
+
+const memberOf = (object: object, name: string): ((...given: Given) => unknown) => {
+  const member: unknown = Reflect.get(object, name)
+  return typeof member === "function" ? (...given) => Reflect.apply(member, object, given) : () => undefined
+}
+
+const headerValue = (value: unknown): string | ReadonlyArray<string> =>
+  Array.isArray(value) ? value.map(String) : String(value)
+
+const restore = (response: NodeResponse, before: HeaderValues): void => {
+  for (const name of response.getHeaderNames()) response.removeHeader(name)
+  for (const [name, value] of Object.entries(before)) {
+    if (value !== undefined) response.setHeader(name, headerValue(value))
+  }
+  Reflect.set(response, "statusMessage", "")
+}

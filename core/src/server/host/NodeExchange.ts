@@ -1,0 +1,168 @@
+/**
+ * One sold request on Node's request and response, for hosts that pass both on and let a handler write when it likes:
+ * decides, sends the gate's responses, holds the handler's response back where the payment settles after it, and
+ * reports how the execution ended.
+ */
+import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
+import type { Settlement } from "../../protocol/Settlement.ts"
+import {
+  type Answer,
+  type Decision,
+  type GateRequest,
+  type Granted,
+  outcomeOfStatus,
+  type SettleAfter
+} from "../http/Decision.ts"
+import * as ResponseSeal from "../http/ResponseSeal.ts"
+import * as ResponseWatch from "../http/ResponseWatch.ts"
+import type { PricedRoute } from "../route/PricedRoute.ts"
+import type { Seller } from "../Seller.ts"
+import * as HeldBody from "./HeldBody.ts"
+import * as HeldResponse from "./HeldResponse.ts"
+
+/** A request of a host, and the host's own means. */
+export interface NodeHost {
+  /** Node's request. */
+  readonly request: ResponseWatch.WatchableRequest
+  /** Node's response. */
+  readonly response: HeldResponse.NodeResponse & ResponseWatch.WatchableResponse
+  /** Sends a refusal before anything ran. */
+  readonly refuse: (answer: Answer) => void
+  /** The headers that the application has set so far. */
+  readonly headers: () => HeldResponse.HeaderValues
+  /** Runs everything behind the gate. */
+  readonly proceed: () => void
+}
+
+const settlements = new WeakMap<object, Settlement>()
+const opened = new WeakMap<object, Set<PricedRoute>>()
+const judged = new WeakSet<object>()
+
+/**
+ * The receipt of the payment that opened this request of Node; `undefined` if nothing was paid (with
+ * `settle: "after-handler"` it exists only after the handler).
+ */
+export const settlementOf = (request: object): Settlement | undefined => settlements.get(request)
+
+/** Whether a gate has decided this request of Node. */
+export const isJudged = (request: object): boolean => judged.has(request)
+
+/** Decides a request and acts on the decision. A request that has paid for this route passes. */
+export const pass = (
+  seller: Seller,
+  route: PricedRoute,
+  request: GateRequest,
+  host: NodeHost
+): void | Promise<void> => {
+  judged.add(host.request)
+  if (opened.get(host.request)?.has(route) === true) return host.proceed()
+  const deciding = seller.decide(route, request)
+  const act = (decision: Decision) => new NodeExchange(seller, route, host).act(decision)
+  return deciding instanceof Promise ? deciding.then(act) : act(deciding)
+}
+
+class NodeExchange {
+  readonly #seller: Seller
+  readonly #route: PricedRoute
+  readonly #host: NodeHost
+
+  constructor(seller: Seller, route: PricedRoute, host: NodeHost) {
+    this.#seller = seller
+    this.#route = route
+    this.#host = host
+  }
+
+  act(decision: Decision): void {
+    switch (decision._tag) {
+      case "Free":
+        return this.#host.proceed()
+      case "Refused":
+        return this.#host.refuse(decision.answer)
+      case "Granted":
+        return this.#grant(decision, this.#host.proceed)
+      case "SettleAfter":
+        return this.#hold(decision)
+    }
+  }
+
+  /** Goes on with a paid request; one whose client has disconnected runs nothing. */
+  #grant(granted: Granted, proceed: () => void): void {
+    const { request, response } = this.#host
+    const finish = (outcome: ExecutionOutcome) => void this.#seller.run(granted.finish(outcome))
+    if (this.#isGone()) return finish("notRun")
+    this.#open()
+    settlements.set(request, granted.settlement)
+    ResponseSeal.seal(response, granted.headers)
+    this.#watch((delivered) => finish(delivered ? outcomeOfStatus(response.statusCode) : "failed"))
+    proceed()
+  }
+
+  #hold(settleAfter: SettleAfter): void {
+    const { headers, proceed, response } = this.#host
+    const abandon = (outcome: "failed" | "notRun") => void this.#seller.run(settleAfter.abandon(outcome))
+    if (this.#isGone()) return abandon("notRun")
+    this.#open()
+    const before = headers()
+    let isCompleting = false
+    this.#watch(() => {
+      if (!isCompleting) abandon("failed")
+    })
+    HeldResponse.hold(response, {
+      ended: (held) => {
+        isCompleting = true
+        void this.#complete(settleAfter, held, before)
+      },
+      overflowed: (held) => {
+        isCompleting = true
+        abandon("failed")
+        held.replace(overflowAnswer(), before)
+      }
+    })
+    proceed()
+  }
+
+  async #complete(
+    settleAfter: SettleAfter,
+    held: HeldResponse.HeldResponse,
+    before: HeldResponse.HeaderValues
+  ): Promise<void> {
+    if (this.#isGone()) return void this.#seller.run(settleAfter.abandon("failed"))
+    const completed = await this.#seller.run(settleAfter.complete(this.#host.response.statusCode))
+    switch (completed._tag) {
+      case "Uncharged":
+        return held.release()
+      case "Refused":
+        return held.replace(completed.answer, before)
+      case "Granted":
+        return this.#grantHeld(completed, held)
+    }
+  }
+
+  #grantHeld(granted: Granted, held: HeldResponse.HeldResponse): void {
+    if (this.#isGone()) return void this.#seller.run(granted.finish("failed"))
+    this.#grant(granted, held.release)
+  }
+
+  #isGone(): boolean {
+    return ResponseWatch.isGone(this.#host.request, this.#host.response)
+  }
+
+  /** Two steps of one route ask the gate once. */
+  #open(): void {
+    const { request } = this.#host
+    opened.set(request, (opened.get(request) ?? new Set()).add(this.#route))
+  }
+
+  #watch(notify: (delivered: boolean) => void): void {
+    ResponseWatch.watch(this.#host.request, this.#host.response, notify)
+  }
+}
+
+const overflowAnswer = (): Answer => {
+  const { message, status } = HeldBody.tooLong()
+  return {
+    status,
+    headers: { "Content-Type": "application/json", "Cache-Control": "no-store" },
+    body: JSON.stringify({ error: message })
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * A shop whose routes are given as a map, for a host adapter: its seller, its checked routes, and the route of a
+ * request by its path, by the pattern that the host's router has matched, or by both.
+ */
+import * as Result from "effect/Result"
+
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
+import { Misconfigured } from "../../protocol/ProtocolError.ts"
+import type { PricedRoute } from "../route/PricedRoute.ts"
+import type { RouteMap } from "../route/RouteConfig.ts"
+import * as RouteKey from "../route/RouteKey.ts"
+import * as RouteTable from "../route/RouteTable.ts"
+import * as Seller from "../Seller.ts"
+
+/** The start and the end of a shop. */
+export interface OpenShop {
+  /** Resolves when all routes are proven against chains and facilitator; rejects with `Misconfigured`. */
+  readonly ready: () => Promise<void>
+  /** Sends the pending reports and stops; close the HTTP server first. */
+  readonly close: () => Promise<void>
+}
+
+/** Options of a shop with a map of routes. */
+export interface SoldRoutesOptions<Keys extends string = string> extends Seller.SellerOptions {
+  /** Prices by `<METHOD> <path>`, for example `GET /reports/:day`: its functions then read `params.day`. */
+  readonly routes: RouteMap<Keys>
+}
+
+/** The keys of the options, for adapters that add their own. */
+export const keys: OptionCheck.Table<SoldRoutesOptions> = {
+  ...Seller.keys,
+  routes: /* @__PURE__ */ OptionCheck.record(/* @__PURE__ */ OptionCheck.any())
+}
+
+const check = /* @__PURE__ */ OptionCheck.options<SoldRoutesOptions>(keys)
+
+/** A route and its key. */
+export interface KeyedRoute {
+  readonly key: RouteKey.RouteKey
+  readonly route: PricedRoute
+}
+
+/** The routes of an open shop. */
+export interface SoldRoutes extends OpenShop {
+  readonly seller: Seller.Seller
+  readonly keyed: ReadonlyArray<KeyedRoute>
+  /**
+   * The route of a request by its possible paths (without queries), for a gate in front of a router: it finds too much
+   * rather than too little.
+   */
+  readonly onPath: (method: string, ...paths: ReadonlyArray<string>) => RouteTable.RouteMatch<PricedRoute>
+  /** The route whose key covers one of the path patterns that the host's router has matched; the most specific key. */
+  readonly onPattern: (method: string, patterns: ReadonlyArray<string>) => KeyedRoute | undefined
+  /**
+   * The route of a request for which the host's router has chosen a handler: by the handler's pattern, else by the path,
+   * unless the pattern is more specific than the key: then the application serves something else there.
+   */
+  readonly onRouted: (method: string, pattern: string, path: string) => RouteTable.RouteMatch<PricedRoute>
+  /** Throws `Misconfigured` for a key that sells none of the application's routes. */
+  readonly demandRoutes: (known: ReadonlyArray<KnownRoute>) => void
+}
+
+/** A route of an application, as its host lists it. */
+export interface KnownRoute {
+  readonly method: string | ReadonlyArray<string>
+  readonly url: string
+}
+
+/** Opens a shop. Throws `Misconfigured` for every mistake that is visible without a request. */
+export const open = (options: SoldRoutesOptions): SoldRoutes => {
+  const { routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
+  const seller = Seller.make(shop)
+  try {
+    const keyed = Object.entries(routes).map(([name, config]): KeyedRoute => ({
+      key: Result.getOrThrow(RouteKey.parse(name)),
+      route: seller.route(name, config)
+    }))
+    const table = Result.getOrThrow(RouteTable.make(keyed.map(({ key, route }) => [key, route])))
+    return new OpenRoutes(seller, keyed, table)
+  } catch (mistake) {
+    void seller.close()
+    throw mistake
+  }
+}
+
+class OpenRoutes implements SoldRoutes {
+  readonly seller: Seller.Seller
+  readonly keyed: ReadonlyArray<KeyedRoute>
+  readonly onPath: SoldRoutes["onPath"]
+  readonly #bySpecificity: ReadonlyArray<KeyedRoute>
+
+  constructor(seller: Seller.Seller, keyed: ReadonlyArray<KeyedRoute>, { find }: RouteTable.RouteTable<PricedRoute>) {
+    this.seller = seller
+    this.keyed = keyed
+    this.onPath = find
+    this.#bySpecificity = keyed.toSorted((one, other) => RouteKey.compare(one.key.segments, other.key.segments))
+  }
+
+  readonly onPattern: SoldRoutes["onPattern"] = (method, patterns) => {
+    const sold = soldMethod(method)
+    const read = patterns.map(RouteKey.segmentsOf)
+    return this.#bySpecificity.find(
+      ({ key }) => key.method === sold && read.some((segments) => RouteKey.covers(key.segments, segments))
+    )
+  }
+
+  readonly onRouted: SoldRoutes["onRouted"] = (method, pattern, path) => {
+    const found = this.onPath(method, path)
+    const covering = this.onPattern(method, [pattern])
+    if (covering !== undefined) return { _tag: "Found", route: covering.route, params: {} }
+    if (found._tag !== "Found") return found
+    const segments = RouteKey.segmentsOf(pattern)
+    const meant = this.keyed.find(({ route }) => route === found.route)
+    return meant !== undefined && RouteKey.compare(segments, meant.key.segments) < 0 ? { _tag: "None" } : found
+  }
+
+  readonly demandRoutes: SoldRoutes["demandRoutes"] = (known) => {
+    const isServed = ({ method, segments }: RouteKey.RouteKey) =>
+      known.some(
+        (route) => [route.method].flat().includes(method) && RouteKey.covers(segments, RouteKey.segmentsOf(route.url))
+      )
+    const stray = this.keyed.find(({ key }) => !isServed(key))
+    if (stray === undefined) return
+    const list = known
+      .slice(0, 40)
+      .map(({ method, url }) => `${[method].flat().join(",")} ${url}`)
+      .join(", ")
+    const message = `route ${JSON.stringify(stray.key.text)}: the application has no such route, or added it before the shop; add it later, or correct the key. The application's routes: ${list || "none"}`
+    throw new Misconfigured({ message })
+  }
+
+  readonly ready = (): Promise<void> => this.seller.ready()
+
+  readonly close = (): Promise<void> => this.seller.close()
+}
+
+/** The method of a key for a request: HEAD counts as GET. */
+const soldMethod = (method: string): string => {
+  const upper = method.toUpperCase()
+  return upper === "HEAD" ? "GET" : upper
+}

@@ -1,0 +1,28 @@
+/** A shop whose routes are sold one by one, for hosts in which a step stands in front of a route's handler. */
+import type { PricedRoute } from "../route/PricedRoute.ts"
+import type { RouteConfig } from "../route/RouteConfig.ts"
+import * as Seller from "../Seller.ts"
+import type { OpenShop } from "./SoldRoutes.ts"
+
+/** The shop; `Step` is the host's kind of middleware. */
+export interface SoldSteps<Step> extends OpenShop {
+  /**
+   * A step in front of a route's handler, as the adapter's README shows it. All following middleware belongs to the paid
+   * resource. Messages call the route `name`. Throws `Misconfigured`.
+   */
+  readonly paid: (config: RouteConfig, name?: string) => Step
+}
+
+/** Opens a shop; `stepFor` makes the step of a route. Throws `Misconfigured` for a mistake in the options. */
+export const open = <Step>(
+  options: Seller.SellerOptions,
+  stepFor: (seller: Seller.Seller, route: PricedRoute) => Step
+): SoldSteps<Step> => {
+  const seller = Seller.make(options)
+  let count = 0
+  return {
+    paid: (config, name = `paid route ${++count}`) => stepFor(seller, seller.route(name, config)),
+    ready: () => seller.ready(),
+    close: () => seller.close()
+  }
+}

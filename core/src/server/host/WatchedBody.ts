@@ -1,0 +1,105 @@
+/**
+ * Watches how far a host reads the body of a `Response`. The web platform tells neither that a response was delivered nor
+ * that its client has left, so the bytes that the host has taken are counted.
+ */
+import * as ResponseWatch from "../http/ResponseWatch.ts"
+
+/** A body that is read on demand, and the tests whether enough of it was taken. */
+export interface BodyWatch {
+  /** The bytes that make a response count as delivered, if it is cut off. */
+  readonly enough: number
+  /** Whether the client has disconnected, if the host tells. */
+  readonly isGone: () => boolean
+  /** Called once: whether the response was delivered. */
+  readonly over: (delivered: boolean) => void
+}
+
+/** Half of the body if its length is known and that is smaller, else the same bytes as on Node. */
+export const enoughOf = (headers: Headers): number => {
+  const length = Number(headers.get("content-length") ?? Number.NaN)
+  return Number.isNaN(length)
+    ? ResponseWatch.deliveredBytes
+    : Math.min(ResponseWatch.deliveredBytes, Math.ceil(length / 2))
+}
+
+/**
+ * The same body, which tells its end: read to the end, broken, cancelled, its client gone, or dropped unread by its host.
+ * A chunk counts once the host asks for the next one.
+ */
+export const watch = (
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+  watch: BodyWatch
+): ReadableStream<Uint8Array> => {
+  const reader = body.getReader()
+  const progress = new Progress(watch)
+  const leave = () => {
+    progress.cut()
+    void reader.cancel().catch(() => undefined)
+  }
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        progress.next()
+        try {
+          const { done, value } = await reader.read()
+          if (done) {
+            progress.end()
+            controller.close()
+          } else {
+            progress.hand(value.byteLength)
+            controller.enqueue(value)
+          }
+        } catch (error) {
+          progress.cut()
+          controller.error(error)
+        }
+      },
+      cancel: (reason) => {
+        progress.cut()
+        return reader.cancel(reason)
+      }
+    },
+    { highWaterMark: 0 }
+  )
+  signal?.addEventListener("abort", leave, { once: true })
+  dropped.register(stream, leave)
+  return stream
+}
+
+/** A host that answers HEAD, or replaces a response, may forget the body without cancelling it. */
+const dropped = /* @__PURE__ */ new FinalizationRegistry<() => void>((leave) => leave())
+
+class Progress {
+  readonly #watch: BodyWatch
+  #taken = 0
+  #handed = 0
+  #isOver = false
+
+  constructor(watch: BodyWatch) {
+    this.#watch = watch
+  }
+
+  next(): void {
+    this.#taken += this.#handed
+    this.#handed = 0
+  }
+
+  hand(bytes: number): void {
+    this.#handed = bytes
+  }
+
+  end(): void {
+    this.#tell(!this.#watch.isGone() || this.#taken >= this.#watch.enough)
+  }
+
+  cut(): void {
+    this.#tell(this.#taken >= this.#watch.enough)
+  }
+
+  #tell(delivered: boolean): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#watch.over(delivered)
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * One sold request on the web platform: a `Request` comes in, a `Response` goes out. Decides, runs the handler, holds its
+ * response back where the payment settles after it, and reports how the execution ended.
+ */
+import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
+import type { Settlement } from "../../protocol/Settlement.ts"
+import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
+import { type Answer, type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
+import * as ResponseHeaders from "../http/ResponseHeaders.ts"
+import type { PricedRoute } from "../route/PricedRoute.ts"
+import type { Seller } from "../Seller.ts"
+import * as HeldBody from "./HeldBody.ts"
+import * as WatchedBody from "./WatchedBody.ts"
+import * as WebRequest from "./WebRequest.ts"
+
+/** A request of a host, and the host's own means. */
+export interface WebHost {
+  readonly request: Request
+  /** Everything that the host gives beside the request: the server in Bun, bindings and context in Workers. */
+  readonly beside: ReadonlyArray<unknown>
+  /** The facts that the host's own parsers have found. */
+  readonly facts: WebRequest.WebFacts
+  /** Runs everything behind the gate. */
+  readonly handle: () => Response | Promise<Response>
+  /** The headers that the application has set so far; default none. */
+  readonly headers?: () => Headers
+}
+
+const settlements = new WeakMap<Request, Settlement>()
+const opened = new WeakMap<Request, Set<PricedRoute>>()
+
+/**
+ * The receipt of the payment that opened this request; `undefined` if nothing was paid (with `settle: "after-handler"` it
+ * exists only after the handler).
+ */
+export const settlementOf = (request: Request): Settlement | undefined => settlements.get(request)
+
+/** A response of the gate, over the headers that the application has set so far. */
+export const answerOf = ({ body, headers, status }: Answer, before: Headers = new Headers()): Response =>
+  new Response(body === "" ? null : body, { status, headers: laid(before, { headers }) })
+
+/**
+ * Decides a request, and resolves with its response. Rejects as the handler does. A request that has paid for this route
+ * passes.
+ */
+export const respond = async (seller: Seller, route: PricedRoute, host: WebHost): Promise<Response> => {
+  const { beside, facts, handle, request } = host
+  const routes = opened.get(request) ?? new Set()
+  if (routes.has(route)) return handle()
+  opened.set(request, routes.add(route))
+  const rawBody = facts.rawBody ?? (await WebRequest.boundBytes(route, request))
+  const clientAddress = WebRequest.addressIn(request, beside)
+  const seen = new WebRequest.WebRequest(request, { clientAddress, ...facts, rawBody })
+  return new WebExchange(seller, route, host).respond(seen)
+}
+
+class WebExchange {
+  readonly #seller: Seller
+  readonly #route: PricedRoute
+  readonly #host: WebHost
+
+  constructor(seller: Seller, route: PricedRoute, host: WebHost) {
+    this.#seller = seller
+    this.#route = route
+    this.#host = host
+  }
+
+  async respond(request: GateRequest): Promise<Response> {
+    const deciding = this.#seller.decide(this.#route, request)
+    const decision = deciding instanceof Promise ? await deciding : deciding
+    switch (decision._tag) {
+      case "Free":
+        return this.#host.handle()
+      case "Refused":
+        return answerOf(decision.answer, this.#before())
+      case "Granted":
+        return this.#grant(decision)
+      case "SettleAfter":
+        return this.#hold(decision)
+    }
+  }
+
+  async #grant(granted: Granted): Promise<Response> {
+    const finish = (outcome: ExecutionOutcome) => this.#report(granted.finish(outcome))
+    if (this.#isGone()) return this.#forget(() => finish("notRun"))
+    settlements.set(this.#host.request, granted.settlement)
+    return this.#deliver(granted, await this.#run(() => finish("failed")))
+  }
+
+  /** Runs the handler; `failed` is called if it throws, and the host answers the error. */
+  async #run(failed: () => void): Promise<Response> {
+    try {
+      return await this.#host.handle()
+    } catch (error) {
+      failed()
+      throw error
+    }
+  }
+
+  /** Adds the receipt, and reports the end of the response when its body has left. */
+  #deliver(granted: Granted, response: Response): Response {
+    const finish = (delivered: boolean) =>
+      this.#report(granted.finish(delivered ? outcomeOfStatus(response.status) : "failed"))
+    const { body, status, statusText } = response
+    // A network error, and an upgraded connection: neither can be made anew.
+    if (status < 200) {
+      finish(status === 101)
+      return response
+    }
+    const headers = laid(response.headers, granted)
+    if (body === null || this.#host.request.method.toUpperCase() === "HEAD") {
+      void body?.cancel().catch(() => undefined)
+      finish(!this.#isGone())
+      return new Response(null, { status, statusText, headers })
+    }
+    const watched = WatchedBody.watch(body, this.#host.request.signal, {
+      enough: WatchedBody.enoughOf(response.headers),
+      isGone: () => this.#isGone(),
+      over: finish
+    })
+    return new Response(watched, { status, statusText, headers })
+  }
+
+  async #hold(settleAfter: SettleAfter): Promise<Response> {
+    const abandon = (outcome: "failed" | "notRun") => this.#report(settleAfter.abandon(outcome))
+    if (this.#isGone()) return this.#forget(() => abandon("notRun"))
+    const before = this.#before()
+    const held = await this.#run(() => abandon("failed"))
+      .then(heldOf)
+      .catch((error: unknown) => {
+        abandon("failed")
+        throw error
+      })
+    if (this.#isGone()) return this.#forget(() => abandon("failed"))
+    const completed = await this.#seller.run(settleAfter.complete(held.status))
+    switch (completed._tag) {
+      case "Uncharged":
+        return held
+      case "Refused":
+        return answerOf(completed.answer, before)
+      case "Granted":
+        settlements.set(this.#host.request, completed.settlement)
+        return this.#deliver(completed, held)
+    }
+  }
+
+  /** The response to a client that has disconnected: no one reads it. */
+  #forget(report: () => void): Response {
+    report()
+    return new Response(null, { status: 503 })
+  }
+
+  #before(): Headers {
+    return new Headers(this.#host.headers?.())
+  }
+
+  #isGone(): boolean {
+    return this.#host.request.signal.aborted
+  }
+
+  #report(end: ReturnType<Granted["finish"]>): void {
+    WebRequest.keeperIn(this.#host.beside)(this.#seller.run(end))
+  }
+}
+
+/** The gate's headers over these. */
+const laid = (current: Headers, { headers }: { readonly headers: HeaderFields }): Headers => {
+  const all = new Headers(current)
+  const fields = ResponseHeaders.over(headers, (name) => current.get(name) ?? undefined, [...current.keys()])
+  for (const [name, value] of Object.entries(fields)) all.set(name, value)
+  return all
+}
+
+/** The same response, wholly in memory. */
+const heldOf = async (response: Response): Promise<Response> => {
+  if (response.status < 200)
+    throw new HeldBody.NotHeld("an upgraded connection, or a network error, cannot be held back")
+  const { body, headers, status, statusText } = response
+  if (body === null) return response
+  return new Response(await HeldBody.bytesOf(body), { status, statusText, headers })
+}

@@ -1,0 +1,22 @@
+/**
+ * The laws of a host: the properties that every adapter keeps, whatever its framework's router, parsers and streams do.
+ * Each law opens an application of its own, so the laws can run one after another.
+ */
+import * as HostBodyLaws from "./HostBodyLaws.ts"
+import * as HostLateLaws from "./HostLateLaws.ts"
+import * as HostRoutingLaws from "./HostRoutingLaws.ts"
+import * as HostSaleLaws from "./HostSaleLaws.ts"
+import * as HostStreamLaws from "./HostStreamLaws.ts"
+import { type HostLaw, type HostSubject, Subject } from "./HostTrial.ts"
+
+export type { HandlerReply, OpenApplication, SeenRequest, TrialApplication, TrialRoute } from "./HostTrial.ts"
+export { type HostLaw, type HostSubject, Subject }
+
+/** All laws of a host. */
+export const all: ReadonlyArray<HostLaw> = [
+  ...HostSaleLaws.laws,
+  ...HostRoutingLaws.laws,
+  ...HostStreamLaws.laws,
+  ...HostLateLaws.laws,
+  ...HostBodyLaws.laws
+]
