@@ -60,8 +60,8 @@ export const paymentMiddleware = <Keys extends string>(
       case "None":
         ResponseSeal.guard(response, () => !NodeExchange.isJudged(request) && isGift(request, soldAs(request)))
         return next()
-      case "Answered":
-        return HeldResponse.send(response, match.answer)
+      case "Responded":
+        return HeldResponse.send(response, match.response)
       case "Found":
         return pass({ request, response, next }, seller, match.route, match.params)
     }

@@ -3,7 +3,7 @@
  * behind the router and the body's parser and in front of the handler.
  */
 import {
-  type Answer,
+  type GateResponse,
   NodeExchange,
   NodeRequest,
   type PricedRoute,
@@ -38,7 +38,7 @@ const pass = ({ proceed, reply, request }: Exchange, seller: Seller.Seller, rout
 }
 
 /** Sends a refusal by Fastify's own means, so that headers of other plugins stay. */
-const refuse = (reply: FastifyReply, { body, headers, status }: Answer): void => {
+const refuse = (reply: FastifyReply, { body, headers, status }: GateResponse): void => {
   ResponseSeal.seal(reply.raw, headers)
   if (body !== "") void reply.type("application/json")
   void reply.code(status).send(body === "" ? undefined : body)
@@ -65,7 +65,7 @@ export const paymentPlugin = <Keys extends string>(options: SoldRoutes.SoldRoute
       if (routeOptions.url === undefined) return proceed()
       const match = onRouted(method, routeOptions.url, RequestTarget.pathOf(originalUrl))
       if (match._tag === "None") return proceed()
-      if (match._tag === "Answered") return refuse(reply, match.answer)
+      if (match._tag === "Responded") return refuse(reply, match.response)
       return pass({ request, reply, proceed }, seller, match.route)
     })
   }

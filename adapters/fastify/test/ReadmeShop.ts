@@ -25,7 +25,7 @@ export const open = async ({ facilitator, network, origin, payTo, rpcUrl, secret
   })
   const app = fastify()
   await app.register(payment)
-  app.get("/report", async (request) => ({ report: "It will rain.", paidBy: settlementOf(request)?.payer }))
-  app.get("/free", async () => "free")
+  app.get("/report", (request) => ({ report: "It will rain.", paidBy: settlementOf(request)?.payer }))
+  app.get("/free", () => "free")
   return { app, payment }
 }

@@ -74,7 +74,7 @@ export const paymentMiddleware = <Keys extends string>(
   const middleware: MiddlewareHandler = async (context, next) => {
     const { method, path, url } = context.req
     const match = onPath(method, path, RequestTarget.pathOf(url))
-    if (match._tag === "Answered") return replace(context, WebExchange.answerOf(match.answer, context.res.headers))
+    if (match._tag === "Responded") return replace(context, WebExchange.responseOf(match.response, context.res.headers))
     if (match._tag === "Found") return pass({ context, next }, seller, match.route, { params: match.params })
     const patterns = matchedRoutes(context).map((route) => route.path)
     const matched = onPattern(method, patterns)

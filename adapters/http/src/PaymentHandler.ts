@@ -38,7 +38,7 @@ export const paymentHandler = <Keys extends string, Beside extends ReadonlyArray
     const match = onPath(request.method, RequestTarget.pathOf(request.url))
     const handle = () => handler(request, ...beside)
     if (match._tag === "None") return handle()
-    if (match._tag === "Answered") return WebExchange.answerOf(match.answer)
+    if (match._tag === "Responded") return WebExchange.responseOf(match.response)
     return WebExchange.respond(seller, match.route, { request, handle, beside, facts: { params: match.params } })
   }
   return Object.assign(respond, { ready, close })

@@ -108,7 +108,18 @@ type Tarball = Tarballs.Tarball
 /** A project of this module system: types, every entry point on every Node, and a sale on every Node. */
 const tryModules = async ({ place, tarballs }: Trial, type: "module" | "commonjs"): Promise<void> => {
   const folder = join(place, type)
-  const others = versionsOf("effect", "koa", "@koa/router", "@types/koa", "@types/node", "viem")
+  const others = versionsOf(
+    "effect",
+    "koa",
+    "@koa/router",
+    "@types/koa",
+    "express",
+    "@types/express",
+    "fastify",
+    "hono",
+    "@types/node",
+    "viem"
+  )
   await timed(`a clean project (${type}) is installed`, () => CleanProject.make({ folder, type, tarballs, others }))
   mkdirSync(join(folder, "src"))
   copyFileSync(join(samples, "sale.ts"), join(folder, "src/sale.ts"))

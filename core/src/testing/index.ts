@@ -1,5 +1,5 @@
 /**
- * The laws of schemes and stores, as data without a test runner: run each law in your own tests. And a ledger in memory
+ * The laws of schemes, stores and hosts, as data without a test runner: run each law in your own tests. And a ledger in memory
  * with a scheme on it, for tests that need a chain and its faults but no node.
  */
 export { type Law, LawBroken } from "./Law.ts"

@@ -3,7 +3,7 @@
  * a limit, and leave when the host says so. For hosts whose handlers write the response themselves.
  */
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
-import type { Answer } from "../http/Decision.ts"
+import type { GateResponse } from "../http/GateResponse.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as HeldBody from "./HeldBody.ts"
@@ -22,7 +22,7 @@ export interface NodeResponse extends ResponseSeal.SealableResponse {
 export type HeaderValues = Readonly<Record<string, unknown>>
 
 /** Sends a response of the gate. */
-export const send = (response: NodeResponse, { body, headers, status }: Answer, end = response.end): void => {
+export const send = (response: NodeResponse, { body, headers, status }: GateResponse, end = response.end): void => {
   response.statusCode = status
   layOver(response, headers)
   Reflect.apply(end, response, body === "" ? [] : [body])
@@ -39,7 +39,7 @@ export interface HeldResponse {
   /** Lets it leave as it was written. */
   readonly release: () => void
   /** Drops it, and sends this one with the headers that were there before instead. */
-  readonly replace: (answer: Answer, before: HeaderValues) => void
+  readonly replace: (answer: GateResponse, before: HeaderValues) => void
 }
 
 /** The two ends of the writing. Exactly one is called, once. */
@@ -144,7 +144,7 @@ class HeldWriter implements HeldResponse {
     this.#parts = []
   }
 
-  readonly replace = (answer: Answer, before: HeaderValues): void => {
+  readonly replace = (answer: GateResponse, before: HeaderValues): void => {
     if (!this.#leave()) return
     this.#parts = []
     restore(this.#response, before)

@@ -5,14 +5,8 @@
  */
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
-import {
-  type Answer,
-  type Decision,
-  type GateRequest,
-  type Granted,
-  outcomeOfStatus,
-  type SettleAfter
-} from "../http/Decision.ts"
+import { type Decision, type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
+import type { GateResponse } from "../http/GateResponse.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as ResponseWatch from "../http/ResponseWatch.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
@@ -27,7 +21,7 @@ export interface NodeHost {
   /** Node's response. */
   readonly response: HeldResponse.NodeResponse & ResponseWatch.WatchableResponse
   /** Sends a refusal before anything ran. */
-  readonly refuse: (answer: Answer) => void
+  readonly refuse: (answer: GateResponse) => void
   /** The headers that the application has set so far. */
   readonly headers: () => HeldResponse.HeaderValues
   /** Runs everything behind the gate. */
@@ -77,7 +71,7 @@ class NodeExchange {
       case "Free":
         return this.#host.proceed()
       case "Refused":
-        return this.#host.refuse(decision.answer)
+        return this.#host.refuse(decision.response)
       case "Granted":
         return this.#grant(decision, this.#host.proceed)
       case "SettleAfter":
@@ -115,7 +109,7 @@ class NodeExchange {
       overflowed: (held) => {
         isCompleting = true
         abandon("failed")
-        held.replace(overflowAnswer(), before)
+        held.replace(overflowResponse(), before)
       }
     })
     proceed()
@@ -132,7 +126,7 @@ class NodeExchange {
       case "Uncharged":
         return held.release()
       case "Refused":
-        return held.replace(completed.answer, before)
+        return held.replace(completed.response, before)
       case "Granted":
         return this.#grantHeld(completed, held)
     }
@@ -158,7 +152,7 @@ class NodeExchange {
   }
 }
 
-const overflowAnswer = (): Answer => {
+const overflowResponse = (): GateResponse => {
   const { message, status } = HeldBody.tooLong()
   return {
     status,

@@ -5,7 +5,8 @@
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
-import { type Answer, type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
+import { type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
+import type { GateResponse } from "../http/GateResponse.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Seller } from "../Seller.ts"
@@ -36,7 +37,7 @@ const opened = new WeakMap<Request, Set<PricedRoute>>()
 export const settlementOf = (request: Request): Settlement | undefined => settlements.get(request)
 
 /** A response of the gate, over the headers that the application has set so far. */
-export const answerOf = ({ body, headers, status }: Answer, before: Headers = new Headers()): Response =>
+export const responseOf = ({ body, headers, status }: GateResponse, before: Headers = new Headers()): Response =>
   new Response(body === "" ? null : body, { status, headers: laid(before, { headers }) })
 
 /**
@@ -72,7 +73,7 @@ class WebExchange {
       case "Free":
         return this.#host.handle()
       case "Refused":
-        return answerOf(decision.answer, this.#before())
+        return responseOf(decision.response, this.#before())
       case "Granted":
         return this.#grant(decision)
       case "SettleAfter":
@@ -137,7 +138,7 @@ class WebExchange {
       case "Uncharged":
         return held
       case "Refused":
-        return answerOf(completed.answer, before)
+        return responseOf(completed.response, before)
       case "Granted":
         settlements.set(this.#host.request, completed.settlement)
         return this.#deliver(completed, held)

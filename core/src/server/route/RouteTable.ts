@@ -86,7 +86,7 @@ const lookUp = <Route>(
     found ??= { row, form }
   }
   if (found === undefined) return none
-  if (!isReadable(found)) return { _tag: "Answered", answer: GateAnswer.ambiguousPath }
+  if (!isReadable(found)) return { _tag: "Responded", response: GateResponse.ambiguousPath }
   return { _tag: "Found", route: found.row.route, params: paramsOf(found) }
 }
 

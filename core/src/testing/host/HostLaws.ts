@@ -4,13 +4,18 @@
  */
 import * as HostBodyLaws from "./HostBodyLaws.ts"
 import * as HostLateLaws from "./HostLateLaws.ts"
+import * as HostMarket from "./HostMarket.ts"
 import * as HostRoutingLaws from "./HostRoutingLaws.ts"
 import * as HostSaleLaws from "./HostSaleLaws.ts"
 import * as HostStreamLaws from "./HostStreamLaws.ts"
 import { type HostLaw, type HostSubject, Subject } from "./HostTrial.ts"
 
 export type { HandlerReply, OpenApplication, SeenRequest, TrialApplication, TrialRoute } from "./HostTrial.ts"
+export { terms } from "./HostMarket.ts"
 export { type HostLaw, type HostSubject, Subject }
+
+/** Options of a shop on a new market, for tests of a host beside the laws. */
+export const shopForTrial = () => HostMarket.open().shop
 
 /** All laws of a host. */
 export const all: ReadonlyArray<HostLaw> = [
