@@ -31,7 +31,8 @@ const pass = (
   void NodeExchange.pass(seller, route, seen, {
     request,
     response,
-    refuse: (answer) => HeldResponse.send(response, answer),
+    refuse: (refusal) => HeldResponse.send(response, refusal),
+    repeat: (kept) => HeldResponse.repeat(response, kept, response.getHeaders()),
     headers: () => response.getHeaders(),
     proceed: next
   })
@@ -46,7 +47,7 @@ const pass = (
 export const paymentMiddleware = <Keys extends string>(
   options: SoldRoutes.SoldRoutesOptions<Keys>
 ): RequestHandler & SoldRoutes.OpenShop => {
-  const { close, onPath, onPattern, ready, seller } = SoldRoutes.open(options)
+  const { close, onPath, onPattern, ready, seller } = SoldRoutes.open(options, { keepsResponses: true })
   /** The key of a request as the following middleware left it. */
   const soldAs = ({ baseUrl, method, path, route }: Request): string | undefined => {
     const patterns = [route?.path].flat().filter((pattern) => typeof pattern === "string")
@@ -86,5 +87,6 @@ export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes =>
     options,
     (seller, route): RequestHandler =>
       (request, response, next) =>
-        pass({ request, response, next }, seller, route)
+        pass({ request, response, next }, seller, route),
+    { keepsResponses: true }
   )

@@ -4,6 +4,7 @@
  */
 import {
   type GateResponse,
+  HeldResponse,
   NodeExchange,
   NodeRequest,
   type PricedRoute,
@@ -31,7 +32,8 @@ const pass = ({ proceed, reply, request }: Exchange, seller: Seller.Seller, rout
   void NodeExchange.pass(seller, route, new NodeRequest.NodeRequest(raw, request, { method, target }), {
     request: raw,
     response: reply.raw,
-    refuse: (answer) => refuse(reply, answer),
+    refuse: (refusal) => refuse(reply, refusal),
+    repeat: (kept) => HeldResponse.repeat(reply.hijack().raw, kept, reply.getHeaders()),
     headers: () => reply.getHeaders(),
     proceed
   })
@@ -53,7 +55,7 @@ export type PaymentPlugin = FastifyPluginAsync & SoldRoutes.OpenShop
  * fail. Throws `Misconfigured` for every mistake that is visible without the routes.
  */
 export const paymentPlugin = <Keys extends string>(options: SoldRoutes.SoldRoutesOptions<Keys>): PaymentPlugin => {
-  const { close, demandRoutes, onRouted, ready, seller } = SoldRoutes.open(options)
+  const { close, demandRoutes, onRouted, ready, seller } = SoldRoutes.open(options, { keepsResponses: true })
   const plugin: FastifyPluginAsync = async (app) => {
     const routes: Array<SoldRoutes.KnownRoute> = []
     app.addHook("onRoute", (route) => void routes.push(route))
@@ -81,5 +83,6 @@ export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes =>
     options,
     (seller, route): preHandlerHookHandler =>
       (request, reply, proceed) =>
-        pass({ request, reply, proceed }, seller, route)
+        pass({ request, reply, proceed }, seller, route),
+    { keepsResponses: true }
   )

@@ -11,6 +11,7 @@ const cases: ReadonlyArray<readonly [unknown, RegExp]> = [
   [{ ...shop, routes: [] }, /^routes: expected a plain object, got a list$/],
   [{ ...shop, routes: { "/report": terms } }, /^route "\/report": expected a method/],
   [{ ...shop, routes: { "GET /report": { ...terms, price: "1" } } }, /^route "GET \/report": price/],
+  [{ ...shop, routes: { "GET /report": { ...terms, repeat: "same" } } }, /this host keeps no responses/],
   [null, /^the options: expected a plain object, got null$/]
 ]
 

@@ -4,6 +4,7 @@
  */
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
+import type { KeptResponse } from "../http/KeptResponse.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as HeldBody from "./HeldBody.ts"
@@ -15,17 +16,31 @@ export interface NodeResponse extends ResponseSeal.SealableResponse {
   readonly getHeaders: () => Readonly<Record<string, unknown>>
   readonly setHeader: (name: string, value: string | ReadonlyArray<string>) => unknown
   readonly removeHeader: (name: string) => unknown
-  readonly end: (...given: ReadonlyArray<never>) => unknown
 }
 
 /** Headers of a response. */
 export type HeaderValues = Readonly<Record<string, unknown>>
 
 /** Sends a response of the gate. */
-export const send = (response: NodeResponse, { body, headers, status }: GateResponse, end = response.end): void => {
+export const send = (response: NodeResponse, { body, headers, status }: GateResponse): void => {
   response.statusCode = status
   layOver(response, headers)
-  Reflect.apply(end, response, body === "" ? [] : [body])
+  memberOf(response, "end")(...(body === "" ? [] : [body]))
+}
+
+/**
+ * Sends a kept response, with the headers that the application has set so far. Those of the present request's own CORS
+ * settings stay, since the response may have been made for a page of another origin.
+ */
+export const repeat = (response: NodeResponse, kept: KeptResponse, current: HeaderValues): void => {
+  restore(response, current)
+  for (const [name, value] of kept.headers) {
+    const isOwn = /^access-control-allow-/i.test(name) && response.getHeader(name) !== undefined
+    if (!isOwn) response.setHeader(name, value)
+  }
+  response.statusCode = kept.status
+  response.setHeader("Content-Length", `${kept.body.length}`)
+  memberOf(response, "end")(kept.body)
 }
 
 const layOver = (response: NodeResponse, headers: HeaderFields): void => {
@@ -58,7 +73,8 @@ export const hold = (response: NodeResponse, ends: HeldEnds): void => {
 }
 
 type Given = ReadonlyArray<unknown>
-type Native = Readonly<Record<"writeHead" | "write" | "end", (...given: Given) => unknown>>
+type Member = (...given: Given) => unknown
+type Native = Readonly<Record<"writeHead" | "write" | "end", Member>>
 
 class HeldWriter implements HeldResponse {
   readonly #response: NodeResponse
@@ -67,7 +83,7 @@ class HeldWriter implements HeldResponse {
   #parts: Array<Given> = []
   #length = 0
   #begun = false
-  #phase: "writing" | "waiting" | "left" = "writing"
+  #phase: "writing" | "waiting" | "leaving" | "left" = "writing"
 
   constructor(response: NodeResponse, ends: HeldEnds) {
     this.#response = response
@@ -89,7 +105,7 @@ class HeldWriter implements HeldResponse {
 
   /** As Node's: `(status)`, `(status, headers)` or `(status, reason, headers)`. Node itself calls it to begin a body. */
   readonly writeHead = (...given: Given): unknown => {
-    if (this.#phase === "left") return Reflect.apply(this.#native.writeHead, this.#response, given)
+    if (this.#isLeaving()) return this.#native.writeHead(...given)
     const [status, reason] = given
     if (typeof status === "number") this.#response.statusCode = status
     if (typeof reason === "string") this.#response.statusMessage = reason
@@ -104,7 +120,8 @@ class HeldWriter implements HeldResponse {
     this.#begun = true
   }
 
-  readonly write = (...given: Given): boolean => {
+  readonly write = (...given: Given): unknown => {
+    if (this.#phase === "leaving") return this.#native.write(...given)
     this.#keep(given)
     const told = given.findLast((one) => typeof one === "function")
     if (typeof told === "function") queueMicrotask(() => Reflect.apply(told, undefined, []))
@@ -112,6 +129,7 @@ class HeldWriter implements HeldResponse {
   }
 
   readonly end = (...given: Given): unknown => {
+    if (this.#phase === "leaving") return this.#native.end(...given)
     this.#keep(given)
     const told = given.findLast((one) => typeof one === "function")
     if (typeof told === "function") Reflect.apply(memberOf(this.#response, "once"), this.#response, ["finish", told])
@@ -137,32 +155,41 @@ class HeldWriter implements HeldResponse {
   }
 
   readonly release = (): void => {
-    if (!this.#leave()) return
-    const last = this.#parts.pop() ?? []
-    for (const part of this.#parts) Reflect.apply(this.#native.write, this.#response, part)
-    Reflect.apply(this.#native.end, this.#response, last)
-    this.#parts = []
+    this.#leave(() => {
+      const last = this.#parts.pop() ?? []
+      for (const part of this.#parts) memberOf(this.#response, "write")(...part)
+      memberOf(this.#response, "end")(...last)
+    })
   }
 
-  readonly replace = (answer: GateResponse, before: HeaderValues): void => {
-    if (!this.#leave()) return
-    this.#parts = []
-    restore(this.#response, before)
-    send(this.#response, answer, this.#native.end)
+  readonly replace = (instead: GateResponse, before: HeaderValues): void => {
+    this.#leave(() => {
+      restore(this.#response, before)
+      send(this.#response, instead)
+    })
   }
 
-  /** Node checks the members by which the response is now shown to have begun, so they are Node's own again. */
-  #leave(): boolean {
-    if (this.#phase === "left") return false
-    this.#phase = "left"
+  /**
+   * Writes by the response's own members, which a copy of the response may have wrapped meanwhile. Node checks the members
+   * by which the response is shown to have begun, so they are Node's own again.
+   */
+  #leave(write: () => void): void {
+    if (this.#isLeaving()) return
+    this.#phase = "leaving"
     for (const name of ["headersSent", "writableEnded"] as const) Reflect.deleteProperty(this.#response, name)
-    return true
+    write()
+    this.#parts = []
+    this.#phase = "left"
+  }
+
+  #isLeaving(): boolean {
+    return this.#phase === "leaving" || this.#phase === "left"
   }
 }
 
 const utf8 = new TextEncoder()
 
-const memberOf = (object: object, name: string): ((...given: Given) => unknown) => {
+const memberOf = (object: object, name: string): Member => {
   const member: unknown = Reflect.get(object, name)
   return typeof member === "function" ? (...given) => Reflect.apply(member, object, given) : () => undefined
 }

@@ -7,6 +7,8 @@ import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
 import { type Decision, type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
+import type { KeptResponse } from "../http/KeptResponse.ts"
+import * as ResponseKeeping from "../http/ResponseKeeping.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as ResponseWatch from "../http/ResponseWatch.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
@@ -22,6 +24,8 @@ export interface NodeHost {
   readonly response: HeldResponse.NodeResponse & ResponseWatch.WatchableResponse
   /** Sends a refusal before anything ran. */
   readonly refuse: (answer: GateResponse) => void
+  /** Sends the payment's response from before. */
+  readonly repeat: (response: KeptResponse) => void
   /** The headers that the application has set so far. */
   readonly headers: () => HeldResponse.HeaderValues
   /** Runs everything behind the gate. */
@@ -72,23 +76,30 @@ class NodeExchange {
         return this.#host.proceed()
       case "Refused":
         return this.#host.refuse(decision.response)
+      case "Repeated":
+        return this.#host.repeat(decision.response)
       case "Granted":
-        return this.#grant(decision, this.#host.proceed)
+        return this.#isGone() ? this.#finish(decision, "notRun") : this.#grant(decision, this.#host.proceed)
       case "SettleAfter":
         return this.#hold(decision)
     }
   }
 
-  /** Goes on with a paid request; one whose client has disconnected runs nothing. */
+  /** Goes on with a paid request; the end of its response is reported. */
   #grant(granted: Granted, proceed: () => void): void {
     const { request, response } = this.#host
-    const finish = (outcome: ExecutionOutcome) => void this.#seller.run(granted.finish(outcome))
-    if (this.#isGone()) return finish("notRun")
     this.#open()
     settlements.set(request, granted.settlement)
     ResponseSeal.seal(response, granted.headers)
-    this.#watch((delivered) => finish(delivered ? outcomeOfStatus(response.statusCode) : "failed"))
+    const keeping = { keeper: granted.keeper, run: this.#seller.run }
+    ResponseKeeping.watch(request, response, keeping, (delivered) =>
+      this.#finish(granted, delivered ? outcomeOfStatus(response.statusCode) : "failed")
+    )
     proceed()
+  }
+
+  #finish({ finish }: Granted, outcome: ExecutionOutcome): void {
+    void this.#seller.run(finish(outcome))
   }
 
   #hold(settleAfter: SettleAfter): void {
@@ -128,13 +139,11 @@ class NodeExchange {
       case "Refused":
         return held.replace(completed.response, before)
       case "Granted":
-        return this.#grantHeld(completed, held)
+        // A response that may come again is kept, although its client has left.
+        return this.#isGone() && completed.keeper === undefined
+          ? this.#finish(completed, "failed")
+          : this.#grant(completed, held.release)
     }
-  }
-
-  #grantHeld(granted: Granted, held: HeldResponse.HeldResponse): void {
-    if (this.#isGone()) return void this.#seller.run(granted.finish("failed"))
-    this.#grant(granted, held.release)
   }
 
   #isGone(): boolean {

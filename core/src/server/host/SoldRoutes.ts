@@ -67,9 +67,9 @@ export interface KnownRoute {
 }
 
 /** Opens a shop. Throws `Misconfigured` for every mistake that is visible without a request. */
-export const open = (options: SoldRoutesOptions): SoldRoutes => {
+export const open = (options: SoldRoutesOptions, abilities?: Seller.HostAbilities): SoldRoutes => {
   const { routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
-  const seller = Seller.make(shop)
+  const seller = Seller.make(shop, abilities)
   try {
     const keyed = Object.entries(routes).map(([name, config]): KeyedRoute => ({
       key: Result.getOrThrow(RouteKey.parse(name)),

@@ -16,9 +16,10 @@ export interface SoldSteps<Step> extends OpenShop {
 /** Opens a shop; `stepFor` makes the step of a route. Throws `Misconfigured` for a mistake in the options. */
 export const open = <Step>(
   options: Seller.SellerOptions,
-  stepFor: (seller: Seller.Seller, route: PricedRoute) => Step
+  stepFor: (seller: Seller.Seller, route: PricedRoute) => Step,
+  abilities?: Seller.HostAbilities
 ): SoldSteps<Step> => {
-  const seller = Seller.make(options)
+  const seller = Seller.make(options, abilities)
   let count = 0
   return {
     paid: (config, name = `paid route ${++count}`) => stepFor(seller, seller.route(name, config)),

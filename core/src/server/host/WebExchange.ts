@@ -7,6 +7,7 @@ import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 import { type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
+import type { KeptResponse } from "../http/KeptResponse.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Seller } from "../Seller.ts"
@@ -74,6 +75,8 @@ class WebExchange {
         return this.#host.handle()
       case "Refused":
         return responseOf(decision.response, this.#before())
+      case "Repeated":
+        return repeated(decision.response)
       case "Granted":
         return this.#grant(decision)
       case "SettleAfter":
@@ -170,6 +173,13 @@ const laid = (current: Headers, { headers }: { readonly headers: HeaderFields })
   const fields = ResponseHeaders.over(headers, (name) => current.get(name) ?? undefined, [...current.keys()])
   for (const [name, value] of Object.entries(fields)) all.set(name, value)
   return all
+}
+
+/** The payment's response from before. Hosts of the web platform keep none so far, so that none comes. */
+const repeated = ({ body, headers, status }: KeptResponse): Response => {
+  const all = new Headers()
+  for (const [name, value] of headers) for (const one of [value].flat()) all.append(name, one)
+  return new Response(new Uint8Array(body), { status, headers: all })
 }
 
 /** The same response, wholly in memory. */

@@ -5,6 +5,7 @@
 import * as HostBodyLaws from "./HostBodyLaws.ts"
 import * as HostLateLaws from "./HostLateLaws.ts"
 import * as HostMarket from "./HostMarket.ts"
+import * as HostRepeatLaws from "./HostRepeatLaws.ts"
 import * as HostRoutingLaws from "./HostRoutingLaws.ts"
 import * as HostSaleLaws from "./HostSaleLaws.ts"
 import * as HostStreamLaws from "./HostStreamLaws.ts"
@@ -16,6 +17,9 @@ export { type HostLaw, type HostSubject, Subject }
 
 /** Options of a shop on a new market, for tests of a host beside the laws. */
 export const shopForTrial = () => HostMarket.open().shop
+
+/** Laws of a host that keeps responses for routes with `repeat: "same"`; others refuse such routes at start. */
+export const repeating: ReadonlyArray<HostLaw> = HostRepeatLaws.laws
 
 /** All laws of a host. */
 export const all: ReadonlyArray<HostLaw> = [
