@@ -72,8 +72,8 @@ export const evmSourceMutations = {
       finalStateUnasked,
       {
         module: "schemes/evm/src/evidence/EvmMissingTransfers",
-        piece: "if (isEnded === undefined) return pending",
-        instead: "if (isEnded !== undefined) return failureOf(included, unexplained, false)"
+        piece: "if (isEnded === undefined)",
+        instead: "if (isEnded !== undefined) return failureOf(included, unexplained, false); else"
       }
     ]
   }
