@@ -10,10 +10,13 @@ import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as References from "effect/References"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 
 import * as FacilitatorProcess from "./FacilitatorProcess.ts"
+import * as LogFormat from "./logs/LogFormat.ts"
+import * as Telemetry from "./logs/Telemetry.ts"
 import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 import * as SettlerDeployment from "./settling/SettlerDeployment.ts"
 
@@ -23,8 +26,12 @@ const stopDeadlineMillis = 28_000
 const settings = Effect.suspend(() => FacilitatorSettings.fromEnvironment(process.env))
 
 const serve = Effect.gen(function* () {
-  yield* FacilitatorProcess.start(yield* settings)
-  yield* Effect.onInterrupt(Effect.never, () => stopping)
+  const read = yield* settings
+  const service = Effect.andThen(
+    FacilitatorProcess.start(read),
+    Effect.onInterrupt(Effect.never, () => stopping)
+  )
+  yield* Effect.provide(Effect.scoped(service), Telemetry.layer(read.telemetry))
 })
 
 const deploySettler = Effect.gen(function* () {
@@ -87,4 +94,11 @@ const giveUp = () => process.exit(1)
 const teardown: Runtime.Teardown = (exit, onExit) =>
   Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? onExit(0) : Runtime.defaultTeardown(exit, onExit)
 
-NodeRuntime.runMain(main, { disableErrorReporting: true, teardown })
+const log = LogFormat.fromVariables(process.env)
+
+const logged = main.pipe(
+  Effect.provideService(References.MinimumLogLevel, log.level),
+  Effect.provide(LogFormat.layer(log))
+)
+
+NodeRuntime.runMain(logged, { disableErrorReporting: true, teardown })

@@ -38,7 +38,8 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
     "webhooks",
     "callers",
     "http",
-    "metrics"
+    "metrics",
+    "logs"
   ]
 }
 

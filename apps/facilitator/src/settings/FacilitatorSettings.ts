@@ -13,12 +13,14 @@ import * as Result from "effect/Result"
 
 import * as CallerTerms from "../callers/CallerTerms.ts"
 import * as ConnectionGuard from "../http/ConnectionGuard.ts"
+import type { TelemetrySettings } from "../logs/Telemetry.ts"
 import * as WebhookTarget from "../webhooks/WebhookTarget.ts"
 import * as CallerFile from "./CallerFile.ts"
 import * as EnvironmentVariable from "./EnvironmentVariable.ts"
 import * as EvmSettings from "./EvmSettings.ts"
 import * as ServiceVariables from "./ServiceVariables.ts"
 import * as StoreSettings from "./StoreSettings.ts"
+import * as TelemetryVariables from "./TelemetryVariables.ts"
 import * as TonSettings from "./TonSettings.ts"
 import * as TronSettings from "./TronSettings.ts"
 
@@ -41,6 +43,8 @@ export interface FacilitatorSettings extends EvmSettings.EvmSettings {
   readonly settleTimeoutMillis: number
   /** Age at which a closed record is deleted; without it records are kept for ever. */
   readonly retentionHours: number | undefined
+  /** The export of traces and metrics; absent for none. */
+  readonly telemetry?: TelemetrySettings
   /** Absent where the service does not settle on TON. */
   readonly ton?: TonSettings.TonSettings
   /** Absent where the service does not settle on TRON. */
@@ -71,6 +75,7 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
   evmAssets: OptionCheck.any(),
   evmMinimumGas: OptionCheck.amount(),
   evmGasCeiling: OptionCheck.optional(OptionCheck.amount()),
+  telemetry: OptionCheck.any(),
   ton: OptionCheck.any(),
   tron: OptionCheck.any()
 })
@@ -221,6 +226,7 @@ const settingsOf = (
   const { service } = values
   const ton = TonSettings.fromValues(values)
   const tron = TronSettings.fromValues(values)
+  const telemetry = TelemetryVariables.telemetryOf(values.telemetry)
   return {
     host: service.host ?? standardHost,
     port: service.port ?? 4021,
@@ -234,6 +240,7 @@ const settingsOf = (
     settleTimeoutMillis: service.settleTimeoutMillis ?? 25_000,
     retentionHours: service.retentionHours,
     ...EvmSettings.fromValues(values),
+    ...(telemetry && { telemetry }),
     ...(ton && { ton }),
     ...(tron && { tron })
   }

@@ -8,6 +8,7 @@ import * as CallerFile from "./CallerFile.ts"
 import { flag, make, namesSet, type Values, whole } from "./EnvironmentVariable.ts"
 import * as EvmSettings from "./EvmSettings.ts"
 import * as StoreSettings from "./StoreSettings.ts"
+import * as TelemetryVariables from "./TelemetryVariables.ts"
 import * as TonSettings from "./TonSettings.ts"
 import * as TronSettings from "./TronSettings.ts"
 
@@ -64,7 +65,13 @@ const service = {
 }
 
 /** All variables. A new variable is one entry of one of these tables, and a row of the README. */
-export const tables = { service, ...EvmSettings.tables, ...TonSettings.tables, ...TronSettings.tables }
+export const tables = {
+  service,
+  telemetry: TelemetryVariables.table,
+  ...EvmSettings.tables,
+  ...TonSettings.tables,
+  ...TronSettings.tables
+}
 
 /** Values of all variables. */
 export type AllValues = { readonly [Name in keyof typeof tables]: Values<(typeof tables)[Name]> }

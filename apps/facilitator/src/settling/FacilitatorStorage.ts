@@ -12,13 +12,15 @@ import {
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+import * as PaymentLog from "../logs/PaymentLog.ts"
 import * as MeteredPaymentStore from "../metrics/MeteredPaymentStore.ts"
 import type { StoreSettings } from "../settings/StoreSettings.ts"
 
 type Storage = PaymentStore.PaymentStore | LaneLeases.LaneLeases
 
-/** The store of these settings. */
-export const layer = (settings: StoreSettings) => Layer.provideMerge(MeteredPaymentStore.layer, plain(settings))
+/** The store of these settings, with metrics and the log of the payments' ends. */
+export const layer = (settings: StoreSettings) =>
+  Layer.provideMerge(PaymentLog.layer, Layer.provideMerge(MeteredPaymentStore.layer, plain(settings)))
 
 /** Fails with `Misconfigured` when the storage is unusable as it is, with `FacilitatorUnavailable` when it is unreachable. */
 const plain = (settings: StoreSettings): Layer.Layer<Storage, Misconfigured | FacilitatorUnavailable> => {

@@ -146,7 +146,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     undelivered: BoundedMap.oldestOut(ungivenAtMost)
   }
   return Facilitator.of({
-    verify: (request) => verify(context, request),
+    verify: (request) => inVerify(verify(context, request)),
     settle: (request, claim) => inSettle(settle(context, request, claim)),
     claim: (request, claim) => inClaim(claimOnly(context, request, claim)),
     finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
@@ -191,11 +191,21 @@ const signersOf = (facilitators: ReadonlyArray<SchemeFacilitator>) => {
 }
 
 /** Made once: creating a span at each call captures a stack trace, which costs more than the span. */
+const inVerify = Effect.withSpan("Facilitator.verify")
 const inSettle = Effect.withSpan("Facilitator.settle")
 const inClaim = Effect.withSpan("Facilitator.claim")
 
+/** Names the payment in the span of the call. */
+const annotated = ({ paymentId, payment: { requirements } }: Presented) =>
+  Effect.annotateCurrentSpan({
+    "payment.id": paymentId,
+    "payment.network": requirements.network,
+    "payment.scheme": requirements.scheme
+  })
+
 const verify = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest) {
   const presented = yield* present(context, request)
+  yield* annotated(presented)
   const known = yield* context.store.find(presented.paymentId)
   const { payer } = presented.authorization
   if (known === undefined) {
@@ -243,7 +253,10 @@ const isExplained = Effect.fnUntraced(function* (
 
 /** Claims without a transfer. A payment that was left alone is verified again before a handler runs for it. */
 const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest, claim: Claim) {
-  const taken = yield* take(context, yield* present(context, request), claim, false)
+  const presented = yield* present(context, request)
+  yield* annotated(presented)
+  const taken = yield* take(context, presented, claim, false)
+  yield* Effect.annotateCurrentSpan("payment.state", taken.stored.status)
   if (taken.execution === "granted" && !taken.renewed) {
     yield* Effect.onError(verifyAgain(context, taken), () => giveBack(context, taken.stored.paymentId, claim))
   }
@@ -262,11 +275,13 @@ const settlePresented = Effect.fnUntraced(function* (
   claim: Claim | undefined,
   update: SettlementEngine.SettlementRequest["update"]
 ) {
+  yield* annotated(presented)
   const taken = yield* take(context, presented, claim, true)
   if (claim !== undefined && taken.execution !== "granted") return settledOf(taken, yield* context.store.now)
   const stored = yield* Effect.onError(transfer(context, taken, update), () =>
     giveBack(context, taken.stored.paymentId, claim)
   )
+  yield* Effect.annotateCurrentSpan("payment.state", stored.status)
   const execution = yield* confirmed(context, taken, claim, stored)
   if (claim !== undefined) yield* Checkpoint.pass("responded")
   return settledOf({ ...taken, stored, execution }, yield* context.store.now)
