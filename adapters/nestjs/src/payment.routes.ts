@@ -82,7 +82,9 @@ export class PaymentRoutes implements OnApplicationShutdown {
   }
 
   #firstWins(): boolean {
-    const bySpecificity = this.#surroundings.application.getRouteResolutionStrategy() === "specificity"
+    // Nest 11 knows no strategy but the order of declaration.
+    const application: Partial<ApplicationConfig> = this.#surroundings.application
+    const bySpecificity = application.getRouteResolutionStrategy?.() === "specificity"
     const server: HttpServer = this.#host.httpAdapter
     return !bySpecificity && (server.isRouteOrderSensitive?.() ?? true)
   }
