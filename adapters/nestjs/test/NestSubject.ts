@@ -54,6 +54,7 @@ const reply = (response: ResponseOfHost, { body, headers = {}, status = 200 }: H
 
 /** A controller with one method for each route. */
 const controllerOf = (host: "Express" | "Fastify", routes: HostLaws.TrialApplication["routes"]) => {
+  @Controller()
   class TrialController {}
   for (const [index, { handler, method, path }] of routes.entries()) {
     const name = `handle${index}`
@@ -65,13 +66,12 @@ const controllerOf = (host: "Express" | "Fastify", routes: HostLaws.TrialApplica
     const descriptor = Object.getOwnPropertyDescriptor(TrialController.prototype, name)
     sold(host === "Express" ? path.replace("*", "*rest") : path)(TrialController.prototype, name, descriptor ?? {})
   }
-  Controller()(TrialController)
   return TrialController
 }
 
 const moduleOf = (host: "Express" | "Fastify", { routes, shop, sold }: HostLaws.TrialApplication): DynamicModule => {
+  @Module({})
   class TrialModule {}
-  Module({})(TrialModule)
   return {
     module: TrialModule,
     imports: sold === undefined ? [] : [PaymentModule.forRoot({ ...shop, routes: sold })],
