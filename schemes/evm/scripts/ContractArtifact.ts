@@ -20,7 +20,12 @@ export const testingDirectory = new URL("../src/testing/artifacts/", import.meta
 export const productDirectory = new URL("../src/artifacts/", import.meta.url)
 
 /** Contracts that the product itself uses: without viem, so their artifacts are bytecode alone. */
-const products: ReadonlySet<string> = new Set(["BatchSettler", "CounterfactualSettler", "TransferProbe"])
+const products: ReadonlySet<string> = new Set([
+  "BatchSettler",
+  "CounterfactualSettler",
+  "PaymentGuard",
+  "TransferProbe"
+])
 
 /** The hard fork the bytecode is for: the one the local chain runs. */
 const evmVersion = "prague"

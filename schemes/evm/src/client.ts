@@ -3,3 +3,4 @@
  */
 export * as EvmSigner from "./wallet/EvmSigner.ts"
 export { client } from "./exact/ExactEvmClient.ts"
+export { smartAccount } from "./exact/OperationSigning.ts"

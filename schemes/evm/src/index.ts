@@ -6,7 +6,9 @@ export {
   batchSettlerAddress,
   counterfactualSettlerAddress,
   deployBatchSettler,
-  deployCounterfactualSettler
+  deployCounterfactualSettler,
+  deployPaymentGuard,
+  paymentGuardAddress
 } from "./sending/OwnContracts.ts"
 export * as Eip3009 from "./transfer/Eip3009.ts"
 export * as EvmAddress from "./primitives/EvmAddress.ts"
@@ -17,6 +19,7 @@ export * as EvmNetwork from "./primitives/EvmNetwork.ts"
 export * as EvmRpc from "./node/EvmRpc.ts"
 export * as EvmSignature from "./crypto/EvmSignature.ts"
 export * as EvmSigner from "./wallet/EvmSigner.ts"
+export type * as EvmSmartAccount from "./wallet/EvmSmartAccount.ts"
 export type { UnsignedTransaction } from "./primitives/Eip1559.ts"
 export type { EvmTransactionSigner } from "./wallet/EvmTransactionSigner.ts"
 export * as ExactEvm from "./payment/ExactEvm.ts"

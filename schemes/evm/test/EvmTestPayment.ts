@@ -230,14 +230,21 @@ export interface FacilitatorOptions extends Partial<
   readonly tokens?: ReadonlyArray<string>
 }
 
-/** The scheme facilitator on the test chain. */
-export const scheme = (chain: EvmTestChain.Shape, { tokens, ...options }: FacilitatorOptions = {}) =>
+/** The scheme facilitator on the test chain, with other assets beside the tokens named. */
+export const schemeOf = (
+  chain: EvmTestChain.Shape,
+  { tokens, ...options }: FacilitatorOptions,
+  assets: ReadonlyArray<CustomAsset>
+) =>
   exactEvm.facilitator({
     signer: chain.accounts.signers[0],
     rpcUrl: chain.rpcUrl,
-    assets: [chain.token.address, ...(tokens ?? [])].map((address) => asset(chain, address)),
+    assets: [...assets, ...[chain.token.address, ...(tokens ?? [])].map((address) => asset(chain, address))],
     ...options
   })
+
+/** The scheme facilitator on the test chain. */
+export const scheme = (chain: EvmTestChain.Shape, options: FacilitatorOptions = {}) => schemeOf(chain, options, [])
 
 /** A payment as a scheme facilitator reads it. */
 export const read = <Payload>(
@@ -299,20 +306,25 @@ export const nextSlot = Effect.fnUntraced(function* (schemeFacilitator: SchemeFa
   return { lane, number: yield* schemeFacilitator.nextSlot(lane, "known") }
 })
 
-/** A separate facilitator, in memory, on the test chain; it stops with the scope. */
-export const facilitator = Effect.fnUntraced(function* (
-  options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}
+/** A separate facilitator, in memory, on the test chain, with other assets beside its own; it stops with the scope. */
+export const facilitatorOf = Effect.fnUntraced(function* (
+  options: FacilitatorOptions & { readonly settleTimeoutMillis?: number },
+  assets: ReadonlyArray<CustomAsset>
 ) {
   // No outcome depends on how slow the machine is, unless a test asks for a short wait.
   const { settleTimeoutMillis = 600_000, ...rest } = options
   const chain = yield* EvmTestChain.EvmTestChain
-  const schemes = [scheme(chain, rest)]
+  const schemes = [schemeOf(chain, rest, assets)]
   const local = LocalFacilitator.layerMemory({
     schemes,
     settleTimeoutMillis
   })
   return Context.get(yield* Layer.build(local), Facilitator)
 })
+
+/** A separate facilitator, in memory, on the test chain; it stops with the scope. */
+export const facilitator = (options: FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}) =>
+  facilitatorOf(options, [])
 
 /** The statuses of the receipts of a signer's transactions from a block on, in order. */
 export const statusesOf = Effect.fnUntraced(function* (signer: string, fromBlock = 0n) {

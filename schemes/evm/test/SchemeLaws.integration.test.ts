@@ -5,8 +5,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import { deployBatchSettler, EvmNetwork, exactEvm } from "../src/index.ts"
-import { type EvmTestAccounts, EvmTestChain } from "../src/testing/index.ts"
+import {
+  deployBatchSettler,
+  deployCounterfactualSettler,
+  deployPaymentGuard,
+  EvmNetwork,
+  exactEvm
+} from "../src/index.ts"
+import { type EvmTestAccounts, EvmTestChain, SmartAccountContracts, SmartAccounts } from "../src/testing/index.ts"
 import * as HostileNode from "./HostileNode.ts"
 
 /** The chain behind a connection that can be cut. */
@@ -39,29 +45,73 @@ const finalise = Effect.fnUntraced(function* (time: number) {
   yield* mine(finalityDepth + 1)
 })
 
-/** Settles payments one by one, or in batches. */
-const subject = Effect.fnUntraced(function* (isTogether: boolean) {
+/** How payers pay, and how their payments are settled. */
+type Way = "one by one" | "in batches" | "by user operations" | "by accounts that are not deployed"
+
+/** The payer with money and the one without: smart accounts of the first two payers where they pay as such. */
+const payersOf = Effect.fnUntraced(function* (way: Way) {
+  const chain = yield* EvmTestChain.EvmTestChain
+  const { accounts, network, token } = chain
+  const assets = [{ network, ...token }]
+  const ofKey = (signer: EvmTestAccounts.TestAccount) => exactEvm.client({ signer, network, assets })
+  if (way === "one by one" || way === "in batches") {
+    return { payer: ofKey(accounts.payers[0]), poor: ofKey(accounts.stranger) }
+  }
+  yield* SmartAccountContracts.deploy(chain)
+  const isOperation = way === "by user operations"
+  const makeAccount = (owner: EvmTestAccounts.TestAccount) =>
+    Effect.promise(() => (isOperation ? SmartAccounts.simple(chain, owner, "0.8") : SmartAccounts.safe(chain, owner)))
+  const [rich, poor] = [yield* makeAccount(accounts.payers[0]), yield* makeAccount(accounts.stranger)]
+  yield* chain.mint(rich.address, 1_000_000_000n)
+  const pays = isOperation ? ({ pays: "userOperations" } as const) : {}
+  return {
+    payer: exactEvm.client({ signer: exactEvm.smartAccount(rich, pays), network, assets }),
+    poor: exactEvm.client({ signer: exactEvm.smartAccount(poor, pays), network, assets })
+  }
+})
+
+/** The settings of a facilitator for a way to pay. */
+const settingsOf = Effect.fnUntraced(function* (way: Way) {
+  const { accounts, rpcUrl } = yield* EvmTestChain.EvmTestChain
+  const deployment = { signer: accounts.deployer, rpcUrl }
+  if (way === "in batches") return { batches: { settler: yield* deployBatchSettler(deployment) } }
+  if (way === "one by one") return {}
+  const counterfactualSettler = yield* deployCounterfactualSettler(deployment)
+  if (way === "by accounts that are not deployed") return { counterfactualSettler }
+  yield* deployPaymentGuard(deployment)
+  return { counterfactualSettler, userOperations: {} }
+})
+
+/** Payers, a facilitator and a stranger's, on a chain of their own. */
+const subject = Effect.fnUntraced(function* (way: Way) {
   const chain = yield* EvmTestChain.EvmTestChain
   const { accounts, token } = chain
   const assets = [{ network: chain.network, ...token }]
   const line = yield* cuttableLine
-  const payerOf = (signer: EvmTestAccounts.TestAccount) => exactEvm.client({ signer, network: chain.network, assets })
   const [first, second] = accounts.signers
-  const batches = isTogether && {
-    batches: { settler: yield* deployBatchSettler({ signer: accounts.deployer, rpcUrl: chain.rpcUrl }) }
-  }
+  const payers = yield* payersOf(way)
+  const settings = yield* settingsOf(way)
+  const schemeFacilitator = yield* exactEvm.facilitator({
+    signer: first,
+    rpcUrl: line.url,
+    assets,
+    finalityDepth,
+    ...settings
+  })
+  // A batch is settled by the facilitator alone.
+  const others = way === "in batches" ? {} : settings
   return SchemeLaws.Subject.of({
-    payer: payerOf(accounts.payers[0]),
-    poor: payerOf(accounts.stranger),
-    facilitator: yield* exactEvm.facilitator({ signer: first, rpcUrl: line.url, assets, finalityDepth, ...batches }),
-    stranger: yield* exactEvm.facilitator({ signer: second, rpcUrl: chain.rpcUrl, assets, finalityDepth }),
+    ...payers,
+    facilitator: schemeFacilitator,
+    stranger: yield* exactEvm.facilitator({ signer: second, rpcUrl: chain.rpcUrl, assets, finalityDepth, ...others }),
     requirements: {
       scheme: "exact",
       network: EvmNetwork.fromChainId(chain.chainId),
       maxAmountRequired: "10000",
       resource: "https://shop.example/report",
       payTo: accounts.payee.address,
-      asset: token.address
+      asset: token.address,
+      ...(schemeFacilitator.extra && { extra: schemeFacilitator.extra })
     },
     otherPayTo: accounts.deployer.address,
     otherAsset: accounts.stranger.address,
@@ -73,12 +123,9 @@ const subject = Effect.fnUntraced(function* (isTogether: boolean) {
 })
 
 describe("the laws of a scheme, kept by exact on EVM", () => {
-  for (const [name, isTogether] of [
-    ["one by one", false],
-    ["in batches", true]
-  ] as const) {
-    const subjectLayer = Layer.provide(Layer.effect(SchemeLaws.Subject, subject(isTogether)), EvmTestChain.layer())
-    layer(subjectLayer, { excludeTestServices: true })(name, (it) => {
+  for (const way of ["one by one", "in batches", "by user operations", "by accounts that are not deployed"] as const) {
+    const subjectLayer = Layer.provide(Layer.effect(SchemeLaws.Subject, subject(way)), EvmTestChain.layer())
+    layer(subjectLayer, { excludeTestServices: true })(way, (it) => {
       for (const law of SchemeLaws.all) it.effect(law.name, () => law.effect)
     })
   }

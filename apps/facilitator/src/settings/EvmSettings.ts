@@ -62,6 +62,9 @@ const listed = (member: typeof KnownImplementation) =>
     )
   )
 
+/** Versions of EntryPoints. */
+const EntryPointVersions = Schema.Literals(["0.7", "0.8", "0.7,0.8"])
+
 /** Ranges of the numbers that an entry of `PONTAGE_EVM` and a variable both set. */
 const ranges = {
   /** Blocks. */
@@ -85,6 +88,13 @@ const Batches = Schema.Struct({
   windowMillis: within(ranges.batchWindowMillis)
 })
 
+const EntryPointVersion = Schema.Literals(["0.7", "0.8"])
+
+const UserOperations = Schema.Struct({
+  entryPoints: Schema.optionalKey(Schema.NonEmptyArray(EntryPointVersion)),
+  minimumAmount: Schema.optionalKey(PositiveAmount)
+})
+
 const Terms = Schema.Struct({
   maxFeePerGas: Schema.optionalKey(NativeAmount),
   finalityDepth: within(ranges.finalityDepth),
@@ -96,7 +106,8 @@ const Terms = Schema.Struct({
   lossBudget: Schema.optionalKey(PositiveAmount),
   lossBudgetPerCaller: Schema.optionalKey(PositiveAmount),
   banMillis: within(ranges.banMillis),
-  batches: Schema.optionalKey(Batches)
+  batches: Schema.optionalKey(Batches),
+  userOperations: Schema.optionalKey(UserOperations)
 })
 
 /** Options of the scheme on one network that differ from its defaults. */
@@ -111,8 +122,8 @@ const Token = Schema.Struct({
   address: Schema.String,
   symbol: Schema.NonEmptyString,
   decimals: Schema.Int,
-  name: Schema.NonEmptyString,
-  version: Schema.String
+  name: Schema.optionalKey(Schema.NonEmptyString),
+  version: Schema.optionalKey(Schema.String)
 })
 
 /** The one network that has variables of its own. */
@@ -187,11 +198,26 @@ const batches = {
   windowMillis: whole("PONTAGE_EVM_BATCH_WINDOW_MS", "milliseconds", ranges.batchWindowMillis, "50")
 }
 
+const operations = {
+  entryPoints: make(
+    "PONTAGE_EVM_USER_OPERATIONS",
+    "the EntryPoints whose user operations are settled: 0.7, 0.8 or 0.7,0.8",
+    "0.7,0.8",
+    EntryPointVersions
+  ),
+  minimumAmount: make(
+    "PONTAGE_EVM_USER_OPERATION_MINIMUM",
+    "the least amount of a payment by a user operation, in the smallest unit of its token, above zero",
+    "50000",
+    PositiveAmount
+  )
+}
+
 /** Settings of all networks. */
 const shared = {
   entries: make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis and batches",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches and userOperations",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
   ),
@@ -203,7 +229,7 @@ const shared = {
   ),
   assets: make(
     "PONTAGE_EVM_ASSETS",
-    "a JSON list of tokens to settle beyond the known ones, each with network, address, symbol, decimals, name and version",
+    "a JSON list of tokens to settle beyond the known ones, each with network, address, symbol and decimals, and the name and version of its authorizations if it has them",
     `'[{"network":"eip155:8453","address":"0x<address>","symbol":"EURC","decimals":6,"name":"EURC","version":"2"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(Token))
   ),
@@ -222,13 +248,14 @@ const shared = {
 }
 
 /** All variables of EVM networks. */
-export const tables = { evmNode: node, evmTerms: terms, evmBatches: batches, evm: shared }
+export const tables = { evmNode: node, evmTerms: terms, evmBatches: batches, evmOperations: operations, evm: shared }
 
 /** Values of these variables. */
 export interface EvmValues {
   readonly evmNode: Values<typeof node>
   readonly evmTerms: Values<typeof terms>
   readonly evmBatches: Values<typeof batches>
+  readonly evmOperations: Values<typeof operations>
   readonly evm: Values<typeof shared>
 }
 
@@ -262,29 +289,67 @@ export const fromValues = (values: EvmValues): EvmSettings => {
   }
 }
 
-const networksOf = ({ evm, evmBatches, evmNode, evmTerms }: EvmValues): ReadonlyArray<EvmNetworkSettings> => {
+const networksOf = ({
+  evm,
+  evmBatches,
+  evmNode,
+  evmOperations,
+  evmTerms
+}: EvmValues): ReadonlyArray<EvmNetworkSettings> => {
   if (evm.entries !== undefined) {
     return evm.entries.map(({ network, rpcUrl, ...terms }) => ({ network, rpcUrl: Redacted.make(rpcUrl), terms }))
   }
   const { network, rpcUrl } = evmNode
   if (rpcUrl === undefined) return []
   const { settler, ...limits } = evmBatches
-  const terms = { ...evmTerms, ...(settler !== undefined && { batches: { settler, ...limits } }) }
+  const { entryPoints, minimumAmount } = evmOperations
+  const served = {
+    ...(entryPoints !== undefined && { entryPoints: versionsIn[entryPoints] }),
+    ...(minimumAmount !== undefined && { minimumAmount })
+  }
+  const terms = {
+    ...evmTerms,
+    ...(settler !== undefined && { batches: { settler, ...limits } }),
+    ...(entryPoints !== undefined && { userOperations: served })
+  }
   return [{ network, rpcUrl: Redacted.make(rpcUrl), terms }]
 }
 
+const versionsIn: Readonly<Record<typeof EntryPointVersions.Type, readonly ["0.7" | "0.8", ...Array<"0.7" | "0.8">]>> =
+  {
+    "0.7": ["0.7"],
+    "0.8": ["0.8"],
+    "0.7,0.8": ["0.7", "0.8"]
+  }
+
 /** Contradictions between the variables of EVM networks. */
-export const contradictions = ({ evm, evmBatches, evmNode, evmTerms }: EvmValues): ReadonlyArray<string> => {
+export const contradictions = ({
+  evm,
+  evmBatches,
+  evmNode,
+  evmOperations,
+  evmTerms
+}: EvmValues): ReadonlyArray<string> => {
   const mistakes =
     evmBatches.settler === undefined
       ? namesSet(batches, evmBatches).map(
           (name) => `${name}: each payment has its own transaction without PONTAGE_EVM_BATCH_SETTLER; set that too`
         )
       : []
+  if (evmOperations.minimumAmount !== undefined && evmOperations.entryPoints === undefined) {
+    mistakes.push(
+      "PONTAGE_EVM_USER_OPERATION_MINIMUM: no user operations are settled without PONTAGE_EVM_USER_OPERATIONS; set that too"
+    )
+  }
   if ((evm.entries !== undefined || evmNode.rpcUrl !== undefined) && evm.signerKey === undefined) {
     mistakes.push("PONTAGE_EVM_SIGNER_KEY: no signer; set it to the private key of the account that pays for gas")
   }
-  const also = [...namesSet(node, evmNode), ...namesSet(terms, evmTerms), ...namesSet(batches, evmBatches)]
+  const also = [
+    ...namesSet(node, evmNode),
+    ...namesSet(terms, evmTerms),
+    ...namesSet(batches, evmBatches),
+    ...namesSet(operations, evmOperations)
+  ]
   if (evm.entries !== undefined && also.length > 0) {
     mistakes.push(`PONTAGE_EVM: also ${also.join(", ")} is set; move it into the entry of the network`)
   }

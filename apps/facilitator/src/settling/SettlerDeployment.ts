@@ -3,7 +3,14 @@
  * network has already there is no transaction.
  */
 import { type ChainUnavailable, Misconfigured } from "@pontage/core"
-import { deployBatchSettler, deployCounterfactualSettler, EvmNetwork, EvmRpc, exactEvm } from "@pontage/evm"
+import {
+  deployBatchSettler,
+  deployCounterfactualSettler,
+  deployPaymentGuard,
+  EvmNetwork,
+  EvmRpc,
+  exactEvm
+} from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
@@ -18,7 +25,8 @@ export interface DeployedSettler {
 
 const contracts = [
   { name: "batch settler", deploy: deployBatchSettler },
-  { name: "counterfactual settler", deploy: deployCounterfactualSettler }
+  { name: "counterfactual settler", deploy: deployCounterfactualSettler },
+  { name: "payment guard", deploy: deployPaymentGuard }
 ]
 
 /**

@@ -131,13 +131,14 @@ const isNoop = ({ bytes }: PreparedTransaction): boolean => Eip1559.callIn(bytes
 
 const findingOf = (
   included: EvmMissingTransfers.IncludedTransaction,
-  uses: EvmTransferEvidence.UsesByNonce,
+  uses: EvmTransferEvidence.LoggedUses,
   expected: EvmTransferEvidence.ExpectedTransfer
 ): EvmMissingTransfers.Finding | undefined => {
   const { receipt } = included
   const verdict = EvmTransferEvidence.judge(expected, uses)
   if (verdict === "burnt")
     return EvmMissingTransfers.failureOf(included, EvmTransferEvidence.burnt(receipt.transactionHash), true)
+  if (verdict === "failed") return EvmMissingTransfers.failureOf(included, EvmTransferEvidence.operationFailed, true)
   return verdict === "paid" && receipt.status === "success" ? EvmTransferEvidence.settled(receipt, false) : undefined
 }
 

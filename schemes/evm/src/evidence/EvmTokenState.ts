@@ -8,9 +8,24 @@ import * as Effect from "effect/Effect"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as UserOperation from "../transfer/UserOperation.ts"
 import type * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
+import type { ExpectedOperation } from "./UserOperationEvidence.ts"
 
 const readGas = 100_000n
+
+/** Whether the EntryPoint's next nonce under the operation's key is beyond the operation's own. */
+export const isNonceUsed = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  operation: ExpectedOperation,
+  block: bigint | EvmRpc.BlockByHash
+): Effect.fn.Return<boolean, ChainUnavailable> {
+  const data = UserOperation.encodeGetNonce(operation)
+  const outcome = yield* rpc.call({ to: operation.entryPoint, data, gas: readGas }, block)
+  if (outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data)) return BigInt(outcome.data) > operation.nonce
+  const message = `the EntryPoint ${operation.entryPoint} returned no valid nonce`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
+})
 
 /**
  * Whether the authorization is used or canceled in the token's state as of a block. A node that lacks the block is
@@ -18,9 +33,10 @@ const readGas = 100_000n
  */
 export const hasEnded = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { authorization, token }: EvmTransferEvidence.ExpectedTransfer,
+  { authorization, operation, token }: EvmTransferEvidence.ExpectedTransfer,
   block: bigint | EvmRpc.BlockByHash
 ): Effect.fn.Return<boolean, ChainUnavailable> {
+  if (operation !== undefined) return yield* isNonceUsed(rpc, operation, block)
   const data = Eip3009.encodeAuthorizationState(authorization.from, authorization.nonce)
   const outcome = yield* rpc.call({ to: token, data, gas: readGas }, block)
   if (outcome._tag === "Returned" && EvmHex.isBytes32(outcome.data)) return BigInt(outcome.data) !== 0n

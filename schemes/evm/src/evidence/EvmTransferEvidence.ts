@@ -18,11 +18,15 @@ import * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as UserOperation from "../transfer/UserOperation.ts"
+import * as UserOperationEvidence from "./UserOperationEvidence.ts"
 
 /** The transfer to prove. */
 export interface ExpectedTransfer {
   readonly token: EvmAddress.Address
   readonly authorization: Eip3009.TransferWithAuthorization
+  /** The user operation that makes it; the authorization has its terms then, and the token knows nothing of it. */
+  readonly operation?: UserOperationEvidence.ExpectedOperation | undefined
 }
 
 /**
@@ -48,26 +52,48 @@ export interface SoughtAuthorization extends SoughtEnd {
  * A log filter for the two events that end an authorization, its use and its cancellation, for several authorizations at
  * once. It passes more than it names: check each log with {@link isEnding}.
  */
-export const endings = (sought: ReadonlyArray<ExpectedTransfer>) => ({
+export const endings = (sought: ReadonlyArray<ExpectedTransfer>): EvmRpc.LogFilter => {
+  const operations = sought.flatMap(({ operation }) => operation ?? [])
+  if (operations.length === 0) return endingsOfAuthorizations(sought)
+  if (operations.length === sought.length) return endingsOfOperations(operations)
+  const addresses = [...operations.map(({ entryPoint }) => entryPoint), ...sought.map(({ token }) => token)]
+  return {
+    address: distinct(addresses),
+    topics: [[Eip3009.authorizationUsedTopic, Eip3009.authorizationCanceledTopic, UserOperation.operationTopic]]
+  }
+}
+
+const endingsOfAuthorizations = (sought: ReadonlyArray<ExpectedTransfer>): EvmRpc.LogFilter => ({
   address: distinct(sought.map(({ token }) => token)),
   topics: [
     [Eip3009.authorizationUsedTopic, Eip3009.authorizationCanceledTopic],
     distinct(sought.map(({ authorization }) => Eip3009.addressTopic(authorization.from))),
     distinct(sought.map(({ authorization }) => authorization.nonce))
-  ] as const
+  ]
+})
+
+/** The nonce is no topic of an operation's event: the filter passes all operations of the senders. */
+const endingsOfOperations = (sought: ReadonlyArray<UserOperationEvidence.ExpectedOperation>): EvmRpc.LogFilter => ({
+  address: distinct(sought.map(({ entryPoint }) => entryPoint)),
+  topics: [UserOperation.operationTopic, null, distinct(sought.map(({ sender }) => Eip3009.addressTopic(sender)))]
 })
 
 const distinct = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(values)]
 
 /** Whether a log ends this authorization. */
 export const isEnding = (expected: ExpectedTransfer, log: EvmRpc.Log): boolean =>
-  isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
+  expected.operation !== undefined
+    ? UserOperationEvidence.isEnding(expected.operation, log)
+    : isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
 
 /** Whether topics are those of a cancellation. */
 export const isCancellation = ([event]: EvmRpc.Event["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
 
-/** The uses of authorizations in the logs of one transaction, by nonce, for any payer and token. */
-export type UsesByNonce = ReadonlyMap<EvmHex.Hex, ReadonlyArray<LoggedUse>>
+/** The uses of authorizations in the logs of one transaction, by nonce, for any payer and token; and the logs themselves. */
+export interface LoggedUses {
+  readonly byNonce: ReadonlyMap<EvmHex.Hex, ReadonlyArray<LoggedUse>>
+  readonly logs: ReadonlyArray<EvmRpc.Event>
+}
 
 /** A use, and the log right behind it. */
 interface LoggedUse {
@@ -76,7 +102,7 @@ interface LoggedUse {
 }
 
 /** Reads the logs of one transaction, once for all payments that {@link judge} decides by them. */
-export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>): UsesByNonce => {
+export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>): LoggedUses => {
   const uses = new Map<EvmHex.Hex, Array<LoggedUse>>()
   for (const [place, use] of logs.entries()) {
     const [event, , nonce] = use.topics
@@ -85,12 +111,23 @@ export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>): UsesByNonce => {
     others.push({ use, next: logs[place + 1] })
     uses.set(nonce, others)
   }
-  return uses
+  return { byNonce: uses, logs }
 }
 
-/** The result for one payment: `paid` exactly as expected, `burnt` by another transfer, or `absent` from the logs. */
-export const judge = (expected: ExpectedTransfer, uses: UsesByNonce): "paid" | "burnt" | "absent" => {
-  const found = uses.get(expected.authorization.nonce)?.find(({ use }) => isOf(expected, use))
+/**
+ * The result for one payment: `paid` exactly as expected, `burnt` by another transfer, `failed` by an operation without the
+ * transfer, or `absent` from the logs.
+ */
+export const judge = (
+  expected: ExpectedTransfer,
+  { byNonce, logs }: LoggedUses
+): UserOperationEvidence.OperationVerdict => {
+  const { authorization, operation, token } = expected
+  if (operation !== undefined) {
+    const { to, value } = authorization
+    return UserOperationEvidence.judge(operation, { token, to, value }, logs)
+  }
+  const found = byNonce.get(expected.authorization.nonce)?.find(({ use }) => isOf(expected, use))
   if (found === undefined) return "absent"
   return found.next !== undefined && isTransfer(expected, found.next) ? "paid" : "burnt"
 }
@@ -147,6 +184,8 @@ export const reader = (rpc: EvmRpc.Shape) => {
         return settled(receipt, !isOurs(receipt.from, receipt.time))
       case "burnt":
         return failed(transactionHash, burnt(transactionHash))
+      case "failed":
+        return failed(transactionHash, operationFailed)
       case "absent":
         // A receipt that lacks an event of its block is wrong: it proves nothing, good or bad.
         return { _tag: "Pending" }
@@ -190,6 +229,20 @@ export const failed = (transaction: string, error: PaymentError | ValidationErro
   transaction,
   error
 })
+
+/** The account's own code has executed the operation, and has not made its transfer. */
+export const operationFailed = invalid(
+  "unsupported_authorization",
+  "operation_failed",
+  "the user operation was executed and has not made its transfer, and its nonce is used; sign a new payment"
+)
+
+/** The sender has used the operation's nonce up without another operation. */
+export const nonceBurnt = invalid(
+  "unsupported_authorization",
+  "operation_nonce_burnt",
+  "the payer's account has used the user operation's nonce up before the operation was included; sign a new payment"
+)
 
 /** Another transfer has used up the authorization. */
 export const burnt = (transaction: string): ValidationError =>

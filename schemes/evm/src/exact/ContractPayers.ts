@@ -59,7 +59,7 @@ export const make = (guard: EvmLagGuard.EvmLagGuard, options: Options): Judge =>
   })
 }
 
-const notServed = invalid(
+export const notServed = invalid(
   "unsupported_authorization",
   "payer_has_code",
   "the payer's account has code, and payments of such accounts are not settled here; pay from a plain account"
@@ -91,9 +91,9 @@ const accepted = Effect.fnUntraced(function* (network: string, outcome: CallOutc
 })
 
 /** Blocks ahead of the last simulation: code that accepts only up to an earlier block is refused. */
-const manyBlocks = 1_000n
+export const manyBlocks = 1_000n
 /** Seconds ahead of the last simulation at most: nothing is sent later after its verification, and nodes limit the time. */
-const longWait = 3_600n
+export const longWait = 3_600n
 
 /** Simulates in the next block, and at the end of the validity at the highest price: a signature valid now has to be valid then. */
 const untilItsEnd = Effect.fnUntraced(function* (
@@ -130,27 +130,29 @@ const least = (one: bigint, other: bigint): bigint => (one < other ? one : other
 const mostTouched = 24
 
 /** Succeeds if every account with code that the call runs or reads, except the token's own, is known. */
-const isKnown = Effect.fnUntraced(function* (
+export const isKnown = Effect.fnUntraced(function* (
   guard: EvmLagGuard.EvmLagGuard,
   options: Options,
   call: TransferCall,
-  own: ReadonlySet<EvmAddress.Address>
+  own: ReadonlySet<EvmAddress.Address>,
+  codeOfDeployed: Effect.Effect<EvmHex.Hex, ValidationError | ChainUnavailable> = codeOfPayer(guard, options, call)
 ) {
   const {
     known,
     signers: [from]
   } = options
-  const { data, deployment, gas, payer, to } = call
+  const { data, deployment, gas, ours = [], payer, to } = call
   const touched = yield* guard.judge(
     (block) => guard.rpc.touched({ ...(from && { from }), to, data, gas }, block),
     (accounts) => accounts === undefined
   )
   if (touched === undefined) return yield* unknown(payer)
   const others = new Set([payer, ...touched].filter((account) => !own.has(account)))
+  for (const account of ours) others.delete(account)
   if (deployment !== undefined) {
     // The settler is ours, and the factory is on the list. The account's own code exists in the simulation alone.
     for (const account of [to, deployment.factory, payer]) others.delete(account)
-    yield* isKnownCode(guard, known, payer, payer, yield* codeOfPayer(guard, options, call), 0)
+    yield* isKnownCode(guard, known, payer, payer, yield* codeOfDeployed, 0)
   }
   if (others.size > mostTouched) return yield* unknown(payer)
   yield* Effect.forEach([...others], (account) => isKnownAt(guard, known, payer, account, 0), {
@@ -188,13 +190,13 @@ const isKnownCode = (
 }
 
 /** The payer's code, as the call runs it: an account that it deploys gets its code in a simulation. */
-const codeOfPayer = Effect.fnUntraced(function* (
+export const codeOfPayer = Effect.fnUntraced(function* (
   guard: EvmLagGuard.EvmLagGuard,
   { signers: [from] }: Options,
-  { deployment, payer, to }: TransferCall
-) {
+  { deployment, payer }: TransferCall
+): Effect.fn.Return<EvmHex.Hex, ValidationError | ChainUnavailable> {
   if (deployment === undefined) return yield* codeAt(guard, payer)
-  const { data, gas } = CounterfactualTransfer.deploy(to, deployment)
+  const { data, gas, to } = CounterfactualTransfer.deploy(deployment)
   const outcome = yield* guard.judge(
     (block) => guard.rpc.call({ ...(from && { from }), to, data, gas }, block),
     ({ _tag }) => _tag === "Reverted"
@@ -209,7 +211,7 @@ const codeAt = ({ judge, rpc }: EvmLagGuard.EvmLagGuard, account: EvmAddress.Add
     (code) => code === "0x"
   )
 
-const unknown = (payer: string, account?: string, code: EvmHex.Hex = "0x") =>
+export const unknown = (payer: string, account?: string, code: EvmHex.Hex = "0x") =>
   invalid(
     "unsupported_authorization",
     "payer_code_unknown",

@@ -25,7 +25,7 @@ export const network = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, expected:
   }
 })
 
-/** Checks a token: it has code, and its decimals and EIP-712 domain separator are those of the table. */
+/** Checks a token: it has code, and its decimals and, where it has one, its EIP-712 domain separator are those of the table. */
 export const asset = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   token: Asset
@@ -35,6 +35,7 @@ export const asset = Effect.fnUntraced(function* (
   if (decimals === undefined || BigInt(decimals) !== BigInt(token.decimals)) {
     return yield* wrong(token, `does not return ${token.decimals} from decimals(): is there a token at this address?`)
   }
+  if (!EvmAsset.hasAuthorizations(token)) return
   const separator = yield* read(rpc, domain.verifyingContract, domainSeparatorSelector)
   if (separator !== EvmHex.fromBytes(Eip3009.domainSeparator(domain))) {
     const { name, version } = domain

@@ -27,16 +27,21 @@ import * as ContractDeployment from "../sending/ContractDeployment.ts"
 import * as EvmLosses from "../sending/EvmLosses.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import * as OwnContracts from "../sending/OwnContracts.ts"
+import type * as CounterfactualTransfer from "../transfer/CounterfactualTransfer.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmKnownCode from "../transfer/EvmKnownCode.ts"
 import type * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
+import * as GuardContract from "../transfer/GuardContract.ts"
 import * as KnownFactories from "../transfer/KnownFactories.ts"
+import type * as OperationCall from "../transfer/OperationCall.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
 import * as TransferSimulation from "../transfer/TransferSimulation.ts"
+import * as UserOperation from "../transfer/UserOperation.ts"
 import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
+import * as OperationPayers from "./OperationPayers.ts"
 
 /** Settings of batches. */
 export interface Batches {
@@ -51,6 +56,20 @@ export interface Batches {
   readonly maximumCost?: bigint
   /** The longest wait of a payment for others of its batch, in milliseconds; default 50. */
   readonly windowMillis?: number
+}
+
+/**
+ * Settings of user operations. The contract `PaymentGuard` (`deployPaymentGuard`) has to be on the chain: its code is checked at
+ * start, and so is that of the EntryPoints.
+ */
+export interface UserOperations {
+  /** The versions of EntryPoints that are served; default both. */
+  readonly entryPoints?: ReadonlyArray<"0.7" | "0.8">
+  /**
+   * The least amount of a payment by a user operation, in the smallest unit of its token; default 0. On a dear network the gas of
+   * a small payment costs more than the payment.
+   */
+  readonly minimumAmount?: bigint
 }
 
 /** Options of `exactEvm.facilitator`. */
@@ -90,6 +109,8 @@ export interface Options {
   readonly counterfactualSettler?: string
   /** Factories of accounts beside our own table; no other factory is ever called. */
   readonly knownFactories?: ReadonlyArray<string>
+  /** Payments by user operations of smart accounts (ERC-4337); default none. */
+  readonly userOperations?: UserOperations
   /**
    * The limit of losses by failed payments in 24 hours, in wei; default 0.1 ether, and about as much in other coins
    * (`EvmSpendLimits`). Above it only payers that have settled a payment here in the last 24 hours are served.
@@ -133,6 +154,12 @@ const check = OptionCheck.options<Options>({
   knownImplementations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
   counterfactualSettler: OptionCheck.optional(OptionCheck.text),
   knownFactories: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
+  userOperations: OptionCheck.optional(
+    OptionCheck.options<UserOperations>({
+      entryPoints: OptionCheck.optional(OptionCheck.list(OptionCheck.oneOf("0.7", "0.8"))),
+      minimumAmount: OptionCheck.optional(OptionCheck.amount(0n))
+    })
+  ),
   lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
   lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
   callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
@@ -159,6 +186,8 @@ export interface ExactEvmChain {
   readonly lastObservations: EvmObservation.Context["lastObservations"]
   readonly callContext: EvmTransferCall.Context
   readonly judgeCode: ContractPayers.Judge
+  readonly judgeOperation: OperationPayers.Judge
+  readonly operations: OperationCall.ServedOperations | undefined
   readonly losses: EvmLosses.EvmLosses
   readonly batches: (Required<Batches> & { readonly settler: EvmAddress.Address }) | undefined
   /** Checks a token against the chain before it is first used. */
@@ -197,6 +226,13 @@ export const connect = Effect.fnUntraced(function* (
     windowMillis: verifyWindowMillis,
     maximum: verifyMaximum
   })
+  const counterfactual = contractPayers === "none" ? undefined : yield* deploying(rpc, options)
+  const payers: ContractPayers.Options = {
+    policy: contractPayers,
+    known: yield* Effect.fromResult(EvmKnownCode.make(options.knownImplementations ?? [])),
+    signers: [...signers.keys()].map(addressOf),
+    chainHead
+  }
   return {
     rpc,
     lagGuard,
@@ -211,15 +247,12 @@ export const connect = Effect.fnUntraced(function* (
     lastObservations: EvmObservation.makeLastObservations(),
     callContext: {
       crypto: yield* EvmCrypto,
-      codeOf: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(lagGuard),
-      counterfactual: contractPayers === "none" ? undefined : yield* deploying(rpc, options)
+      accounts: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(lagGuard),
+      counterfactual
     },
-    judgeCode: ContractPayers.make(lagGuard, {
-      policy: contractPayers,
-      known: yield* Effect.fromResult(EvmKnownCode.make(options.knownImplementations ?? [])),
-      signers: [...signers.keys()].map(addressOf),
-      chainHead
-    }),
+    judgeCode: ContractPayers.make(lagGuard, payers),
+    judgeOperation: OperationPayers.make(lagGuard, payers),
+    operations: yield* operating(rpc, options, addressOf(first), counterfactual),
     losses: yield* EvmLosses.make({
       total: options.lossBudget ?? EvmSpendLimits.lossBudget(network),
       ...(perCaller !== undefined && { perCaller }),
@@ -262,6 +295,30 @@ const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Rea
     signers.set(EvmAddress.checksum(address), signer)
   }
   return signers
+})
+
+/** The user operations that are served, where they are: the guard is our contract, and each EntryPoint is there. */
+const operating = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  { contractPayers, userOperations: given }: Options,
+  beneficiary: EvmAddress.Address,
+  counterfactual: CounterfactualTransfer.CounterfactualSettling | undefined
+) {
+  if (given === undefined) return undefined
+  if (contractPayers === "none") return yield* wrong('userOperations: contractPayers "none" refuses all smart accounts')
+  const { entryPoints: versions = ["0.7", "0.8"], minimumAmount = 0n } = given
+  const served = UserOperation.entryPoints.filter(({ version }) => versions.includes(version))
+  if (served.length === 0) return yield* wrong("userOperations.entryPoints: give at least one version")
+  yield* ContractDeployment.prove(rpc, OwnContracts.paymentGuard, GuardContract.address)
+  for (const { address, version } of served) {
+    if ((yield* rpc.getCode(address)) === "0x") {
+      return yield* wrong(
+        `userOperations: ${rpc.network} has no EntryPoint ${version} at ${EvmAddress.checksum(address)}`
+      )
+    }
+  }
+  const entryPoints = new Set(served.map(({ address }) => address))
+  return { entryPoints, minimumAmount, beneficiary, counterfactual }
 })
 
 /** The deployment of payers' accounts, where there is a settler for it. */

@@ -2,7 +2,15 @@
  * The scheme client of `exact` on EVM: it signs the authorization that the core has decided on. It needs no chain and no chain
  * library.
  */
-import { AsciiJson, Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import {
+  type Asset,
+  AsciiJson,
+  Misconfigured,
+  type PaymentRequirements,
+  type SchemeClient,
+  SigningFailed,
+  type SigningRequest
+} from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
@@ -19,7 +27,10 @@ import type { EvmSigner } from "../wallet/EvmSigner.ts"
 
 /** Options of `exactEvm.client`. */
 export interface Options {
-  /** A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data. */
+  /**
+   * A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data; `exactEvm.smartAccount(account)` signs user
+   * operations too.
+   */
   readonly signer: EvmSigner
   /** `eip155:<chain id>`, or a name such as `base`; `eip155:*` pays on every network whose tokens this package knows. */
   readonly network: string
@@ -59,10 +70,26 @@ export const client = (options: Options): SchemeClient => {
       const on = EvmNetwork.fromText(offered)
       return asset === undefined || on === undefined || (chain ?? on) !== on ? undefined : table.find(on, asset)
     },
-    objection,
-    sign: (request) => sign(signer, payer, request)
+    objection: (requirements, asset) =>
+      isByOperation(signer, asset) ? objectionToOperation(signer, requirements) : objection(requirements, asset),
+    sign: (request) =>
+      signer.operations !== undefined && isByOperation(signer, request.asset)
+        ? signer.operations.sign(payer, request)
+        : sign(signer, payer, request)
   }
 }
+
+/** Whether a payment in the asset is a user operation: a signer that makes none cannot pay in such an asset. */
+const isByOperation = ({ operations }: EvmSigner, asset: Asset): boolean =>
+  operations?.isOnly === true || !EvmAsset.hasAuthorizations(asset)
+
+const objectionToOperation = (
+  { operations }: EvmSigner,
+  { extra = {} }: PaymentRequirements.PaymentRequirements
+): string | undefined =>
+  operations === undefined
+    ? "the token has no transfer authorizations (EIP-3009) and is paid in by user operations alone; give exactEvm.client the signer exactEvm.smartAccount(account)"
+    : operations.objection(extra)
 
 /**
  * The domain never comes from the server. But a server that names another domain would reject a signature under ours, which

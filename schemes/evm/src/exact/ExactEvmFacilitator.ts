@@ -31,9 +31,12 @@ import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
+import * as GuardContract from "../transfer/GuardContract.ts"
+import * as OperationCall from "../transfer/OperationCall.ts"
 import { addressOf, connect, type ExactEvmChain, type Options } from "./ExactEvmChain.ts"
 import * as ExactEvmPreparation from "./ExactEvmPreparation.ts"
 import * as ExactEvmVerification from "./ExactEvmVerification.ts"
+import * as OperationPayers from "./OperationPayers.ts"
 
 /**
  * Makes the scheme facilitator. It checks first that the RPC serves the network, that the signers are plain accounts, and that
@@ -48,6 +51,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     scheme: ExactEvm.scheme,
     network,
     lanes: [...signers.keys()],
+    ...(chain.operations && { extra: { userOperations: offerOf(chain.operations) } }),
     gasCeiling: EvmSpendLimits.gasCeiling(network),
     ...(chain.batches && { batches: limitsOf(chain.batches) }),
     read: (requirements, json) => read(network, chain.assets.find, requirements, json),
@@ -111,6 +115,13 @@ const nextSlot = Effect.fnUntraced(function* (
   return BigInt(yield* rpc.getTransactionCount(addressOf(lane), block))
 })
 
+/** The terms of user operations for payers. */
+const offerOf = ({ entryPoints, minimumAmount }: OperationCall.ServedOperations) => ({
+  entryPoints: [...entryPoints].map(EvmAddress.checksum),
+  guard: EvmAddress.checksum(GuardContract.address),
+  minimumAmount: `${minimumAmount}`
+})
+
 const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmChain["batches"]>) => ({
   maximum,
   maximumCost,
@@ -119,14 +130,18 @@ const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmCh
 
 /** Records the outcome of each payment with the losses, and a failure even before it is reported. */
 const recordOutcomes = (
-  { losses }: ExactEvmChain,
+  { callContext: { accounts }, losses }: ExactEvmChain,
   observedPayments: ReadonlyArray<ObservedPayment<SignedAuthorization>>,
   { against, lost, observations }: EvmObservation.CostedObservation
 ) =>
   Effect.forEach(
     observedPayments,
     ({ payment }, index) => {
-      if (observations[index]?._tag === "Settled") return losses.settle(payment)
+      if (observations[index]?._tag === "Settled") {
+        // The payment may have deployed its payer's account.
+        accounts.forget(payment.payload.authorization.from)
+        return losses.settle(payment)
+      }
       const error = against[index]
       return error === undefined ? losses.absolve(payment) : losses.lose(payment, error, lost)
     },
@@ -141,15 +156,15 @@ const reasonOf = ({ failures }: ExactEvmChain, { payment }: ObservedPayment<Sign
 
 /** The call is cached with the payment, so that its signature is checked once. */
 const makeCallOf =
-  ({ callContext }: ExactEvmChain): ExactEvmPreparation.CallOf =>
-  ({ payload: { authorization, cache, signature, token } }) => {
+  ({ callContext, operations }: ExactEvmChain): ExactEvmPreparation.CallOf =>
+  ({ payload: { authorization, cache, operation, signature, token } }) => {
     if (cache.call !== undefined) return Effect.succeed(cache.call)
-    return AssetTable.isRetired(token)
-      ? Effect.fail(notConfigured(token))
-      : Effect.map(
-          EvmTransferCall.make(callContext, EvmAsset.domain(token), authorization, signature),
-          (call) => (cache.call = call)
-        )
+    if (AssetTable.isRetired(token)) return Effect.fail(notConfigured(token))
+    const made =
+      operation === undefined
+        ? EvmTransferCall.make(callContext, EvmAsset.domain(token), authorization, signature)
+        : OperationCall.make(operations, operation.entryPoint, operation.operation, authorization.value)
+    return Effect.map(made, (call) => (cache.call = call))
   }
 
 /** Its EIP-712 domain is unknown, so its signature cannot be checked: that says nothing about the payment. */
@@ -159,9 +174,10 @@ const notConfigured = ({ address, network }: Asset) =>
     message: `the token ${address} is no longer configured; its payments are only watched`
   })
 
-const expectedOf = ({ payload: { authorization, token } }: Payment<SignedAuthorization>) => ({
+const expectedOf = ({ payload: { authorization, operation, token } }: Payment<SignedAuthorization>) => ({
   token: EvmAsset.domain(token).verifyingContract,
-  authorization
+  authorization,
+  operation: operation && OperationPayers.expectedOf(operation)
 })
 
 const soughtOf = (

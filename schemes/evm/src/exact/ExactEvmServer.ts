@@ -87,7 +87,7 @@ const provePlain = Effect.fnUntraced(function* ({
   signature,
   token
 }: ExactEvmReading.SignedAuthorization) {
-  const context = { crypto: yield* EvmCrypto.EvmCrypto, codeOf: EvmAccountCode.never }
+  const context = { crypto: yield* EvmCrypto.EvmCrypto, accounts: EvmAccountCode.never }
   yield* Effect.catchTag(
     EvmTransferCall.make(context, EvmAsset.domain(token), authorization, signature),
     "ChainUnavailable",

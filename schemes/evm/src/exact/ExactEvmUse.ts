@@ -11,6 +11,7 @@ import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as OperationPayers from "./OperationPayers.ts"
 
 const unseen: Use = { _tag: "Unseen" }
 
@@ -22,10 +23,14 @@ const searches = 32
  */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { authorization, token }: SignedAuthorization,
+  { authorization, operation, token }: SignedAuthorization,
   since: number
 ): Effect.fn.Return<Use, ChainUnavailable> {
-  const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
+  const expected = {
+    token: EvmAsset.domain(token).verifyingContract,
+    authorization,
+    operation: operation && OperationPayers.expectedOf(operation)
+  }
   let newest = yield* rpc.blockNumber
   for (let search = 0; search < searches; search++) {
     const [end] = yield* EvmAuthorizationSearch.before(rpc, [{ expected, since: newest }])

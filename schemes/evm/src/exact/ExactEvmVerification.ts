@@ -1,6 +1,6 @@
 /**
  * Verification of a payment on an EVM chain: one simulated transfer with a gas cap, whose success proves balance, nonce,
- * validity, blocklists and pauses at once. The token itself calls an account with code (ERC-1271), so this module does not
+ * validity, blocklists and pauses at once (for a user operation `OperationPayers`). The token itself calls an account with code (ERC-1271), so this module does not
  * check such a signature; the account's code is checked separately.
  */
 import type { ChainUnavailable, FacilitatorUnavailable, Payment, PaymentError, ValidationError } from "@pontage/core"
@@ -23,6 +23,11 @@ export const verify = Effect.fnUntraced(function* (
   yield* chain.losses.allow(payment)
   const call = yield* callOf(payment)
   yield* chain.prove(payload.token)
+  if (payload.operation !== undefined) {
+    payload.cache.codeHash = yield* chain.judgeOperation(call, payload, payload.operation)
+    if (payload.cache.codeHash !== undefined) yield* chain.losses.allow(payment)
+    return
+  }
   if (call.isByKey) {
     const outcome = yield* chain.simulate(call)
     if (outcome._tag === "Returned") return

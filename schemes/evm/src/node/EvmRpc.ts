@@ -117,6 +117,13 @@ export interface SimulatedBlock {
   readonly time: bigint
 }
 
+/** The outcome of a simulated transaction, with its events; `data` is what it returned, or reverted with. */
+export interface SimulatedCall {
+  readonly isSuccess: boolean
+  readonly data: EvmHex.Hex
+  readonly logs: ReadonlyArray<Event>
+}
+
 /** The accounts whose code or storage a call reads or writes; `undefined` where the call fails. */
 export type Touched = ReadonlyArray<EvmAddress.Address> | undefined
 
@@ -152,6 +159,15 @@ export interface Shape {
     block?: BlockTag,
     simulated?: SimulatedBlock
   ) => Effect.Effect<CallOutcome, ChainUnavailable>
+  /**
+   * `eth_simulateV1`: the calls as transactions, one after the other, on the state of a block, by default in the next one. The
+   * outcomes are as many as the calls. Not all nodes have it.
+   */
+  readonly simulate: (
+    calls: ReadonlyArray<Call>,
+    block?: BlockTag,
+    simulated?: SimulatedBlock
+  ) => Effect.Effect<ReadonlyArray<SimulatedCall>, ChainUnavailable>
   /** `eth_createAccessList`; without the caller and the precompiled contracts. */
   readonly touched: (call: Call, block?: BlockTag) => Effect.Effect<Touched, ChainUnavailable>
   /** `0x` for an account without code; by default at the latest block. */
@@ -237,6 +253,22 @@ const toParameter = ({ fees, gas, ...rest }: Call) => ({
   })
 })
 
+const SimulatedBlocks = Schema.Tuple([
+  Schema.Struct({
+    calls: Schema.Array(Schema.Struct({ status: Status, returnData: EvmHex.Hex, logs: Schema.Array(Event) }))
+  })
+])
+
+const toSimulated = ([{ calls }]: typeof SimulatedBlocks.Type): ReadonlyArray<SimulatedCall> =>
+  calls.map(({ logs, returnData, status }) => ({ isSuccess: status === "success", data: returnData, logs }))
+
+const toBlockCalls = (calls: ReadonlyArray<Call>, simulated: SimulatedBlock | undefined) => ({
+  calls: calls.map(toParameter),
+  ...(simulated && {
+    blockOverrides: { number: EvmHex.toQuantity(simulated.number), time: EvmHex.toQuantity(simulated.time) }
+  })
+})
+
 const toOverrides = (simulated: SimulatedBlock | undefined) =>
   simulated === undefined
     ? []
@@ -253,6 +285,7 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
   const block = request(Schema.NullOr(Block), present)
   const pendingTime = request(Schema.NullOr(PendingBlock), (found) => found?.timestamp)
   const call = request(EvmHex.Hex, returned, EvmNodeError.toCallOutcome)
+  const simulation = request(SimulatedBlocks, toSimulated)
   const accessList = request(AccessList, toTouched, failedTouch)
   const sending = request(EvmHex.Bytes32, accepted, EvmNodeError.toSendOutcome)
   const receipt = request(Schema.NullOr(Schema.Union([Receipt, PendingReceipt])), (value) =>
@@ -271,6 +304,17 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
     getBlock: (tag) => block("eth_getBlockByNumber", [toTag(tag), false]),
     call: (given, tag = "latest", simulated) =>
       call("eth_call", [toParameter(given), toTag(tag), ...toOverrides(simulated)]),
+    simulate: (given, tag = "latest", simulated) =>
+      Effect.flatMap(
+        simulation("eth_simulateV1", [
+          { blockStateCalls: [toBlockCalls(given, simulated)], validation: false },
+          toTag(tag)
+        ]),
+        (outcomes) =>
+          outcomes.length === given.length
+            ? Effect.succeed(outcomes)
+            : fail(network, "simulated another number of calls")
+      ),
     touched: (given, tag = "latest") =>
       Effect.map(accessList("eth_createAccessList", [toParameter(given), toTag(tag)]), ({ touched }) => touched),
     getCode: (address, tag = "latest") => bytes("eth_getCode", [address, toTag(tag)]),

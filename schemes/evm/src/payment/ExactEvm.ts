@@ -1,6 +1,6 @@
 /**
- * The scheme `exact` on EVM chains: its definition and its payload. The payer signs an EIP-3009 transfer authorization for
- * exactly the amount; then anyone may submit it, and no one can change it.
+ * The scheme `exact` on EVM chains: its definition and its payloads. The payer signs an EIP-3009 transfer authorization for
+ * exactly the amount, or a user operation (ERC-4337) that transfers it; then anyone may submit it, and no one can change it.
  */
 import { type Scheme, invalid, type ValidationError } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
@@ -12,6 +12,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as UserOperation from "../transfer/UserOperation.ts"
 
 /** The definition that the scheme's client, server and facilitator share. */
 export const scheme: Scheme = {
@@ -37,13 +38,40 @@ export const Payload = /* @__PURE__ */ Schema.Struct({
 
 export type Payload = typeof Payload.Type
 
-const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+/**
+ * The payload of a smart account: its signed user operation, the EntryPoint that it is for, and the binding of its nonce or of its
+ * tag to a request where there is one.
+ */
+export const OperationPayload = /* @__PURE__ */ Schema.Struct({
+  entryPoint: EvmAddress.FromText,
+  userOperation: UserOperation.UserOperation,
+  binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
+})
 
-/** Decodes a payload; fails with `malformed`. */
+export type OperationPayload = typeof OperationPayload.Type
+
+const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+const decodeOperation = /* @__PURE__ */ Schema.decodeUnknownEffect(OperationPayload)
+
+/** Decodes the payload of an authorization; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
   Effect.mapError(decode(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is not an EIP-3009 authorization: ${error.message}`)
   )
+
+/** Whether a payload is one of a user operation. */
+export const isOperation = (json: unknown): boolean =>
+  typeof json === "object" && json !== null && "userOperation" in json
+
+/** Decodes the payload of a user operation; fails with `malformed`. */
+export const decodeOperationPayload = (json: unknown): Effect.Effect<OperationPayload, ValidationError> =>
+  Effect.mapError(decodeOperation(json), (error) =>
+    invalid("malformed", "payload_fields", `the payload is not a user operation: ${error.message}`)
+  )
+
+/** The name of the nonce that a user operation consumes: `userop:<entryPoint>:<sender>:<nonce>`. */
+export const operationClaim = (entryPoint: EvmAddress.Address, sender: EvmAddress.Address, nonce: bigint): string =>
+  `userop:${EvmAddress.checksum(entryPoint)}:${EvmAddress.checksum(sender)}:${nonce}`
 
 /**
  * The nonce of an authorization: 24 bytes and then 8 zero bytes. It suits tokens with random nonces and tokens that read a

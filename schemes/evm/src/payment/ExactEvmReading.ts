@@ -1,15 +1,21 @@
 /**
  * Reads payments of `exact` on EVM: from the signed bytes alone, into the form that all schemes share.
  */
-import { type Asset, invalid, type Payment, type PaymentRequirements, refuse } from "@pontage/core"
+import { type Asset, invalid, type Network, type Payment, type PaymentRequirements, refuse } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
+import * as OperationReading from "./OperationReading.ts"
 
-/** A payment's payload in the facilitator: the signed authorization, its token, and findings about it. */
+/**
+ * A payment's payload in the facilitator: the signed authorization, its token, and findings about it. A user operation has the
+ * terms of its transfer as its authorization.
+ */
 export interface SignedAuthorization extends ExactEvm.Payload {
+  readonly operation?: OperationReading.SignedOperation | undefined
   readonly token: Asset
   readonly cache: PaymentCache
 }
@@ -30,21 +36,34 @@ export type TokenOf = (network: string, text: string) => Asset | undefined
 
 /** Reads a payment. The offer's token has to be configured; the binding, if there is one, is verified. */
 export const read = Effect.fnUntraced(function* (
-  network: string,
+  network: Network.Network,
   tokenOf: TokenOf,
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ) {
-  const payload = yield* ExactEvm.decodePayload(json)
-  const { authorization, binding } = payload
+  const payload: Omit<SignedAuthorization, "token" | "cache"> = ExactEvm.isOperation(json)
+    ? yield* OperationReading.read(network, yield* ExactEvm.decodeOperationPayload(json))
+    : yield* ExactEvm.decodePayload(json)
+  const { authorization, binding, operation } = payload
   const token = requirements.asset === undefined ? undefined : tokenOf(network, requirements.asset)
   if (token === undefined) {
     const message = `payments in ${requirements.asset ?? "an unnamed asset"} on ${network} are not settled here`
     return yield* invalid("asset_mismatch", "asset_not_settled", message)
   }
-  if (binding !== undefined && authorization.nonce !== (yield* ExactEvm.boundNonce(binding))) {
-    const message = "the authorization's nonce does not match its challenge and salt"
-    return yield* invalid("binding_mismatch", "nonce_not_bound", message)
+  if (operation !== undefined && operation.token !== EvmAddress.fromText(token.address)) {
+    const message = `the user operation transfers ${EvmAddress.checksum(operation.token)}, not ${token.address}`
+    return yield* invalid("asset_mismatch", "operation_token", message)
+  }
+  if (operation === undefined && !EvmAsset.hasAuthorizations(token)) {
+    const message = `the token ${token.symbol} has no transfer authorizations (EIP-3009); pay in it by a user operation`
+    return yield* invalid("unsupported_authorization", "token_without_authorizations", message)
+  }
+  if (binding !== undefined) {
+    const bound = yield* ExactEvm.boundNonce(binding)
+    if (authorization.nonce !== bound && operation?.tag !== bound) {
+      const message = "the authorization's nonce does not match its challenge and salt"
+      return yield* invalid("binding_mismatch", "nonce_not_bound", message)
+    }
   }
   if (authorization.to === EvmAddress.zero) {
     return yield* refuse("INVALID_RECIPIENT", "zero_address", "the payment goes to the zero address")
@@ -57,7 +76,7 @@ export const read = Effect.fnUntraced(function* (
       payTo: EvmAddress.checksum(authorization.to),
       asset: token.address,
       amount: authorization.value,
-      nonce: authorization.nonce,
+      nonce: operation?.claim ?? authorization.nonce,
       validAfter: seconds(authorization.validAfter),
       validBefore: seconds(authorization.validBefore),
       binding

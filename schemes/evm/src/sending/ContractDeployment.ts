@@ -3,13 +3,13 @@
  * (0x4e59b44847b379578588920cA78FbF26c0B4956C, CREATE2) makes it from the same bytes. This module computes that address, deploys
  * a contract, and checks that an address has our contract's code.
  */
-import { keccak_256 } from "@noble/hashes/sha3.js"
 import { ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 import * as EvmChainHead from "../node/EvmChainHead.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
+import * as Create2 from "../primitives/Create2.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
@@ -34,15 +34,8 @@ export const prove = Effect.fnUntraced(function* (
   return yield* new Misconfigured({ message })
 })
 
-const deployer = EvmAddress.fromTail("0x4e59b44847b379578588920ca78fbf26c0b4956c")
-const salt = EvmHex.toWord(0)
-
 /** The address that {@link deploy} gives a contract, the same on every chain. */
-export const addressOf = ({ artifact }: OwnContract): EvmAddress.Address => {
-  const hash = EvmHex.fromBytes(keccak_256(EvmHex.toBytes(artifact.bytecode)))
-  const preimage: EvmHex.Hex = `0xff${deployer.slice(2)}${salt}${hash.slice(2)}`
-  return EvmAddress.fromTail(EvmHex.fromBytes(keccak_256(EvmHex.toBytes(preimage))))
-}
+export const addressOf = ({ artifact }: OwnContract): EvmAddress.Address => Create2.addressOf(artifact.bytecode)
 
 /** Options of {@link deploy}. */
 export interface Options {
@@ -85,8 +78,8 @@ const deployNow = Effect.fnUntraced(function* (
   const rpc = yield* EvmRpc.make({ url, network: EvmNetwork.fromChainId(chainId) })
   const address = addressOf(contract)
   if ((yield* rpc.getCode(address)) === contract.artifact.runtime) return EvmAddress.checksum(address)
-  if ((yield* rpc.getCode(deployer)) === "0x") {
-    const message = `${rpc.network} has no contract at ${EvmAddress.checksum(deployer)}, which makes contracts at the same address everywhere; deploy the ${contract.name} by other means`
+  if ((yield* rpc.getCode(Create2.deployer)) === "0x") {
+    const message = `${rpc.network} has no contract at ${EvmAddress.checksum(Create2.deployer)}, which makes contracts at the same address everywhere; deploy the ${contract.name} by other means`
     return yield* new Misconfigured({ message })
   }
   const { bytes, transaction } = yield* signed(rpc, chainId, contract, options)
@@ -113,7 +106,7 @@ const signed = Effect.fnUntraced(function* (
   }
   const number = BigInt(yield* rpc.getTransactionCount(EvmAddress.fromTail(signer.address), "pending"))
   const gas = gasBase + gasPerByte * BigInt(bytecode.length / 2)
-  const call = { to: deployer, data: `0x${salt}${bytecode.slice(2)}`, gas } as const
+  const call = { to: Create2.deployer, data: `0x${Create2.salt}${bytecode.slice(2)}`, gas } as const
   return yield* sign(signer, chainId, call, { lane: signer.address, number }, chainHead)
 })
 

@@ -117,5 +117,7 @@ const gravities: ReadonlyMap<string, LossBudget.Loss["gravity"]> = new Map([
   ["transfer_reverted", "grave"],
   ["transfer_refused", "grave"],
   ["account_not_deployed", "grave"],
+  ["operation_failed", "grave"],
+  ["operation_nonce_burnt", "grave"],
   ["account_blocked", "slight"]
 ])

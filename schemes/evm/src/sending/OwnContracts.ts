@@ -2,6 +2,7 @@
  * The facilitator's own contracts: their addresses, which are the same on every chain, and their deployment.
  */
 import { CounterfactualSettler } from "../artifacts/CounterfactualSettler.ts"
+import { PaymentGuard } from "../artifacts/PaymentGuard.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as BatchSettling from "./BatchSettling.ts"
 import * as ContractDeployment from "./ContractDeployment.ts"
@@ -13,6 +14,13 @@ export const counterfactualSettler: ContractDeployment.OwnContract = {
   artifact: CounterfactualSettler
 }
 
+/** The contract that ends the validity of a user operation. */
+export const paymentGuard: ContractDeployment.OwnContract = {
+  name: "payment guard",
+  deployedBy: "deployPaymentGuard",
+  artifact: PaymentGuard
+}
+
 const addressOf = (contract: ContractDeployment.OwnContract): string =>
   EvmAddress.checksum(ContractDeployment.addressOf(contract))
 
@@ -22,8 +30,14 @@ export const batchSettlerAddress: string = /* @__PURE__ */ addressOf(BatchSettli
 /** The address of the contract that {@link deployCounterfactualSettler} makes; with its checksum. */
 export const counterfactualSettlerAddress: string = /* @__PURE__ */ addressOf(counterfactualSettler)
 
+/** The address of the contract that {@link deployPaymentGuard} makes; with its checksum. */
+export const paymentGuardAddress: string = /* @__PURE__ */ addressOf(paymentGuard)
+
 /** Deploys the batch settler (`ContractDeployment.deploy`). */
 export const deployBatchSettler = /* @__PURE__ */ ContractDeployment.deploy(BatchSettling.contract)
 
 /** Deploys the counterfactual settler (`ContractDeployment.deploy`). */
 export const deployCounterfactualSettler = /* @__PURE__ */ ContractDeployment.deploy(counterfactualSettler)
+
+/** Deploys the payment guard (`ContractDeployment.deploy`). */
+export const deployPaymentGuard = /* @__PURE__ */ ContractDeployment.deploy(paymentGuard)

@@ -13,8 +13,9 @@ export interface CounterfactualSettling {
   readonly factories: KnownFactories
 }
 
-/** An account to deploy: its address, its factory and the factory's calldata. */
+/** An account to deploy: its address, its factory and the factory's calldata; and our contract, which can simulate it. */
 export interface Deployment {
+  readonly settler: EvmAddress.Address
   readonly payer: EvmAddress.Address
   readonly factory: EvmAddress.Address
   readonly factoryData: EvmHex.Hex
@@ -47,8 +48,7 @@ const toCall = (to: EvmAddress.Address, data: EvmHex.Hex): SettlerCall => ({
 
 /** The call that deploys the account where it is missing, and submits its transfer. */
 export const settle = (
-  settler: EvmAddress.Address,
-  { factory, factoryData, payer }: Deployment,
+  { factory, factoryData, payer, settler }: Deployment,
   token: EvmAddress.Address,
   transfer: EvmHex.Hex
 ): SettlerCall =>
@@ -64,7 +64,7 @@ export const settle = (
   )
 
 /** The call, for a simulation, that returns the account's code. */
-export const deploy = (settler: EvmAddress.Address, { factory, factoryData, payer }: Deployment): SettlerCall =>
+export const deploy = ({ factory, factoryData, payer, settler }: Deployment): SettlerCall =>
   toCall(
     settler,
     `${deploySelector}${AbiEncoding.parameters([

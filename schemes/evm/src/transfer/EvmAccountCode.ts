@@ -19,13 +19,20 @@ const capacity = 4096
 /** The code of an account; `0x` for an account without code. */
 export type CodeOf = (account: EvmAddress.Address) => Effect.Effect<EvmHex.Hex, ChainUnavailable>
 
+/** Reads the code of accounts, and forgets what is cached of one. */
+export interface AccountCode {
+  readonly codeOf: CodeOf
+  /** For an account that may be deployed at any moment, such as by a payment of its own. */
+  readonly forget: (account: EvmAddress.Address) => void
+}
+
 /**
  * Asks a node, and caches the last few thousand plain accounts. A missing code speaks against the payer, so it is confirmed:
  * the node may lag.
  */
-export const make = ({ judge, rpc }: EvmLagGuard.EvmLagGuard): CodeOf => {
+export const make = ({ judge, rpc }: EvmLagGuard.EvmLagGuard): AccountCode => {
   const plainUntil = BoundedMap.oldestOut<EvmAddress.Address, number>(capacity)
-  return Effect.fnUntraced(function* (account) {
+  const codeOf: CodeOf = Effect.fnUntraced(function* (account) {
     const now = yield* Clock.currentTimeMillis
     if ((plainUntil.get(account) ?? 0) > now) return "0x"
     const code = yield* judge(
@@ -36,9 +43,10 @@ export const make = ({ judge, rpc }: EvmLagGuard.EvmLagGuard): CodeOf => {
     plainUntil.set(account, now + plainMillis)
     return code
   })
+  return { codeOf, forget: (account) => void plainUntil.delete(account) }
 }
 
 /**
  * For a facilitator that serves no contract accounts: it reads no code and refuses a signature that is not the payer's own.
  */
-export const never: CodeOf = () => Effect.succeed("0x")
+export const never: AccountCode = { codeOf: () => Effect.succeed("0x"), forget: () => {} }

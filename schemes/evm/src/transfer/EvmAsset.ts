@@ -12,17 +12,22 @@ import type * as Eip3009 from "./Eip3009.ts"
 import * as UsdcDeployments from "./UsdcDeployments.ts"
 
 /**
- * A token that the operator adds: it must accept EIP-3009 authorizations. `name` and `version` are those of its EIP-712
- * domain; servers and facilitators compare them with the chain before they use it.
+ * A token that the operator adds. `name` and `version` are those of the EIP-712 domain of its EIP-3009 authorizations; servers and
+ * facilitators compare them with the chain before they use it. A token without such authorizations has neither: it is paid in by
+ * user operations alone.
  */
 export interface CustomAsset extends AssetTable.CustomAsset {
-  readonly name: string
-  readonly version: string
+  readonly name?: string
+  readonly version?: string
 }
 
 /** The keys of a token that the operator adds. */
 export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.list(
-  OptionCheck.options<CustomAsset>({ ...AssetTable.keys, name: OptionCheck.text, version: OptionCheck.text })
+  OptionCheck.options<CustomAsset>({
+    ...AssetTable.keys,
+    name: OptionCheck.optional(OptionCheck.text),
+    version: OptionCheck.optional(OptionCheck.text)
+  })
 )
 
 const usdc = ([chainId, address, name]: UsdcDeployments.UsdcDeployment): CustomAsset => ({
@@ -71,7 +76,12 @@ const family: AssetTable.Family<CustomAsset> = {
     const address = EvmAddress.fromText(text)
     return address && EvmAddress.checksum(address)
   },
-  extra: ({ name, version }) => ({ name, version }),
+  fault: ({ name, version }) =>
+    (name === undefined) === (version === undefined)
+      ? undefined
+      : "name and version are of one EIP-712 domain: give both, or none for a token without transfer authorizations",
+  extra: ({ name, version }): Readonly<Record<string, string>> =>
+    name === undefined || version === undefined ? {} : { name, version },
   known,
   isDefault: ({ network, symbol }) => symbol === "USDC" || network === local
 }
@@ -86,6 +96,10 @@ export const table = (custom: ReadonlyArray<CustomAsset>): Result.Result<AssetTa
  */
 export const retired = (network: string, address: string): Asset | undefined =>
   AssetTable.retired(family, network, address)
+
+/** Whether payments in the asset may be EIP-3009 authorizations. A token that is no longer in the table may have had them. */
+export const hasAuthorizations = (asset: Asset): boolean =>
+  asset.extra["name"] !== undefined || AssetTable.isRetired(asset)
 
 const domains = new WeakMap<Asset, Eip3009.Domain>()
 

@@ -35,6 +35,8 @@ const implementations = {
   "Kernel 3.3": "0xd6CEDDe84be40893d153Be9d467CD6aD37875b28",
   "Kernel's ECDSAValidator 3.3": "0x845ADb2C711129d4f3966735eD98a9F09fC4cE57",
   "MetaMask EIP7702StatelessDeleGator": "0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B",
+  "SimpleAccount 0.7": "0x68641DE71cfEa5a5d0D29712449Ee254bb1400C2",
+  "SimpleAccount 0.8": "0x28426d752372D68d34340bd94390950DcE3C9ec3",
   "Simple7702Account 0.8": "0xe6Cae83BdE06E4c305530e199D7217f42808555B",
   AmbireAccount7702: "0x5A7FC11397E9a8AD41BF10bf13F22B0a63f96f6d",
   "Uniswap Calibur": "0x000000009B1D0aF20D8C6d0A44e162d11F9b8f00",
@@ -44,7 +46,9 @@ const implementations = {
 /** Proxies that hold their implementation's address in storage and only delegate to it. */
 const proxyHashes = {
   "SafeProxy 1.3.0": "0xb89c1b3bdf2cf8827818646bce9a8f6e372885f8c55e5c07acbd307cb133b000",
-  "SafeProxy 1.4.1": "0xd7d408ebcd99b2b70be43e20253d6d92a8ea8fab29bd3be7f55b10032331fb4c"
+  "SafeProxy 1.4.1": "0xd7d408ebcd99b2b70be43e20253d6d92a8ea8fab29bd3be7f55b10032331fb4c",
+  "SimpleAccount 0.7's ERC1967Proxy": "0x0cf33e42b59cd30ce43a3d95a9c4de2589047c5e0968708337764f9776097210",
+  "SimpleAccount 0.8's ERC1967Proxy": "0x41ee894da413cc99e8dec0a1784470eceb736845ad1591e06ff0ecdf0aca26c9"
 } as const
 
 /** Solady's ERC-1967 proxy: Coinbase's and Kernel's accounts. */

@@ -26,10 +26,10 @@ export type EvmRevert =
 type Reason = Exclude<EvmRevert["_tag"], "Other">
 
 const phrases: ReadonlyArray<readonly [Reason, RegExp]> = [
-  ["UsedOrCanceled", /authorization (?:is |was |has been |already )*(?:used|canceled|cancelled)/i],
+  ["UsedOrCanceled", /^AA25|authorization (?:is |was |has been |already )*(?:used|canceled|cancelled)/i],
   ["NotYetValid", /not yet valid/i],
-  ["Expired", /authorization (?:is |has |has been )?expired/i],
-  ["InvalidSignature", /invalid signature|signature is invalid/i],
+  ["Expired", /^AA22|authorization (?:is |has |has been )?expired/i],
+  ["InvalidSignature", /^AA24|invalid signature|signature is invalid/i],
   ["InsufficientBalance", /exceeds balance|insufficient[ -]balance/i],
   ["Blacklisted", /blacklist|blocklist|denylist|blocked|frozen/i],
   ["Paused", /\bpaused\b/i]
@@ -70,6 +70,9 @@ const invalidAuthorizationTime = "0x4a931c17"
 /** InvalidAccountNonce(address account, uint256 currentNonce) */
 const invalidAccountNonce = "0x752d88c0"
 
+/** FailedOp(uint256 opIndex, string reason) of an EntryPoint, and FailedOpWithRevert(uint256, string, bytes). */
+const failedOperations: ReadonlySet<string> = new Set(["0x220266b6", "0x65c8fd4d"])
+
 const longestText = 500
 
 const word = (data: EvmHex.Hex, index: number): bigint | undefined => {
@@ -94,6 +97,15 @@ const decodeString = (data: EvmHex.Hex): string | undefined => {
   return utf8.decode(EvmHex.toBytes(`0x${data.slice(138, 138 + 2 * bytes)}`))
 }
 
+/** The reason that an EntryPoint gives, the second of the error's words. */
+const failedOperation = (data: EvmHex.Hex): EvmRevert => {
+  const at = Number(word(data, 1) ?? 0n)
+  const length = Number(word(data, at / 32) ?? 0n)
+  const begin = 10 + 2 * at + 64
+  if (!Number.isSafeInteger(at) || length > longestText) return other(data)
+  return fromMessage(utf8.decode(EvmHex.toBytes(`0x${data.slice(begin, begin + 2 * length)}`)))
+}
+
 /** This error stands for both ends of the validity. Without the time it is taken as `NotYetValid`, which passes by itself. */
 const outsideWindow = (data: EvmHex.Hex, time: bigint | undefined): EvmRevert => {
   const validBefore = word(data, 1)
@@ -116,6 +128,7 @@ export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: 
   const selector = data.slice(0, 10)
   const reason = selectors[selector]
   if (reason !== undefined) return { _tag: reason }
+  if (failedOperations.has(selector)) return failedOperation(data)
   switch (selector) {
     case errorString:
       return fromMessage(decodeString(data) ?? message)

@@ -28,6 +28,8 @@ export interface TransferCall {
   readonly plain: PackedTransfers.PlainTransfer | undefined
   /** The payer's account, where the call deploys it. */
   readonly deployment?: CounterfactualTransfer.Deployment
+  /** Contracts that the call runs by our own choice, beside `to`. */
+  readonly ours?: ReadonlyArray<EvmAddress.Address>
 }
 
 /**
@@ -41,7 +43,7 @@ export const contractGas = 400_000n
 /** The services that {@link make} needs: signature recovery, the code of accounts, and the deployment of those without any. */
 export interface Context {
   readonly crypto: EvmCrypto.Shape
-  readonly codeOf: EvmAccountCode.CodeOf
+  readonly accounts: EvmAccountCode.AccountCode
   readonly counterfactual?: CounterfactualTransfer.CounterfactualSettling | undefined
 }
 
@@ -72,7 +74,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
   const signature = yield* Effect.fromResult(signatureOf(signatureText))
   if (signature._tag === "Erc6492") return yield* ofWrapped(context, domain.verifyingContract, authorization, signature)
-  const { codeOf, crypto } = context
+  const { accounts, crypto } = context
   let flaw: Flaw
   if (signature._tag === "Ecdsa") {
     const digest = Eip3009.digest(domain, authorization, crypto.keccak256)
@@ -82,7 +84,7 @@ export const make = Effect.fnUntraced(function* (
   } else {
     flaw = { detail: signature.irregularity, what: explain[signature.irregularity] }
   }
-  if ((yield* codeOf(authorization.from)) === "0x") return yield* notThePayers(authorization.from, flaw)
+  if ((yield* accounts.codeOf(authorization.from)) === "0x") return yield* notThePayers(authorization.from, flaw)
   return ofDeployed(domain.verifyingContract, authorization, signature.hex)
 })
 
@@ -101,7 +103,7 @@ const ofDeployed = (
 
 /** The call of an account that is deployed by now, or that the settler deploys by a known factory. */
 const ofWrapped = Effect.fnUntraced(function* (
-  { codeOf, counterfactual }: Context,
+  { accounts, counterfactual }: Context,
   token: EvmAddress.Address,
   authorization: Eip3009.TransferWithAuthorization,
   { factory, factoryData, signature }: EvmSignature.Counterfactual
@@ -109,9 +111,10 @@ const ofWrapped = Effect.fnUntraced(function* (
   if (counterfactual === undefined) return yield* notDeployed
   if (!counterfactual.factories.has(factory)) return yield* unknownFactory(factory)
   const call = ofDeployed(token, authorization, signature)
-  if ((yield* codeOf(authorization.from)) !== "0x") return call
-  const deployment = { payer: authorization.from, factory, factoryData }
-  const settling = CounterfactualTransfer.settle(counterfactual.settler, deployment, token, call.data)
+  if ((yield* accounts.codeOf(authorization.from)) !== "0x") return call
+  accounts.forget(authorization.from)
+  const deployment = { settler: counterfactual.settler, payer: authorization.from, factory, factoryData }
+  const settling = CounterfactualTransfer.settle(deployment, token, call.data)
   return { ...call, ...settling, deployment }
 })
 
@@ -120,16 +123,9 @@ const ofWrapped = Effect.fnUntraced(function* (
  * never batched.
  */
 export const ofCode = (call: TransferCall): TransferCall =>
-  call.deployment === undefined ? ofAccountWithCode(call) : call
-
-const ofAccountWithCode = (call: TransferCall): TransferCall => ({
-  to: call.to,
-  data: call.data,
-  gas: contractGas,
-  payer: call.payer,
-  isByKey: call.isByKey,
-  plain: undefined
-})
+  call.isByKey
+    ? { to: call.to, data: call.data, gas: contractGas, payer: call.payer, isByKey: true, plain: undefined }
+    : call
 
 const ofPlainAccount = (
   token: EvmAddress.Address,

@@ -1,6 +1,6 @@
 /**
  * The accounts that a token's own code runs in a transfer: its proxy, the proxy's implementation, and its libraries. They are
- * learned from a simulated transfer of zero by a fresh key, so that no payer can influence them.
+ * learned from simulated transfers of zero by a fresh key, so that no payer can influence them.
  */
 import { ChainUnavailable, Entropy } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -11,6 +11,7 @@ import * as LocalKey from "../crypto/LocalKey.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
+import * as AccountCalls from "./AccountCalls.ts"
 import * as Eip3009 from "./Eip3009.ts"
 import { contractGas } from "./EvmTransferCall.ts"
 
@@ -55,9 +56,15 @@ const learn = Effect.fnUntraced(function* (
   if (signed === undefined) return yield* noKey(rpc.network)
   const signature = LocalKey.signatureText(signed)
   const to = token.verifyingContract
+  const byCaller = caller === undefined ? {} : { from: caller }
+  const [transfer] = AccountCalls.of({ token: to, payTo: from, amount: 0n, guard: undefined })
   const touched = yield* Effect.forEach(
-    [Eip3009.encodeTransferByBytes(authorization, signature), Eip3009.encodeTransferByParts(authorization, signature)],
-    (data) => rpc.touched({ ...(caller && { from: caller }), to, data, gas: contractGas }),
+    [
+      { ...byCaller, data: Eip3009.encodeTransferByBytes(authorization, signature) },
+      { ...byCaller, data: Eip3009.encodeTransferByParts(authorization, signature) },
+      ...(transfer === undefined ? [] : [{ from, data: transfer.data }])
+    ],
+    (call) => rpc.touched({ ...call, to, gas: contractGas }),
     { concurrency: "unbounded" }
   )
   return new Set([to, ...touched.flatMap((accounts) => accounts ?? [])])

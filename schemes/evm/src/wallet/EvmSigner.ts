@@ -2,8 +2,10 @@
  * Signers of payers. A viem account fits as it is; `fromEip1193` wraps a browser wallet. The wallet computes the digest from
  * the typed data, so its owner sees the terms before signing.
  */
-import { SigningFailed } from "@pontage/core"
+import { type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
+import type * as Effect from "effect/Effect"
 
+import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
@@ -11,6 +13,18 @@ import * as Eip3009 from "../transfer/Eip3009.ts"
 export interface EvmSigner {
   readonly address: string
   readonly signTypedData: (data: Eip3009.TypedData) => Promise<string>
+  /** User operations, of a smart account that signs them (`exactEvm.smartAccount`). */
+  readonly operations?: OperationSigner
+}
+
+/** Signs payments as user operations (ERC-4337) for one account. */
+export interface OperationSigner {
+  /** Whether the account signs nothing else: its code has no ERC-1271. */
+  readonly isOnly: boolean
+  /** The reason, for people, why an offer of these further terms takes no operation of the account. */
+  readonly objection: (extra: Readonly<Record<string, unknown>>) => string | undefined
+  /** Signs what the core has decided on, for the account at this address. */
+  readonly sign: (sender: EvmAddress.Address, request: SigningRequest) => Effect.Effect<SignedPayment, SigningFailed>
 }
 
 /** The method in use of a browser wallet (EIP-1193). */

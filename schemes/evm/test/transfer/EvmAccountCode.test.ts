@@ -20,11 +20,22 @@ const make = Effect.fnUntraced(function* (...codes: ReadonlyArray<string>) {
   })
   const rpc = yield* EvmRpc.make({ url: node.url, network: "eip155:1" })
   // A node that is never behind.
-  const codeOf = EvmAccountCode.make({ rpc, judge: (ask) => ask("latest"), confirm: (ask) => ask(0n) })
-  return { asked, codeOf }
+  const { codeOf, forget } = EvmAccountCode.make({ rpc, judge: (ask) => ask("latest"), confirm: (ask) => ask(0n) })
+  return { asked, codeOf, forget }
 })
 
 describe("EvmAccountCode", () => {
+  it.effect("forgets an account that is being deployed", () =>
+    Effect.gen(function* () {
+      const { codeOf, forget } = yield* make("0x", "0x", "0x60")
+      assert.strictEqual(yield* codeOf(account), "0x")
+      assert.strictEqual(yield* codeOf(other), "0x")
+      forget(account)
+      assert.strictEqual(yield* codeOf(account), "0x60")
+      assert.strictEqual(yield* codeOf(other), "0x")
+    })
+  )
+
   it.effect("remembers for ten seconds that an account is plain, and of that account alone", () =>
     Effect.gen(function* () {
       const { asked, codeOf } = yield* make("0x", "0x", "0x60")

@@ -1,0 +1,142 @@
+/**
+ * Signing of payments by user operation: the account's calls are the payment guard's and the token's alone, the gas costs its
+ * owner nothing, and the nonce is a fresh one, so that no chain has to be asked for it.
+ */
+import { SigningFailed, type SignedPayment, type SigningRequest } from "@pontage/core"
+import { Entropy } from "@pontage/core/Entropy"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as ExactEvm from "../payment/ExactEvm.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as AccountCalls from "../transfer/AccountCalls.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as GuardContract from "../transfer/GuardContract.ts"
+import type { EvmSigner } from "../wallet/EvmSigner.ts"
+import type { CallToEncode, EvmSmartAccount } from "../wallet/EvmSmartAccount.ts"
+
+/** The limits of gas: of the validation, with and without the account's deployment, and of the calls. */
+const gas = { verification: 150_000n, deployment: 600_000n, calls: 150_000n }
+
+/** Signs the operation that pays what the core has decided on. */
+const sign = Effect.fnUntraced(function* (
+  account: EvmSmartAccount,
+  sender: EvmAddress.Address,
+  { asset, binding, requirements, validBefore }: SigningRequest
+): Effect.fn.Return<SignedPayment, SigningFailed> {
+  const payTo = EvmAddress.fromText(requirements.payTo)
+  if (payTo === undefined || payTo === EvmAddress.zero) {
+    const message = `the offer's recipient "${requirements.payTo}" is not an address that can be paid`
+    return yield* new SigningFailed({ message })
+  }
+  const { bytes } = yield* Entropy
+  const tag = yield* binding ? ExactEvm.boundNonce(binding) : Effect.succeed(ExactEvm.nonceFrom(bytes(24)))
+  const calls = AccountCalls.of({
+    token: EvmAsset.domain(asset).verifyingContract,
+    payTo,
+    amount: BigInt(requirements.maxAmountRequired),
+    guard: { address: GuardContract.address, validBefore: BigInt(validBefore), tag }
+  })
+  const nonce = BigInt(tag)
+  const signed = yield* Effect.tryPromise({
+    try: () => signedBy(account, nonce, calls, EvmNetwork.chainId(asset.network)),
+    catch: (cause) => new SigningFailed({ message: `the smart account ${account.address} did not sign`, cause })
+  })
+  const entryPoint = EvmAddress.fromText(account.entryPoint.address) ?? EvmAddress.zero
+  return {
+    payer: EvmAddress.checksum(sender),
+    nonce: ExactEvm.operationClaim(entryPoint, sender, nonce),
+    payload: {
+      entryPoint: EvmAddress.checksum(entryPoint),
+      userOperation: { ...signed, sender: EvmAddress.checksum(sender) },
+      ...(binding && { binding: { ...binding } })
+    }
+  }
+})
+
+/** The signed operation with numbers as decimal strings. */
+const signedBy = async (
+  account: EvmSmartAccount,
+  nonce: bigint,
+  calls: ReadonlyArray<AccountCalls.AccountCall>,
+  chainId: number
+) => {
+  const list: ReadonlyArray<CallToEncode> = calls.map((call) => ({ ...call, value: 0n }))
+  const [{ factory, factoryData }, callData] = await Promise.all([account.getFactoryArgs(), account.encodeCalls(list)])
+  const deployment = factory !== undefined && factoryData !== undefined ? { factory, factoryData } : undefined
+  const limits = {
+    verificationGasLimit: deployment === undefined ? gas.verification : gas.deployment,
+    callGasLimit: gas.calls
+  }
+  const operation = { sender: account.address, nonce, ...deployment, callData, ...limits }
+  const signature = await account.signUserOperation({
+    ...operation,
+    preVerificationGas: 0n,
+    maxFeePerGas: 0n,
+    maxPriorityFeePerGas: 0n,
+    signature: "0x",
+    chainId
+  })
+  if (!EvmHex.isHex(signature) || signature === "0x") throw new Error("it returned something that is not a signature")
+  return {
+    nonce: `${nonce}`,
+    ...deployment,
+    callData,
+    verificationGasLimit: `${limits.verificationGasLimit}`,
+    callGasLimit: `${limits.callGasLimit}`,
+    signature
+  }
+}
+
+/** Options of {@link smartAccount}. */
+export interface Options {
+  /** `userOperations` for an account without ERC-1271, such as SimpleAccount: it signs operations in every token. */
+  readonly pays?: "userOperations"
+}
+
+const check = OptionCheck.options<Options>({ pays: OptionCheck.optional(OptionCheck.oneOf("userOperations")) })
+
+const accountCheck = OptionCheck.having<EvmSmartAccount>(
+  "a smart account, such as one of viem's",
+  "address",
+  "signTypedData",
+  "signUserOperation",
+  "encodeCalls",
+  "getFactoryArgs",
+  "entryPoint"
+)
+
+/**
+ * A smart account as a signer: it needs no coin, and need not be deployed yet. In a token with transfer authorizations it signs
+ * these (ERC-1271, ERC-6492), in any other token a user operation. Throws `Misconfigured` for something else than an account.
+ */
+export const smartAccount = (account: EvmSmartAccount, options: Options = {}): EvmSigner => {
+  Result.getOrThrow(OptionCheck.read(accountCheck, account, "exactEvm.smartAccount"))
+  const { pays } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.smartAccount"))
+  return {
+    address: account.address,
+    signTypedData: (data) => account.signTypedData(data),
+    operations: {
+      isOnly: pays !== undefined,
+      objection: (extra) =>
+        isOffered(extra, account)
+          ? undefined
+          : `the offer takes no user operations of the EntryPoint ${account.entryPoint.address}, and this account pays by them`,
+      sign: (sender, request) => sign(account, sender, request)
+    }
+  }
+}
+
+/** Whether an offer takes user operations of this account's EntryPoint. */
+const isOffered = (extra: Readonly<Record<string, unknown>>, { entryPoint }: EvmSmartAccount): boolean => {
+  const offered = extra["userOperations"]
+  if (typeof offered !== "object" || offered === null || !("entryPoints" in offered)) return false
+  const { entryPoints } = offered
+  return (
+    Array.isArray(entryPoints) &&
+    entryPoints.some((one) => typeof one === "string" && EvmAddress.equals(one, entryPoint.address))
+  )
+}

@@ -1,0 +1,72 @@
+/**
+ * The call that submits a user operation, made after all checks that need no chain: the operation's account is deployed by a
+ * known factory alone, and its EntryPoint is one that the operator serves.
+ */
+import { invalid, type ValidationError } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as AccountCalls from "./AccountCalls.ts"
+import type { CounterfactualSettling } from "./CounterfactualTransfer.ts"
+import type { TransferCall } from "./EvmTransferCall.ts"
+import * as GuardContract from "./GuardContract.ts"
+import * as UserOperation from "./UserOperation.ts"
+
+/** The operations that the operator serves. */
+export interface ServedOperations {
+  readonly entryPoints: ReadonlySet<EvmAddress.Address>
+  /** The least amount of a payment, in the smallest unit of its token: the gas may cost more than less brings. */
+  readonly minimumAmount: bigint
+  /** The account that the EntryPoint would pay the operations' fees to, if there were any. */
+  readonly beneficiary: EvmAddress.Address
+  /** The settler that can simulate the deployment of an account, and the known factories; without it only deployed accounts pay. */
+  readonly counterfactual: CounterfactualSettling | undefined
+}
+
+/** Makes the call; fails with the rule that the operation breaks. */
+export const make = Effect.fnUntraced(function* (
+  served: ServedOperations | undefined,
+  entryPoint: UserOperation.EntryPoint,
+  operation: UserOperation.UserOperation,
+  amount: bigint
+): Effect.fn.Return<TransferCall, ValidationError> {
+  if (served === undefined) return yield* refused("unserved", "user operations are not settled here")
+  if (!served.entryPoints.has(entryPoint.address)) {
+    const message = `user operations of EntryPoint ${entryPoint.version} are not settled here`
+    return yield* refused("entry_point", message)
+  }
+  if (amount < served.minimumAmount) {
+    const message = `payments by user operation are of at least ${served.minimumAmount} here, and this one is of ${amount}`
+    return yield* refused("minimum", message)
+  }
+  const { factory, factoryData = "0x", sender: payer } = operation
+  const call: TransferCall = {
+    to: entryPoint.address,
+    data: UserOperation.handleOps([operation], served.beneficiary),
+    gas: UserOperation.gasOf([operation]),
+    payer,
+    isByKey: false,
+    plain: undefined,
+    ours: [
+      entryPoint.address,
+      entryPoint.senderCreator,
+      GuardContract.address,
+      served.beneficiary,
+      ...AccountCalls.multiSends
+    ]
+  }
+  if (factory === undefined) return call
+  if (served.counterfactual === undefined) {
+    return yield* refused(
+      "undeployed",
+      "the payer's account is not deployed yet, and such accounts are not deployed here"
+    )
+  }
+  const { factories, settler } = served.counterfactual
+  if (factories.has(factory)) return { ...call, deployment: { settler, payer, factory, factoryData } }
+  const message = `the payer's account would be deployed by the factory ${EvmAddress.checksum(factory)}, which is not known here`
+  return yield* refused("factory", message)
+})
+
+const refused = (rule: string, message: string): Effect.Effect<never, ValidationError> =>
+  Effect.fail(invalid("unsupported_authorization", `operation_${rule}`, message))
