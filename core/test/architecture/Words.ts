@@ -12,6 +12,8 @@ const replaced: ReadonlyArray<readonly [RegExp, string]> = [
   [/\baboard\b/i, "tracked transaction"],
   [/airspace/i, "network spend"],
   [/stranded/i, "orphaned"],
+  [/orphanedPayment/i, "set-aside payment"],
+  [/replacedAt|checkReplaced|isReplacedForGood|looksBeforeReplaced/, "displaced: replaced is for our own dearer bytes"],
   [/sighting/i, "observation"],
   [/(?<![a-z])depart(?:s|ed|ure)?(?![a-z])/i, "submit"],
   [/\bin the air\b|inTheAir/i, "pending"],

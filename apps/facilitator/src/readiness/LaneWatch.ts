@@ -12,8 +12,8 @@ import type { LaneView } from "./ReadinessCheck.ts"
 /**
  * Milliseconds after which a lane counts as standing still, if the same payment has been first in its queue and no
  * transaction has begun. Payments of callers with their own gas ceiling do not count: a payment over its ceiling has to wait,
- * and that is no reason to refuse the others. Expired payments whose slot was replaced do not count either: they wait for a
- * final block that proves their outcome.
+ * and that is no reason to refuse the others. Expired payments whose slot a foreign transaction has used do not count either:
+ * they wait for a final block that proves their outcome.
  */
 export const standstillMillis = 60_000
 

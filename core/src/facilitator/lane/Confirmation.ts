@@ -31,7 +31,7 @@ import {
   type BatchedPayment,
   isEmpty,
   isOpen,
-  isPending,
+  isSlotOpen,
   isUnresolved,
   lastAttempt,
   type TrackedTransaction,
@@ -48,7 +48,7 @@ const pauseBehind = Duration.seconds(5)
 /** An unseen transaction is sent again after this number of observations. */
 const looksBeforeResend = 10
 /** Observations without a receipt, since the chain counted the slot as used, after which a foreign transaction has used it. */
-const looksBeforeReplaced = 12
+const looksBeforeDisplaced = 12
 /** Observations between two attempts to prove the end of payments whose validity is over. */
 const looksBetweenConclusions = 4
 /** Bytes at the head of the lane offer too little when they are pending for this number of blocks and this time. */
@@ -56,7 +56,7 @@ const patienceInBlocks = 3n
 const patience = Duration.toMillis("6 seconds")
 /** The pause while payments wait for a final block to prove that they are unused. */
 const proofPause = Duration.seconds(2)
-/** Payments of a replaced transaction that are concluded at once. */
+/** Payments of a displaced transaction that are concluded at once. */
 const concurrency = 16
 
 /** The memory between two observations. */
@@ -81,10 +81,10 @@ export const track = Effect.fnUntraced(function* (
   const isNext = sentJustNow && isFirst(state, transaction)
   if (isNext) yield* beforeFirstLook(state)
   else yield* recordSent(state, transaction)
-  if (!sentJustNow && isPending(transaction)) yield* resend(state, transaction, progress)
+  if (!sentJustNow && isSlotOpen(transaction)) yield* resend(state, transaction, progress)
   let pause = firstPause
   while (true) {
-    if (isPending(transaction) && state.address !== "" && !isFirst(state, transaction)) {
+    if (isSlotOpen(transaction) && state.address !== "" && !isFirst(state, transaction)) {
       yield* turnOf(state, transaction, pauseBehind)
       pause = firstPause
     }
@@ -95,7 +95,7 @@ export const track = Effect.fnUntraced(function* (
     yield* recordSent(state, transaction)
     if (!isUnresolved(transaction)) return
     progress.looks++
-    if (isPending(transaction)) yield* repair(state, transaction, progress)
+    if (isSlotOpen(transaction)) yield* repair(state, transaction, progress)
     const isProofDue = yield* waitsForProof(transaction)
     if (isProofDue || progress.looks % looksBetweenConclusions === 0) {
       yield* checkInclusion(state, transaction)
@@ -175,9 +175,9 @@ const repair = Effect.fnUntraced(function* (
   if (progress.looks % looksBeforeResend === 0 || !isFirst(state, transaction)) {
     yield* resend(state, transaction, progress)
   }
-  if (progress.looksSinceUsed > 0 && state.address !== "") yield* checkReplaced(state, transaction, progress)
-  if (isPending(transaction) && state.address !== "" && isFirst(state, transaction)) {
-    yield* renew(state, transaction, progress)
+  if (progress.looksSinceUsed > 0 && state.address !== "") yield* checkDisplaced(state, transaction, progress)
+  if (isSlotOpen(transaction) && state.address !== "" && isFirst(state, transaction)) {
+    yield* replaceIfDue(state, transaction, progress)
   }
 })
 
@@ -197,12 +197,12 @@ const noteResult = (progress: Progress, { _tag }: SubmitResult): void => {
 }
 
 /** The slot counts as used, and none of our bytes is shown: after a while a foreign transaction has used it. */
-const checkReplaced = Effect.fnUntraced(function* (
+const checkDisplaced = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
   progress: Progress
 ): Effect.fn.Return<void, Stopped> {
-  if (progress.looksSinceUsed++ < looksBeforeReplaced) return
+  if (progress.looksSinceUsed++ < looksBeforeDisplaced) return
   const counted = yield* state.chain.nextSlot
   progress.looksSinceUsed = 0
   if (counted === undefined || counted <= transaction.number) return
@@ -232,7 +232,7 @@ const giveUpSlot = Effect.fnUntraced(function* (
   const slot = `the slot ${transaction.number} of ${state.lease.lane}`
   yield* Effect.logWarning(`${slot} was used by a foreign transaction`)
   if (changes.length > 0) yield* record(state, transaction, { changes })
-  transaction.replacedAt = head
+  transaction.displacedAt = head
   notifyOfSlot(state)
 })
 
@@ -250,7 +250,7 @@ export const backToQueue = ({ stored }: BatchedPayment, now: number): ReadonlyAr
     : []
 
 /** Replaces the bytes at the head of the lane when they are outdated, offer too little, or serve no valid payment any more. */
-const renew = Effect.fnUntraced(function* (
+const replaceIfDue = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
   progress: Progress
@@ -271,13 +271,13 @@ const renew = Effect.fnUntraced(function* (
   const priced = Replacement.replacing(transaction, chainHead, most)
   if (priced === undefined) return
   if (isOver) transaction.cancelled = true
-  yield* bump(state, transaction, priced, progress)
+  yield* signReplacement(state, transaction, priced, progress)
 })
 
 /** Whether its bytes only use its number up. */
 const isNoop = (transaction: TrackedTransaction): boolean => isEmpty(transaction) || transaction.cancelled
 
-const bump = Effect.fnUntraced(function* (
+const signReplacement = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
   chainHead: ChainHead,

@@ -49,15 +49,15 @@ const check = Effect.fnUntraced(function* (
   final: bigint,
   isSuspicious: boolean
 ): Effect.fn.Return<void, Stopped> {
-  const { replacedAt } = transaction
-  const isDeep = (replacedAt ?? 0n) <= final && blocksOf(transaction).every(({ number }) => number <= final)
-  if (replacedAt !== undefined && (isDeep || isSuspicious) && !(yield* isReplacedForGood(state, transaction))) return
+  const { displacedAt } = transaction
+  const isDeep = (displacedAt ?? 0n) <= final && blocksOf(transaction).every(({ number }) => number <= final)
+  if (displacedAt !== undefined && (isDeep || isSuspicious) && !(yield* isDisplacedForGood(state, transaction))) return
   if (isDeep) yield* finalise(state, transaction, isCanonical)
   else if (isSuspicious) yield* recheck(state, transaction, isCanonical)
 })
 
 /** A foreign transaction may have been taken back, or may have been ours all the same: then ours is tracked as before. */
-const isReplacedForGood = Effect.fnUntraced(function* (
+const isDisplacedForGood = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction
 ): Effect.fn.Return<boolean, Stopped> {
@@ -66,7 +66,7 @@ const isReplacedForGood = Effect.fnUntraced(function* (
   if (observation === undefined || counted === undefined) return false
   if (observation.inclusion === undefined && counted > transaction.number) return true
   if (observation.inclusion !== undefined) yield* record(state, transaction, { inclusion: observation.inclusion })
-  transaction.replacedAt = undefined
+  transaction.displacedAt = undefined
   return false
 })
 
@@ -257,6 +257,6 @@ const takenBack = (
   now: number
 ): ReadonlyArray<StateChange> => {
   const { paymentId, status } = batched.stored
-  const [queued] = transaction.replacedAt === undefined ? [] : backToQueue(batched, now)
+  const [queued] = transaction.displacedAt === undefined ? [] : backToQueue(batched, now)
   return [{ ...(queued ?? { paymentId, from: [status], to: "sent" }), note: "its block was reorganised away" }]
 }

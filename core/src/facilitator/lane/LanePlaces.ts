@@ -5,7 +5,7 @@
 import * as Duration from "effect/Duration"
 
 import type { StoredPayment } from "../store/PaymentStore.ts"
-import { type LaneState, pendingIn } from "./LaneState.ts"
+import { type LaneState, withOpenSlot } from "./LaneState.ts"
 import type { TrackedTransaction } from "./TrackedTransaction.ts"
 
 /** A payer's own transaction loses its place after this time in no block; healthy ones are included within two blocks. */
@@ -41,11 +41,11 @@ export const hasPlace = ({ address }: LaneState, { begunAt, doubtful }: TrackedT
  * busy with transactions that are never included then needs an account for each of them.
  */
 export const isCrowded = (state: LaneState, now: number): boolean =>
-  pendingIn(state).filter((transaction) => !hasPlace(state, transaction, now)).length > crowd * state.capacity
+  withOpenSlot(state).filter((transaction) => !hasPlace(state, transaction, now)).length > crowd * state.capacity
 
 /** The number of taken places at a time in Unix milliseconds. */
 export const placesTaken = (state: LaneState, now: number): number => {
-  const all = pendingIn(state)
+  const all = withOpenSlot(state)
   const placed = all.filter((transaction) => hasPlace(state, transaction, now)).length
   return placed + Math.max(0, all.length - placed - mostWithoutPlace * state.capacity)
 }

@@ -11,7 +11,7 @@ import { marginSeconds } from "../OfferCheck.ts"
 import * as FairShare from "../queue/FairShare.ts"
 import type { LaneExit, StateChange, StoredPayment } from "../store/PaymentStore.ts"
 import { hasPlace, isCrowded, placesTaken } from "./LanePlaces.ts"
-import { isRejected, type LaneState, pendingIn, recordQueued, type Stopped } from "./LaneState.ts"
+import { isRejected, type LaneState, withOpenSlot, recordQueued, type Stopped } from "./LaneState.ts"
 import { isOpen, type TrackedTransaction, wasSent } from "./TrackedTransaction.ts"
 
 /** The most payments that one look reads. */
@@ -56,16 +56,16 @@ const isLateIn = (state: LaneState, now: number): ((payer: string) => boolean) =
   isCrowded(state, now) ? () => true : (payer) => now < (state.late.get(payer) ?? 0)
 
 /** The oldest payments of the queue; if there are more than the limit, those whose turn it is. */
-const inTurn = Effect.fnUntraced(function* ({ lease, orphanedPayments, shares, store }: LaneState, limit: number) {
-  const depth = limit + orphanedPayments.size
+const inTurn = Effect.fnUntraced(function* ({ lease, setAsidePayments, shares, store }: LaneState, limit: number) {
+  const depth = limit + setAsidePayments.size
   const oldest = yield* store.queued(lease.lane, depth)
   const queued = oldest.length < depth ? oldest : yield* store.queuedInTurn(lease.lane, depth, shares?.payer ?? depth)
-  return queued.filter(({ paymentId }) => !orphanedPayments.has(paymentId))
+  return queued.filter(({ paymentId }) => !setAsidePayments.has(paymentId))
 })
 
 /** A payer's payments count for its share until they end, a caller's while they have places. */
 const pendingPayments = (state: LaneState, now: number): FairShare.PendingPayments => {
-  const all = pendingIn(state)
+  const all = withOpenSlot(state)
   const placed = all.filter((transaction) => hasPlace(state, transaction, now))
   return { ofPayers: openIn(all), ofCallers: openIn(placed) }
 }
@@ -94,7 +94,7 @@ const placesIn = (state: LaneState, now: number): number => {
   return backlog.isFull ? 0 : free
 }
 
-/** Takes payments out of the lane as they came; those that were sent before stay in it, and become orphaned. */
+/** Takes payments out of the lane as they came; those that were sent before stay in it, set aside. */
 export const putBack = (
   state: LaneState,
   payments: ReadonlyArray<StoredPayment>,
@@ -102,7 +102,7 @@ export const putBack = (
   exit?: LaneExit
 ): Effect.Effect<void, Stopped> =>
   Effect.suspend(() => {
-    for (const one of payments) if (wasSent(one)) state.orphanedPayments.add(one.paymentId)
+    for (const one of payments) if (wasSent(one)) state.setAsidePayments.add(one.paymentId)
     return recordQueued(
       state,
       payments.filter((one) => !wasSent(one)).map((one) => leaving(one, note, exit))

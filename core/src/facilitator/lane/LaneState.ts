@@ -23,7 +23,7 @@ import type { ChainView } from "./ChainView.ts"
 import type { SignerFunds } from "./SignerFunds.ts"
 import type { SlotNumbers } from "./SlotNumbers.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
-import { isPending, lastAttempt, type TrackedTransaction, update } from "./TrackedTransaction.ts"
+import { isSlotOpen, lastAttempt, type TrackedTransaction, update } from "./TrackedTransaction.ts"
 
 /** One worker's lane. */
 export interface LaneState {
@@ -50,8 +50,8 @@ export interface LaneState {
   readonly limits: SpendLimits
   /** One lane of a network at a time decides what it may spend, and writes down what it spends it on. */
   readonly spendLock: Semaphore.Semaphore
-  /** Payments of the queue that were sent before, or by others, and cannot be submitted now (`OrphanedPayments`). */
-  readonly orphanedPayments: Set<string>
+  /** Payments of the queue that were sent before, or by others, and cannot be submitted now (`SetAsidePayments`). */
+  readonly setAsidePayments: Set<string>
   /** Signals a transaction that every earlier slot is used: it may be included too. */
   readonly turns: Signals
   readonly chain: ChainView
@@ -192,7 +192,7 @@ export const isTaken = ({ _tag }: SubmitResult): boolean => _tag !== "Outdated" 
  * own, each transaction is rejected by itself.
  */
 export const isRejected = (state: LaneState): boolean =>
-  state.node.rejection !== undefined && state.address !== "" && pendingIn(state).length > 0
+  state.node.rejection !== undefined && state.address !== "" && withOpenSlot(state).length > 0
 
 /** Writes replacement bytes of a transaction down, and sends them; `undefined` if the allowance forbids it. */
 export const sendReplacement = Effect.fnUntraced(function* (
@@ -210,16 +210,16 @@ export const sendReplacement = Effect.fnUntraced(function* (
   return yield* send(state, transaction)
 })
 
-/** The lane's pending transactions. */
-export const pendingIn = ({ transactions }: LaneState): ReadonlyArray<TrackedTransaction> =>
-  [...transactions.values()].filter(isPending)
+/** The lane's transactions whose slots are open. */
+export const withOpenSlot = ({ transactions }: LaneState): ReadonlyArray<TrackedTransaction> =>
+  [...transactions.values()].filter(isSlotOpen)
 
-/** The pending transaction with the lowest number. */
+/** The transaction with the lowest open slot. */
 export const firstIn = (state: LaneState): TrackedTransaction | undefined => {
-  const [some, ...others] = pendingIn(state)
+  const [some, ...others] = withOpenSlot(state)
   return some && others.reduce((a, b) => (b.number < a.number ? b : a), some)
 }
 
 /** Whether every slot before this transaction's is used: then only its own bytes keep it from being included. */
 export const isFirst = (state: LaneState, { number }: TrackedTransaction): boolean =>
-  pendingIn(state).every((other) => other.number >= number)
+  withOpenSlot(state).every((other) => other.number >= number)

@@ -27,8 +27,8 @@ import * as Finality from "./Finality.ts"
 import * as LaneQueue from "./LaneQueue.ts"
 import type { LaneState, Stopped } from "./LaneState.ts"
 import * as OrphanedLanes from "./OrphanedLanes.ts"
-import * as OrphanedPayments from "./OrphanedPayments.ts"
 import * as PaymentReading from "./PaymentReading.ts"
+import * as SetAsidePayments from "./SetAsidePayments.ts"
 import * as SignerFunds from "./SignerFunds.ts"
 import * as SlotGaps from "./SlotGaps.ts"
 import * as SlotNumbers from "./SlotNumbers.ts"
@@ -108,7 +108,7 @@ const workOnce = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease) {
     if (state.orphaned === true) yield* LaneQueue.putBack(state, queued, ...OrphanedLanes.withoutSigner)
     else for (const transaction of yield* Submission.submit(state, queued)) yield* track(transaction, true)
     for (const one of queued) {
-      if (state.orphanedPayments.has(one.paymentId)) yield* background(OrphanedPayments.setAside(state, one))
+      if (state.setAsidePayments.has(one.paymentId)) yield* background(SetAsidePayments.setAside(state, one))
     }
   })
   yield* Effect.raceFirst(serveQueue(state, take), Deferred.await(broken))
@@ -127,7 +127,7 @@ const load = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effec
     shares: address === "" ? (scheme.shares ?? sharesOf(capacity)) : undefined,
     late: BoundedMap.oldestOut(mostLate),
     transactions,
-    orphanedPayments: new Set(),
+    setAsidePayments: new Set(),
     turns: Signals.make(),
     chain: ChainView.make({ ...lane, now: store.now, transactions }),
     funds: SignerFunds.make(scheme, address),
@@ -192,7 +192,7 @@ const read = Effect.fnUntraced(function* (scheme: SchemeFacilitator, onRecord: L
     payments,
     unreadable,
     inclusion,
-    replacedAt: undefined,
+    displacedAt: undefined,
     cancelled: false,
     unrecorded: false,
     begunAt: now,

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 
 import type { ChainHead, Fees, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Allowance } from "../store/NetworkSpend.ts"
-import { type LaneState, pendingIn } from "./LaneState.ts"
+import { type LaneState, withOpenSlot } from "./LaneState.ts"
 import * as SignerFunds from "./SignerFunds.ts"
 import * as SpendLimits from "./SpendLimits.ts"
 import { expenseOf, lastAttempt, type TrackedTransaction } from "./TrackedTransaction.ts"
@@ -18,7 +18,7 @@ import { expenseOf, lastAttempt, type TrackedTransaction } from "./TrackedTransa
  */
 export const mostFor = Effect.fnUntraced(function* (state: LaneState, transaction: TrackedTransaction) {
   const { cost } = lastAttempt(transaction)
-  const left = yield* state.funds.left(anEighthMore(cost) - cost, () => pendingIn(state))
+  const left = yield* state.funds.left(anEighthMore(cost) - cost, () => withOpenSlot(state))
   const cap = transaction.payments.length > 1 ? state.scheme.batches?.maximumCost : undefined
   // A cost above today's cap was signed under a higher one, and a node has taken it all the same.
   const most = cap === undefined || cost > cap ? undefined : cap

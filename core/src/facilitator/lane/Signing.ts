@@ -12,7 +12,7 @@ import type { Allowance, NetworkSpend, OpenExpense } from "../store/NetworkSpend
 import type { PlannedTransaction, StoredPayment } from "../store/PaymentStore.ts"
 import { placesTaken } from "./LanePlaces.ts"
 import { putBack } from "./LaneQueue.ts"
-import { type LaneState, pendingIn, type Stopped } from "./LaneState.ts"
+import { type LaneState, withOpenSlot, type Stopped } from "./LaneState.ts"
 import { anEighthMore } from "./Replacement.ts"
 import * as SignerFunds from "./SignerFunds.ts"
 import * as SpendLimits from "./SpendLimits.ts"
@@ -123,7 +123,7 @@ const signWithin = Effect.fnUntraced(function* (
     }
     if (prepared.success === undefined) {
       // Pending transactions may have been included at this very moment.
-      funds.short(pendingIn(state).length + transactions.length)
+      funds.short(withOpenSlot(state).length + transactions.length)
       break
     }
     const { count, transaction } = prepared.success
@@ -187,7 +187,7 @@ const prepareWithin = Effect.fnUntraced(function* (
   const most = SignerFunds.lowest(cap && SignerFunds.shareOf(cap), ceiling)
   const wanted = yield* prepare(state, ready, number, chainHead, most)
   const cost = lastAttempt(wanted.transaction).cost
-  const left = yield* state.funds.left(anEighthMore(cost), () => [...pendingIn(state), ...signed])
+  const left = yield* state.funds.left(anEighthMore(cost), () => [...withOpenSlot(state), ...signed])
   if (left === undefined || cost <= (wanted.count === 1 ? left : SignerFunds.shareOf(left))) return wanted
   const fitting =
     wanted.count === 1
@@ -195,7 +195,7 @@ const prepareWithin = Effect.fnUntraced(function* (
       : yield* Effect.onError(prepare(state, ready, number, chainHead, SignerFunds.shareOf(left)), () =>
           release(state, ready.slice(0, wanted.count))
         )
-  const isShort = lastAttempt(fitting.transaction).cost > left && signed.length + pendingIn(state).length > 0
+  const isShort = lastAttempt(fitting.transaction).cost > left && signed.length + withOpenSlot(state).length > 0
   yield* release(state, ready.slice(isShort ? 0 : fitting.count, wanted.count))
   return isShort ? undefined : fitting
 })

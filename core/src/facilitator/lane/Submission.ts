@@ -24,7 +24,7 @@ import { type TrackedTransaction, wasSent } from "./TrackedTransaction.ts"
 
 /**
  * Submits payments of the queue, as many as there are places for, and returns their transactions. The others leave the lane or end; a
- * payment that was in a transaction before, or that a third party has settled, becomes orphaned.
+ * payment that was in a transaction before, or that a third party has settled, is set aside.
  */
 export const submit = Effect.fnUntraced(function* (
   state: LaneState,
@@ -81,9 +81,9 @@ const verifyQueued = Effect.fnUntraced(function* (state: LaneState, queued: Read
     if (verdict === undefined) continue
     if (Result.isSuccess(verdict)) {
       const payment = verdict.success
-      if (payment === settledByAnother) state.orphanedPayments.add(stored.paymentId)
+      if (payment === settledByAnother) state.setAsidePayments.add(stored.paymentId)
       else ready.push({ stored, payment, at: (fresh && one.known?.at) ?? now })
-    } else if (wasSent(stored)) state.orphanedPayments.add(stored.paymentId)
+    } else if (wasSent(stored)) state.setAsidePayments.add(stored.paymentId)
     else changes.push(turnedAway(stored, verdict.failure))
   }
   yield* recordQueued(state, changes)

@@ -5,6 +5,7 @@
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { Inclusion, ObservedPayment, Payment, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { OpenExpense } from "../store/NetworkSpend.ts"
+import * as PaymentChange from "../store/PaymentChange.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
 
 /** A payment of a lane transaction. */
@@ -27,7 +28,7 @@ export interface TrackedTransaction {
   unreadable: ReadonlyArray<StoredPayment>
   inclusion: Inclusion | undefined
   /** The chain's head (block number) when a foreign transaction was found in its slot. */
-  replacedAt: bigint | undefined
+  displacedAt: bigint | undefined
   /** The validity of its payments is over, and a noop was sent in its place. */
   cancelled: boolean
   /** A node has its bytes, and the records do not say so yet. */
@@ -54,7 +55,7 @@ export const begin = (
   payments,
   unreadable: [],
   inclusion: undefined,
-  replacedAt: undefined,
+  displacedAt: undefined,
   cancelled: false,
   unrecorded: false,
   begunAt: now,
@@ -68,21 +69,21 @@ export const lastAttempt = ({ attempts, number }: TrackedTransaction): PreparedT
   return last
 }
 
-/** Whether the payment's outcome is unknown. */
-export const isOpen = ({ stored: { status } }: BatchedPayment): boolean => status === "planned" || status === "sent"
+/** Whether the payment is pending: its outcome is unknown. */
+export const isOpen = ({ stored }: BatchedPayment): boolean => PaymentChange.isPending(stored)
 
 /**
- * Whether its slot is still to be used. Without a slot, or without its signer, a transaction is pending while one of its payments is
- * open.
+ * Whether its slot is still to be used. A transaction without a slot, or without its signer, counts as open while one of its payments
+ * is.
  */
-export const isPending = ({ attempts, inclusion, orphaned, payments, replacedAt }: TrackedTransaction): boolean => {
-  if (inclusion !== undefined || replacedAt !== undefined) return false
+export const isSlotOpen = ({ attempts, inclusion, orphaned, payments, displacedAt }: TrackedTransaction): boolean => {
+  if (inclusion !== undefined || displacedAt !== undefined) return false
   return (orphaned !== true && attempts[0]?.slot !== undefined) || payments.some(isOpen)
 }
 
 /** Whether its slot is still to be used, or a payment's outcome is unknown. */
 export const isUnresolved = (transaction: TrackedTransaction): boolean =>
-  isPending(transaction) || transaction.payments.some(isOpen)
+  isSlotOpen(transaction) || transaction.payments.some(isOpen)
 
 /** Whether a payment's end is beyond doubt: deep in the chain, or dead and observed after its validity. */
 export const isDone = ({ concluded, stored: { status } }: BatchedPayment): boolean =>

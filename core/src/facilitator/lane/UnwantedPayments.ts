@@ -1,7 +1,7 @@
 /**
  * Claimed payments that no caller asks to settle. Anyone may have submitted the signed bytes, so the end of the validity ends nothing:
  * the scheme concludes each payment, and only a final block that shows it unused makes it expire. A payment that a third party has
- * sent goes into a lane, which ends it (`OrphanedPayments`), once its transfer is final and it takes no place there for long. A payment
+ * sent goes into a lane, which ends it (`SetAsidePayments`), once its transfer is final and it takes no place there for long. A payment
  * without proof stays as it is, in no lane, and is concluded again.
  */
 import * as Cause from "effect/Cause"

@@ -1,8 +1,8 @@
 /**
- * Payments whose transaction was replaced and that cannot be submitted again now. Their signed bytes were sent, so others may submit
- * them: such a payment never leaves its lane and never ends by a verdict, but only by proof on the chain. Until then it is tried
- * again from time to time, outside the queue, so that it blocks no other. The same holds for bound payments that a third party has
- * settled before anything was signed for them.
+ * Payments that a foreign transaction has displaced and that cannot be submitted again now. Their signed bytes were sent, so others
+ * may submit them: such a payment never leaves its lane and never ends by a verdict, but only by proof on the chain. Until then it is
+ * set aside: tried again from time to time, outside the queue, so that it blocks no other. The same holds for bound payments that a
+ * third party has settled before anything was signed for them.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -29,7 +29,7 @@ export const setAside = Effect.fnUntraced(function* (
     return yield* Effect.logError(message, payment.failure)
   }
   yield* recordQueued(state, yield* proven(state, { stored, payment: payment.success, concluded: false }))
-  state.orphanedPayments.delete(stored.paymentId)
+  state.setAsidePayments.delete(stored.paymentId)
   state.store.signals.notify(state.lease.lane)
 })
 
