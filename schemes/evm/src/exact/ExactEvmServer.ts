@@ -14,7 +14,7 @@ import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
-import type * as ContractPayers from "./ContractPayers.ts"
+import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 import * as ExactEvmUse from "./ExactEvmUse.ts"
 
@@ -63,9 +63,9 @@ export const server = (options: Options): SchemeServer => {
         requirements,
         json
       )
-      yield* contractPayers === "none"
-        ? provePlain(payload)
-        : Effect.fromResult(EvmTransferCall.signatureOf(payload.signature))
+      if (contractPayers === "none") yield* provePlain(payload)
+      // Only the account's code defines the signature of its operation.
+      else if (payload.operation === undefined) yield* Effect.fromResult(EvmTransferCall.signatureOf(payload.signature))
       return authorization
     }),
     useOf: Effect.fnUntraced(function* (requirements, payload, since) {
@@ -84,9 +84,11 @@ export const server = (options: Options): SchemeServer => {
 /** Accepts only a plain account's signature, so it needs no request. */
 const provePlain = Effect.fnUntraced(function* ({
   authorization,
+  operation,
   signature,
   token
 }: ExactEvmReading.SignedAuthorization) {
+  if (operation !== undefined) return yield* ContractPayers.notServed
   const context = { crypto: yield* EvmCrypto.EvmCrypto, accounts: EvmAccountCode.never }
   yield* Effect.catchTag(
     EvmTransferCall.make(context, EvmAsset.domain(token), authorization, signature),

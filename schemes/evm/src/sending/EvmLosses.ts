@@ -103,7 +103,8 @@ const idOf = ({ authorization: { asset, nonce, payer } }: Payment<SignedAuthoriz
 
 /**
  * The gravity of a failure for its payer. A payer who has used up the nonce paid for that transaction, and may have been in a
- * hurry: slight. A late transaction, a paused token, a token that logs no transfer and a batch that reverted as a whole are not
+ * hurry: slight. An account that its user operation was to deploy, and that was deployed before, may have been deployed by a
+ * stranger: slight. A late transaction, a paused token, a token that logs no transfer and a batch that reverted as a whole are not
  * the payer's fault.
  */
 const gravityOf = (error: PaymentError | ValidationError): LossBudget.Loss["gravity"] | undefined => {
@@ -119,5 +120,6 @@ const gravities: ReadonlyMap<string, LossBudget.Loss["gravity"]> = new Map([
   ["account_not_deployed", "grave"],
   ["operation_failed", "grave"],
   ["operation_nonce_burnt", "grave"],
-  ["account_blocked", "slight"]
+  ["account_blocked", "slight"],
+  ["account_deployed", "slight"]
 ])

@@ -30,6 +30,12 @@ export const fromRevert = (network: string, revert: EvmRevert): PaymentError | V
       return invalid("unsupported_authorization", "account_blocked", "the token blocks the payer or the recipient")
     case "Paused":
       return new ChainUnavailable({ network, message: "the token is paused: no payment in it can be made now" })
+    case "DeployedBefore":
+      return invalid(
+        "unsupported_authorization",
+        "account_deployed",
+        "the user operation deploys the payer's account, which is deployed already; sign an operation without a factory"
+      )
     case "NotDeployed":
       return invalid(
         "unsupported_authorization",

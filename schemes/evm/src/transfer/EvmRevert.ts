@@ -20,6 +20,7 @@ export type EvmRevert =
         | "Blacklisted"
         | "Paused"
         | "NotDeployed"
+        | "DeployedBefore"
     }
   | { readonly _tag: "Other"; readonly message: string }
 
@@ -27,6 +28,7 @@ type Reason = Exclude<EvmRevert["_tag"], "Other">
 
 const phrases: ReadonlyArray<readonly [Reason, RegExp]> = [
   ["UsedOrCanceled", /^AA25|authorization (?:is |was |has been |already )*(?:used|canceled|cancelled)/i],
+  ["DeployedBefore", /^AA10/],
   ["NotYetValid", /not yet valid/i],
   ["Expired", /^AA22|authorization (?:is |has |has been )?expired/i],
   ["InvalidSignature", /^AA24|invalid signature|signature is invalid/i],

@@ -544,6 +544,31 @@ describe("a user operation that fails between its verification and its block", (
       })
     )
 
+    it.effect("because a stranger deploys its account first costs the stranger more, and does not ban the payer", () =>
+      Effect.gen(function* () {
+        const { accounts, send } = yield* chain
+        const { contracts, options, plain } = yield* ready
+        const one = yield* chain
+        const account = yield* Effect.promise(() => SmartAccounts.solady(one, contracts, accounts.payers[0], "0x77"))
+        yield* mintPlain(plain, account.address)
+        const { payment, schemeFacilitator } = yield* read(options, account, plain)
+        yield* schemeFacilitator.verify(payment)
+        const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
+        const { factory, factoryData = "0x" } = yield* Effect.promise(() => account.getFactoryArgs())
+        const { gasUsed: theirs } = yield* send({
+          from: accounts.stranger.address,
+          to: factory ?? plain,
+          data: factoryData
+        })
+        const end = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
+        if (end._tag !== "Failed") return assert.fail(end._tag)
+        assert.strictEqual(end.error.detail, "account_deployed")
+        assert.isBelow(Number((yield* receiptOf(prepared.transaction)).gasUsed), Number(theirs))
+        const again = yield* Payment.read(schemeFacilitator, yield* request(account, plain))
+        assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(again)), "ok")
+      })
+    )
+
     it.effect("is settled, where a stranger brings it to the EntryPoint first", () =>
       Effect.gen(function* () {
         const { accounts, balanceOf, send } = yield* chain
