@@ -4,6 +4,7 @@
  * everything was served and the chain shows every transfer.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as UsablePorts from "@pontage/devnet/UsablePorts"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
@@ -32,11 +33,28 @@ const dollars = (amount: string) => {
   return `$${digits.slice(0, -6)}.${digits.slice(-6).replace(/0{1,4}$/, "")}`
 }
 
+/** The usual ports, with a free one for each that another program has, such as npm run devnet. */
+const usual: Effect.Effect<Demo.Ports> = Effect.gen(function* () {
+  const ports = yield* Effect.all({
+    evm: UsablePorts.orFree(fixed.evm),
+    ton: UsablePorts.orFree(fixed.ton),
+    tron: UsablePorts.orFree(fixed.tron),
+    facilitator: UsablePorts.orFree(fixed.facilitator),
+    koa: UsablePorts.orFree(fixed.koa),
+    nest: UsablePorts.orFree(fixed.nest)
+  })
+  const taken = Object.values(fixed).filter((port) => !Object.values(ports).includes(port))
+  if (taken.length > 0)
+    yield* tell("ports", `${taken.join(", ")} in use by other programs: free ones are taken instead`)
+  return ports
+})
+
 const program = Effect.gen(function* () {
-  const purchases = yield* Demo.run(once ? free : fixed, tell)
+  const ports = once ? free : yield* usual
+  const purchases = yield* Demo.run(ports, tell)
   yield* Effect.forEach(purchases, show, { discard: true })
   if (once) return
-  yield* tell("now you", `curl -i http://127.0.0.1:${fixed.koa}/report   (stop with Ctrl-C)`)
+  yield* tell("now you", `curl -i http://127.0.0.1:${ports.koa}/report   (stop with Ctrl-C)`)
   return yield* Effect.never
 })
 
