@@ -46,7 +46,7 @@ const treatments: ReadonlyArray<readonly [string, PaidShop.Answer]> = [
   ["redirects it", (response) => void response.writeHead(307, { location: "/elsewhere" }).end()],
   [
     "fails with a receipt",
-    (response) => void response.writeHead(500, { ...protocolSeller.receiptHeaders(PaidShop.receipt) }).end()
+    (response) => void response.writeHead(500, { ...protocolSeller.receiptHeaders(PaidShop.receipt, { now: 0 }) }).end()
   ]
 ]
 

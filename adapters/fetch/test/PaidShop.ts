@@ -60,7 +60,7 @@ export const refuse =
 
 /** Serves what arrived, as JSON, with a receipt. */
 export const serve: Answer = (response, { body, headers, method, url }) => {
-  response.writeHead(200, { ...protocolSeller.receiptHeaders(receipt) })
+  response.writeHead(200, { ...protocolSeller.receiptHeaders(receipt, { now: 0 }) })
   response.end(JSON.stringify({ method, url, headers, body: body.toString("latin1") }))
 }
 

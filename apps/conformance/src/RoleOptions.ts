@@ -45,7 +45,9 @@ export const ShopOptions = Schema.Struct({
   /** Whether our shops ask for payments that are bound to their request; default `preferred`. */
   binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"])),
   /** When our shops take the money; default `before-handler`. */
-  settle: Schema.optionalKey(Schema.Literals(["before-handler", "after-handler"]))
+  settle: Schema.optionalKey(Schema.Literals(["before-handler", "after-handler"])),
+  /** Whether our shops send a served response again; default `none`. */
+  repeat: Schema.optionalKey(Schema.Literals(["none", "same"]))
 })
 
 /** Told to a shop. */

@@ -22,6 +22,13 @@ export const make = (challenge: string): Effect.Effect<RequestBinding> =>
 export const tag = (binding: RequestBinding): Effect.Effect<Uint8Array> =>
   Effect.flatMap(Hash, (hash) => hash.sha256(tagged(binding)))
 
+/**
+ * The text that a nonce of the Machine Payments Protocol is the Keccak-256 hash of: the challenge's id, which is the salt and
+ * then the challenge, and its realm. `undefined` for a binding of another kind.
+ */
+export const hashedText = ({ challenge, realm, salt }: RequestBinding): string | undefined =>
+  realm === undefined ? undefined : `${salt}${challenge}${realm}`
+
 const tagged = ({ challenge, salt }: RequestBinding): Uint8Array => {
   const head = text.encode(challenge)
   const tail = Result.getOrElse(Base64Url.decode(salt), () => text.encode(salt))

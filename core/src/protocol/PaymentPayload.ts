@@ -27,7 +27,11 @@ export type PaymentPayload = typeof PaymentPayload.Type
  */
 export const RequestBinding = /* @__PURE__ */ Schema.Struct({
   challenge: /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isPattern(/^[A-Za-z0-9_-]{16,128}$/)),
-  salt: /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isPattern(/^[A-Za-z0-9_-]{22,43}$/))
+  salt: /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isPattern(/^[A-Za-z0-9_-]{22,43}$/)),
+  /** The realm of a challenge of the Machine Payments Protocol, whose nonce is derived in another way (see `Binding`). */
+  realm: /* @__PURE__ */ Schema.optionalKey(
+    /* @__PURE__ */ Schema.String.check(/* @__PURE__ */ Schema.isMaxLength(255))
+  )
 })
 
 export type RequestBinding = typeof RequestBinding.Type

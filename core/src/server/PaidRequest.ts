@@ -2,6 +2,7 @@
  * Decides a request that carries a payment: which option it pays, whether it was signed for this request, and the
  * facilitator's verdict. The facilitator takes the payment once; claims whose outcome stays unknown are closed here.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -45,6 +46,8 @@ export interface PaidRequestContext {
 export interface GatedRequest {
   readonly priced: RouteOffer.PricedRequest
   readonly epoch: number
+  /** Time of the request in Unix milliseconds. */
+  readonly now: number
   /** Whether it asks for the head of the response alone. */
   readonly isHead: boolean
   /** Whether the request names its `Origin`. */
@@ -135,16 +138,16 @@ const warned = (
 
 const refusalFor = (
   { entropy, signer }: Pick<PaidRequestContext, "entropy" | "signer">,
-  { crossOrigin, epoch, priced, dialects }: GatedRequest,
+  { crossOrigin, epoch, now, priced, dialects }: GatedRequest,
   refusal: Refusal.Refusal
 ): Effect.Effect<Refused> =>
   Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
     _tag: "Refused",
     response: GateResponse.drafted(
-      { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(priced.route) },
+      { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(signer, priced.route) },
       refusal,
       accepts
-    )(RetryToken.make(entropy))
+    )(RetryToken.make(entropy), now)
   }))
 
 /** A payment matched with an offer, and the signed authorization if the scheme can read it here. */
@@ -333,7 +336,8 @@ const charged = Effect.fnUntraced(function* (
       refusalFor(context, request, Refusal.fromUnsettled(settled))
     )
   }
-  const { crossOrigin, priced, dialects } = request
+  const { challengeId, crossOrigin, priced, dialects } = request
+  const now = yield* Clock.currentTimeMillis
   const routeToken = yield* RouteOffer.routeTokenOf(context.signer, priced)
   const settlement = receiptOf(settled, routeToken)
   return {
@@ -341,7 +345,7 @@ const charged = Effect.fnUntraced(function* (
     settlement,
     ...finishing(context, request, granted),
     headers: {
-      ...SellerDialects.receiptHeaders(dialects, settlement),
+      ...SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId }),
       "Cache-Control": priced.route.cache,
       Vary: priced.route.dialects.paymentHeaders,
       ...(crossOrigin ? GateResponse.exposed(priced.route.dialects) : {})

@@ -171,16 +171,17 @@ const decidePriced = (
   const crossOrigin = request.header("origin") !== undefined
   const unproven = route.options.find(({ proof }) => proof.state !== "proven")
   if (unproven !== undefined) return turnedAway(route, Refusal.notReady, crossOrigin)
-  const epoch = Challenge.epochAt(context.clock.currentTimeMillisUnsafe())
+  const now = context.clock.currentTimeMillisUnsafe()
+  const epoch = Challenge.epochAt(now)
   const method = request.method === "HEAD" ? "GET" : request.method
   const target = RequestTarget.of(request.target)
   const { pattern = "" } = request
   const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest }
   const found = SellerDialects.readPayment(route.dialects, request.header)
-  if (found === undefined) return context.unpaid.responseTo(priced, epoch, crossOrigin)
+  if (found === undefined) return context.unpaid.responseTo(priced, epoch, crossOrigin, now)
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)
-  const gated = { priced, epoch, isHead: request.method === "HEAD", crossOrigin, dialects, clientAddress }
+  const gated = { priced, epoch, now, isHead: request.method === "HEAD", crossOrigin, dialects, clientAddress }
   return closed(
     route,
     Result.isSuccess(presented)

@@ -10,6 +10,7 @@ import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import type {
   HeaderFields,
   OfferTerms,
+  PaidFacts,
   PresentedPayment,
   ReadHeader,
   RefusalMessage,
@@ -77,12 +78,17 @@ export const readPayment = (dialects: SellerDialects, header: ReadHeader): Carri
   let found: CarriedPayment | undefined
   for (const [name, those] of dialects.byHeader) {
     const value = header(name)
-    if (value === undefined) continue
+    if (value === undefined || !mayPay(those, value)) continue
     if (found !== undefined) return { dialects, presented: Result.fail(mixed) }
     found = readBy(those, value)
   }
   return found
 }
+
+/** Whether the values of a header may be payments: those of a shared header only if one of its dialects recognises one. */
+const mayPay = (dialects: ReadonlyArray<SellerDialect>, value: string | ReadonlyArray<string>): boolean =>
+  dialects.some(({ sharesHeader }) => sharesHeader !== true) ||
+  [value].flat().some((text) => dialects.some((one) => one.recognises(text)))
 
 /** Reads a payment by the dialect that recognises it; the last one refuses a payment that none recognises. */
 const readBy = (
@@ -124,13 +130,13 @@ export const refusal = (
 ): RefusalMessage => {
   const messages = dialects.map((dialect) => dialect.refusal(required, order, terms))
   const headers = Object.assign({}, ...messages.map((message) => message.headers))
-  const body = messages[0]?.body
-  if (messages.every(({ personal }) => personal === undefined)) return { headers, body }
+  const [{ body, contentType } = {}] = messages
+  const message = { headers, body, ...(contentType !== undefined && { contentType }) }
+  if (messages.every(({ personal }) => personal === undefined)) return message
   return {
-    headers,
-    body,
-    personal: (retryToken) => {
-      const own = messages.map(({ personal }) => personal?.(retryToken))
+    ...message,
+    personal: (retryToken, now) => {
+      const own = messages.map(({ personal }) => personal?.(retryToken, now))
       return { headers: Object.assign({}, ...own.map((message) => message?.headers)), body: own[0]?.body }
     }
   }
@@ -139,5 +145,6 @@ export const refusal = (
 /** The headers of a paid response, in all the dialects. */
 export const receiptHeaders = (
   { dialects }: SellerDialects,
-  settlement: Parameters<SellerDialect["receiptHeaders"]>[0]
-): HeaderFields => Object.assign({}, ...dialects.map((dialect) => dialect.receiptHeaders(settlement)))
+  settlement: Parameters<SellerDialect["receiptHeaders"]>[0],
+  facts: PaidFacts
+): HeaderFields => Object.assign({}, ...dialects.map((dialect) => dialect.receiptHeaders(settlement, facts)))

@@ -12,7 +12,7 @@ const family = ["exact", "evidence", "sending", "wallet", "payment", "transfer",
 
 /** The rooms of a folder, from the top down. */
 export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "core/src/wire/": [beside, "x402-api", "x402", "pontage", "http"],
+  "core/src/wire/": [beside, "x402-api", "x402", "mpp", "pontage", "http"],
   "core/src/server/": ["host", beside, "request", "offer", "route", "shop", "http"],
   "core/src/facilitator/": ["local", "lane", "queue", "x402", "remote", "store", beside],
   "schemes/evm/src/": [beside, ...family],

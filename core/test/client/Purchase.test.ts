@@ -165,7 +165,9 @@ describe("pay", () => {
       const told: Array<Settlement> = []
       const world = yield* Payer.make({ onPayment: (receipt) => Effect.sync(() => void told.push(receipt)) })
       const lie = { ...Shop.receipt, payer: "0x5555555555555555555555555555555555555555", paymentId: "pay_of_another" }
-      const shop = Shop.make(Shop.reply(() => new Response("ok", { headers: protocolSeller.receiptHeaders(lie) })))
+      const shop = Shop.make(
+        Shop.reply(() => new Response("ok", { headers: protocolSeller.receiptHeaders(lie, { now: 0 }) }))
+      )
       yield* buy(world, shop.request())
       const { payer = "", paymentId = "" } = told[0] ?? {}
       assert.strictEqual(payer, Shop.receipt.payer)
@@ -180,7 +182,9 @@ describe("pay", () => {
         onPayment: ({ transaction }) => Effect.sync(() => void told.push(transaction))
       })
       const foreign = { ...Shop.receipt, amount: "1" }
-      const shop = Shop.make(Shop.reply(() => new Response("ok", { headers: protocolSeller.receiptHeaders(foreign) })))
+      const shop = Shop.make(
+        Shop.reply(() => new Response("ok", { headers: protocolSeller.receiptHeaders(foreign, { now: 0 }) }))
+      )
       yield* buy(world, shop.request())
       assert.deepStrictEqual(told, [])
     })

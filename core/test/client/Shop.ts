@@ -37,7 +37,7 @@ export const receipt = {
 
 /** A response with a receipt. */
 export const paid = (body = "the report", status = 200): Reply =>
-  reply(() => new Response(body, { status, headers: { ...protocolSeller.receiptHeaders(receipt) } }))
+  reply(() => new Response(body, { status, headers: { ...protocolSeller.receiptHeaders(receipt, { now: 0 }) } }))
 
 export const reply =
   (make: () => Response): Reply =>

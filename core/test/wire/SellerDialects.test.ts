@@ -81,14 +81,14 @@ describe("refusal", () => {
   it("offers ours and version 2 side by side, with our body", () => {
     const { body, headers, personal } = SellerDialects.refusal(SellerDialects.usual, X402.unpaid)
     assert.deepStrictEqual(Object.keys(headers), ["X-Payment"])
-    assert.deepStrictEqual(Object.keys(personal?.("t").headers ?? {}), ["PAYMENT-REQUIRED"])
+    assert.deepStrictEqual(Object.keys(personal?.("t", 0).headers ?? {}), ["PAYMENT-REQUIRED"])
     assert.deepStrictEqual(body, X402.unpaid)
   })
 
   it("has the body of the first dialect", () => {
     const { body, headers, personal } = SellerDialects.refusal(all, X402.unpaid)
     assert.deepStrictEqual(Object.keys(headers), ["X-Payment"])
-    assert.deepStrictEqual(Object.keys(personal?.("t").headers ?? {}), ["PAYMENT-REQUIRED"])
+    assert.deepStrictEqual(Object.keys(personal?.("t", 0).headers ?? {}), ["PAYMENT-REQUIRED"])
     assert.include(body as object, { x402Version: 1 })
   })
 })

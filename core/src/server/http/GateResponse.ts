@@ -36,10 +36,10 @@ export interface Manner {
 }
 
 /**
- * The response for a refusal as each payer gets it: a function from the token of one response (`RetryToken`) to that
- * response.
+ * The response for a refusal as each payer gets it: a function from the token of one response (`RetryToken`) and its time
+ * (Unix milliseconds) to that response.
  */
-export type Draft = (retryToken: string) => GateResponse
+export type Draft = (retryToken: string, now: number) => GateResponse
 
 /** The response for a refusal, with the accepted payments. */
 export const drafted = (
@@ -47,9 +47,13 @@ export const drafted = (
   refusal: Refusal,
   accepts: ReadonlyArray<PaymentRequirements>
 ): Draft => {
-  const message = SellerDialects.refusal(dialects, { ...refusal.body, accepts }, order, terms)
+  const message = SellerDialects.refusal(dialects, { ...refusal.body, accepts }, order, {
+    ...terms,
+    status: refusal.status
+  })
   const headers = {
     ...json,
+    ...(message.contentType !== undefined && { "Content-Type": message.contentType }),
     ...message.headers,
     ...(refusal.retryAfter === undefined ? {} : { "Retry-After": `${refusal.retryAfter}` }),
     ...(crossOrigin ? exposed(dialects) : {})
@@ -57,8 +61,8 @@ export const drafted = (
   const response: GateResponse = { status: refusal.status, headers, body: JSON.stringify(message.body) ?? "" }
   const { personal } = message
   if (personal === undefined) return () => response
-  return (retryToken) => {
-    const own = personal(retryToken)
+  return (retryToken, now) => {
+    const own = personal(retryToken, now)
     return {
       status: refusal.status,
       headers: { ...headers, ...own.headers },
@@ -84,7 +88,7 @@ export const ambiguousTarget: GateResponse = {
 }
 
 /** The response for a refusal without offers. */
-export const refused = (manner: Manner, refusal: Refusal): GateResponse => drafted(manner, refusal, [])("")
+export const refused = (manner: Manner, refusal: Refusal): GateResponse => drafted(manner, refusal, [])("", 0)
 
 /** The response to a path that different readers assign to different routes. */
 export const ambiguousPath: GateResponse = {

@@ -6,7 +6,7 @@ import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 
 /**
  * The gate's headers as they must be set over the response's current ones, whose names are `names`. `Vary` and
- * `Access-Control-Expose-Headers` keep their current items. The application's `Cache-Control` is kept only if it is at
+ * `Access-Control-Expose-Headers` keep their current items, `WWW-Authenticate` its current challenges. The application's `Cache-Control` is kept only if it is at
  * least as strict: `no-store`, or `private` without `public` and `s-maxage`. If the response is private, every other
  * header that some cache obeys is overwritten: targeted ones (RFC 9213, `CDN-Cache-Control` and its like), those of
  * single products, `Expires` and `Pragma`.
@@ -36,6 +36,8 @@ const join = (name: string, value: string, present: string): string => {
     case "Vary":
     case "Access-Control-Expose-Headers":
       return union(present, value)
+    case "WWW-Authenticate":
+      return present.includes(value) ? present : `${present}, ${value}`
     case "Cache-Control":
       return value !== "no-store" && isStrict(present) ? present : value
     default:

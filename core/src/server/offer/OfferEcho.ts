@@ -48,18 +48,20 @@ const compare = (accepted: AcceptedOffer, offered: PaymentRequirements): Mismatc
   if (accepted.payTo !== offered.payTo) {
     return refuse("INVALID_RECIPIENT", "accepted_recipient", difference("payTo", accepted.payTo, offered.payTo))
   }
-  if (accepted.maxTimeoutSeconds !== offered.maxTimeoutSeconds) {
+  if (accepted.maxTimeoutSeconds !== undefined && accepted.maxTimeoutSeconds !== offered.maxTimeoutSeconds) {
     const message = difference("maxTimeoutSeconds", accepted.maxTimeoutSeconds, offered.maxTimeoutSeconds)
     return invalid("malformed", "accepted_timeout", message)
   }
-  const key = Object.keys(offered.extra ?? {}).find((name) => name !== "challenge" && !isKept(name, accepted, offered))
+  const { extra } = accepted
+  if (extra === undefined) return undefined
+  const key = Object.keys(offered.extra ?? {}).find((name) => name !== "challenge" && !isKept(name, extra, offered))
   if (key === undefined) return undefined
-  return invalid("malformed", "accepted_extra", difference(`extra.${key}`, accepted.extra[key], offered.extra?.[key]))
+  return invalid("malformed", "accepted_extra", difference(`extra.${key}`, extra[key], offered.extra?.[key]))
 }
 
 /** Whether a key of `extra` is repeated. Payers may add keys, and write them in any order. */
-const isKept = (name: string, accepted: AcceptedOffer, offered: PaymentRequirements): boolean => {
-  const given = Object.hasOwn(accepted.extra, name) ? accepted.extra[name] : undefined
+const isKept = (name: string, extra: NonNullable<AcceptedOffer["extra"]>, offered: PaymentRequirements): boolean => {
+  const given = Object.hasOwn(extra, name) ? extra[name] : undefined
   const wanted = offered.extra?.[name]
   return given !== undefined && wanted !== undefined && contains(wanted, given)
 }

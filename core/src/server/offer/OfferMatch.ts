@@ -100,6 +100,7 @@ export const find = Effect.fnUntraced(function* (
       ? toMatch(meant)
       : toMatch(meant, yield* RouteOffer.challengeOf(signer, priced, meant, epoch))
   }
+  if (binding.realm !== undefined && binding.realm !== RouteOffer.realmOf(signer.origin)) return yield* otherRealm
   if (route.binding === "off") return yield* notOnRecord
   for (const offer of offers) {
     const secret = yield* signerOf(signer, priced, offer, epoch, binding.challenge)
@@ -128,6 +129,12 @@ const signerOf = Effect.fnUntraced(function* (
   }
   return undefined
 })
+
+const otherRealm = invalid(
+  "binding_mismatch",
+  "other_realm",
+  "the payment responds to a challenge of another realm; respond to the one offered here"
+)
 
 const unbound = invalid(
   "binding_mismatch",

@@ -77,7 +77,13 @@ export const toRequirements = (
 })
 
 /** The terms of a route beyond its options. */
-export const termsOf = ({ repeat }: PricedRoute): OfferTerms => ({ repeats: repeat === "same" })
+export const termsOf = ({ origin }: Pick<ChallengeSigner, "origin">, { repeat }: PricedRoute): OfferTerms => ({
+  repeats: repeat === "same",
+  realm: realmOf(origin)
+})
+
+/** The realm of a shop, for dialects that name one: the host of its origin. */
+export const realmOf = (origin: string): string => origin.slice(origin.indexOf("://") + 3)
 
 /**
  * Whether a payment whose request the application refused is good for another request of the route. Without a binding

@@ -19,7 +19,8 @@ export interface UnpaidResponses {
   readonly responseTo: (
     request: RouteOffer.PricedRequest,
     epoch: number,
-    crossOrigin: boolean
+    crossOrigin: boolean,
+    now: number
   ) => Refused | Effect.Effect<Refused>
 }
 
@@ -49,28 +50,32 @@ export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
     return fresh
   }
   return {
-    responseTo: (request, epoch, crossOrigin) => {
+    responseTo: (request, epoch, crossOrigin, now) => {
       const key = keyOf(request)
       const { pairs } = pageOf(request.route, epoch)
       const known = key === undefined ? undefined : pairs.get(key)
-      if (known !== undefined) return pick(entropy, known, crossOrigin)
+      if (known !== undefined) return pick(entropy, known, crossOrigin, now)
       return Effect.map(RouteOffer.accepts(signer, request, epoch), (accepts) => {
-        const pair = pairOf(request.route, accepts)
+        const pair = pairOf(signer, request.route, accepts)
         if (key !== undefined) pairs.set(key, pair)
-        return pick(entropy, pair, crossOrigin)
+        return pick(entropy, pair, crossOrigin, now)
       })
     }
   }
 }
 
-const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean): Refused => ({
+const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean, now: number): Refused => ({
   _tag: "Refused",
-  response: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy))
+  response: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy), now)
 })
 
-const pairOf = (route: PricedRoute, accepts: ReadonlyArray<PaymentRequirements>): Pair => {
+const pairOf = (
+  signer: RouteOffer.ChallengeSigner,
+  route: PricedRoute,
+  accepts: ReadonlyArray<PaymentRequirements>
+): Pair => {
   const { dialects, settle: order } = route
-  const manner = { dialects, order, crossOrigin: false, terms: RouteOffer.termsOf(route) }
+  const manner = { dialects, order, crossOrigin: false, terms: RouteOffer.termsOf(signer, route) }
   return {
     plain: GateResponse.drafted(manner, Refusal.unpaid, accepts),
     crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)

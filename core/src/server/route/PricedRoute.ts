@@ -231,7 +231,7 @@ const check = (
       repeat: terms.repeat ?? "none",
       validate,
       resource: terms.resource,
-      dialects: yield* dialectsOf(dialects, options),
+      dialects: yield* dialectsOf(dialects, options, terms.binding),
       options,
       price
     }
@@ -242,7 +242,8 @@ const keepsNone = 'repeat: "same" is not possible here: this host keeps no respo
 /** Checks the dialects: one that cannot express any of the options would send an empty offer. */
 const dialectsOf = (
   dialects: ReadonlyArray<SellerDialect> | undefined,
-  options: ReadonlyArray<PricedOption>
+  options: ReadonlyArray<PricedOption>,
+  binding: PricedRoute["binding"] | undefined
 ): Checked<SellerDialects.SellerDialects> => {
   if (dialects === undefined) return Result.succeed(SellerDialects.usual)
   if (!Array.isArray(dialects) || !dialects.every((dialect) => typeof dialect?.readPayment === "function")) {
@@ -256,7 +257,13 @@ const dialectsOf = (
       `dialects: ${hidden.name} puts its offers into the body of a refusal, which the first dialect writes; put it first`
     )
   }
-  const mute = dialects.find((dialect) => !options.some(({ network, scheme }) => dialect.canOffer(scheme, network)))
+  const challenged = binding === "off" ? dialects.find(({ needsBinding }) => needsBinding === true) : undefined
+  if (challenged !== undefined) {
+    return Result.fail(`dialects: ${challenged.name} has no payments without a challenge; leave binding: "off" out`)
+  }
+  const mute = dialects.find(
+    (dialect) => !options.some(({ extra, network, scheme }) => dialect.canOffer(scheme, network, extra))
+  )
   if (mute === undefined) return Result.succeed(SellerDialects.make(dialects))
   const networks = options.map(({ network }) => network).join(", ")
   return Result.fail(

@@ -9,6 +9,7 @@ import type * as Schema from "effect/Schema"
 import type { PaymentError } from "../../protocol/PaymentError.ts"
 import type { PaymentPayload } from "../../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { Receipt, Settlement } from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 
@@ -28,8 +29,9 @@ export interface AcceptedOffer {
   readonly maxAmountRequired: string
   readonly asset: string
   readonly payTo: string
-  readonly maxTimeoutSeconds: number
-  readonly extra: Readonly<Record<string, Schema.Json>>
+  /** `undefined` if the dialect does not have the payer repeat it; so is `extra`. */
+  readonly maxTimeoutSeconds: number | undefined
+  readonly extra: Readonly<Record<string, Schema.Json>> | undefined
 }
 
 /** A payment that a request carries. */
@@ -38,6 +40,8 @@ export interface PresentedPayment {
   readonly accepted: AcceptedOffer | undefined
   /** The payer's own name for the payment, if the dialect has one (x402's extension `payment-identifier`). */
   readonly identifier?: string
+  /** The id of the challenge that the payment responds to, if the dialect's receipts repeat it. */
+  readonly challengeId?: string
 }
 
 /** A refusal in a dialect's wire form. */
@@ -47,9 +51,11 @@ export interface RefusalMessage {
   readonly body: unknown
   /**
    * The headers, or the body, that differ between responses, if a dialect has payers repeat the offer: each response's
-   * offers carry a token of their own (`RetryToken`).
+   * offers carry a token of their own (`RetryToken`), or a time that follows from the response's (Unix milliseconds).
    */
-  readonly personal?: (retryToken: string) => PersonalMessage
+  readonly personal?: (retryToken: string, now: number) => PersonalMessage
+  /** The body's content type; default `application/json`. */
+  readonly contentType?: string
 }
 
 /** The part of a refusal that differs for each payer. */
@@ -65,6 +71,17 @@ export type SettleOrder = "before-handler" | "after-handler"
 export interface OfferTerms {
   /** Whether the response of a served payment comes again for its payer; default `false`. */
   readonly repeats?: boolean
+  /** The host of the shop's origin. */
+  readonly realm?: string
+  /** The status of the response. */
+  readonly status?: number
+}
+
+/** Facts about a paid response beside the settlement. */
+export interface PaidFacts {
+  /** Unix milliseconds. */
+  readonly now: number
+  readonly challengeId?: string | undefined
 }
 
 /** The seller's part of a wire format. */
@@ -73,18 +90,25 @@ export interface SellerDialect {
   readonly name: string
   /** The request header that carries a payment; `Vary` names it. */
   readonly paymentHeader: string
+  /**
+   * Whether other protocols use the header too, as they do `Authorization`: a text that this dialect does not recognise is
+   * no payment then, and no mistake either.
+   */
+  readonly sharesHeader?: boolean
+  /** Whether its payers cannot pay without a challenge. */
+  readonly needsBinding?: boolean
   /** The response headers that pages of other origins need. */
   readonly exposed: ReadonlyArray<string>
   /** Whether its payers read the offers from the body of a refusal, which a route's first dialect writes. */
   readonly offersInBody: boolean
-  /** Whether it can express an option of this scheme on this network. */
-  readonly canOffer: (scheme: string, network: string) => boolean
+  /** Whether it can express an option of this scheme on this network, with this `extra`. */
+  readonly canOffer: (scheme: string, network: string, extra?: PaymentRequirements["extra"]) => boolean
   /** Whether the text of the payment header is in this dialect; dialects may share a header. */
   readonly recognises: (text: string) => boolean
   readonly readPayment: (text: string) => Result.Result<PresentedPayment, PaymentError | ValidationError>
   readonly refusal: (required: PaymentRequired, order?: SettleOrder, terms?: OfferTerms) => RefusalMessage
   /** The headers of a paid response. */
-  readonly receiptHeaders: (settlement: Settlement) => HeaderFields
+  readonly receiptHeaders: (settlement: Settlement, facts: PaidFacts) => HeaderFields
 }
 
 /** The head of a response as a payer's dialect reads it. */

@@ -60,7 +60,7 @@ describe("pick", () => {
     "a longer timeout": [{ maxTimeoutSeconds: 61 }, "accepted_timeout"],
     "another name of the token": [{ extra: { ...echo.extra, name: "USDC" } }, "accepted_extra"],
     "a version that is a number": [{ extra: { ...echo.extra, version: 2 } }, "accepted_extra"],
-    "no name of the token": [{ extra: { version: "2", fees: echo.extra["fees"] ?? null } }, "accepted_extra"],
+    "no name of the token": [{ extra: { version: "2", fees: echo.extra?.["fees"] ?? null } }, "accepted_extra"],
     "a list in another order": [
       { extra: { ...echo.extra, fees: { to: ["b", "a"], by: { up: 1 } } } },
       "accepted_extra"

@@ -102,7 +102,7 @@ describe("refusal", () => {
 
 describe("receiptHeaders", () => {
   it("is one line of ASCII JSON", () => {
-    assert.deepStrictEqual(protocolSeller.receiptHeaders({ ...settlement, payer: "pé" }), {
+    assert.deepStrictEqual(protocolSeller.receiptHeaders({ ...settlement, payer: "pé" }, { now: 0 }), {
       "X-Payment-Response": JSON.stringify({ ...settlement, payer: "pé" }).replace("é", "\\u00e9")
     })
   })

@@ -56,7 +56,7 @@ describe("readPayment", () => {
 const token = "AAAAAAAAAAAAAAAAAAAAAA"
 
 const bodyOf = (required: Parameters<typeof metaSeller.refusal>[0]) =>
-  metaSeller.refusal(required).personal?.(token).body
+  metaSeller.refusal(required).personal?.(token, 0).body
 
 describe("refusal", () => {
   it("is the payment request, to the byte, where no payment was shown", () => {
@@ -90,7 +90,7 @@ describe("the receipt", () => {
     const { paymentId: _, ...said } = X402.settlement
     const meta = MetaSeller.receiptMeta(X402.settlement)
     assert.deepStrictEqual(meta, { "x402/payment-response": said })
-    const { "x402/payment-response": text } = metaSeller.receiptHeaders(X402.settlement)
+    const { "x402/payment-response": text } = metaSeller.receiptHeaders(X402.settlement, { now: 0 })
     assert.deepStrictEqual(JSON.parse(text ?? ""), said)
   })
 })

@@ -87,7 +87,7 @@ describe("canOffer", () => {
 
 describe("receiptHeaders", () => {
   it("names the network as the peer does", () => {
-    const { "X-PAYMENT-RESPONSE": text } = x402v1Seller.receiptHeaders(X402.settlement)
+    const { "X-PAYMENT-RESPONSE": text } = x402v1Seller.receiptHeaders(X402.settlement, { now: 0 })
     assert.deepStrictEqual(X402.unbase64(text), {
       success: true,
       transaction: X402.settlement.transaction,

@@ -86,7 +86,7 @@ describe("readPayment", () => {
 const token = "AAAAAAAAAAAAAAAAAAAAAA"
 
 const offersIn = (...given: Parameters<typeof x402v2Seller.refusal>) =>
-  x402v2Seller.refusal(...given).personal?.(token).headers?.["PAYMENT-REQUIRED"] ?? ""
+  x402v2Seller.refusal(...given).personal?.(token, 0).headers?.["PAYMENT-REQUIRED"] ?? ""
 
 describe("refusal", () => {
   it("is the peer's payment request to the byte, beside our own words", () => {
@@ -147,7 +147,7 @@ describe("refusal", () => {
 describe("receiptHeaders", () => {
   it("is the peer's settlement", () => {
     const { paymentId: _, ...said } = X402.settlement
-    const { "PAYMENT-RESPONSE": text } = x402v2Seller.receiptHeaders(X402.settlement)
+    const { "PAYMENT-RESPONSE": text } = x402v2Seller.receiptHeaders(X402.settlement, { now: 0 })
     assert.deepStrictEqual(X402.unbase64(text), said)
   })
 })

@@ -1,3 +1,4 @@
+import { keccak_256 } from "@noble/hashes/sha3.js"
 /**
  * The scheme `exact` on EVM chains: its definition and its payloads. The payer signs an EIP-3009 transfer authorization for
  * exactly the amount, or a user operation (ERC-4337) that transfers it; then anyone may submit it, and no one can change it.
@@ -79,6 +80,15 @@ export const operationClaim = (entryPoint: EvmAddress.Address, sender: EvmAddres
  */
 export const nonceFrom = (bytes: Uint8Array): EvmHex.Hex => `${EvmHex.fromBytes(bytes.subarray(0, 24))}0000000000000000`
 
-/** The nonce that binds an authorization to a request: the first 24 bytes of the binding's tag. */
-export const boundNonce = (binding: RequestBinding): Effect.Effect<EvmHex.Hex> =>
-  Effect.map(Binding.tag(binding), nonceFrom)
+/**
+ * The nonce that binds an authorization to a request: the first 24 bytes of the binding's tag; for a challenge of the Machine
+ * Payments Protocol the whole hash of its id and realm.
+ */
+export const boundNonce = (binding: RequestBinding): Effect.Effect<EvmHex.Hex> => {
+  const text = Binding.hashedText(binding)
+  return text === undefined
+    ? Effect.map(Binding.tag(binding), nonceFrom)
+    : Effect.sync(() => EvmHex.fromBytes(keccak_256(utf8.encode(text))))
+}
+
+const utf8 = new TextEncoder()
