@@ -231,6 +231,7 @@ describe("a kept response", () => {
       const message = JSON.parse(Buffer.from(payment["payment-signature"], "base64").toString("utf8"))
       const { retryToken: _, ...extra } = message.accepted.extra
       const forms = [
+        { ...message, accepted: { ...message.accepted, amount: "1" } },
         { ...message, accepted: { ...message.accepted, extra } },
         { ...message, accepted: { ...message.accepted, extra: { ...extra, retryToken: "A".repeat(22) } } }
       ]

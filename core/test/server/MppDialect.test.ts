@@ -250,8 +250,7 @@ describe("a credential", () => {
 
   it.effect("that was used gets 409 without a challenge", () =>
     Effect.gen(function* () {
-      const spent = () => Effect.succeed(FakeFacilitator.settled({ execution: "spent" }))
-      const { get } = yield* open({}, { settle: spent })
+      const { get } = yield* open({}, { settle: () => Effect.succeed(FakeFacilitator.settled({ execution: "spent" })) })
       const decision = yield* get(paid(challengeIn(yield* get())))
       assert(decision._tag === "Refused")
       assert.strictEqual(decision.response.status, 409)
@@ -272,9 +271,9 @@ describe("a credential", () => {
   )
 })
 
-describe("a route", () => {
-  const mistakeOf = (config: Partial<RouteConfig>) => Effect.map(Effect.flip(open(config)), ({ message }) => message)
+const mistakeOf = (config: Partial<RouteConfig>) => Effect.map(Effect.flip(open(config)), ({ message }) => message)
 
+describe("a route", () => {
   it.effect("without a charge of the protocol, or without challenges, is a mistake", () =>
     Effect.gen(function* () {
       const ton = { network: "ton:mainnet", payTo: "UQabc" }

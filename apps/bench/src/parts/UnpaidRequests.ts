@@ -18,7 +18,7 @@ interface Host {
   readonly name: string
   readonly isOurs: boolean
   /** The budget of the middleware on a free route and on a 402, in microseconds. */
-  readonly budget?: { readonly free: number; readonly refused: number }
+  readonly budget?: { readonly free: number; readonly refused: number; readonly everybody: number }
   readonly bare: RoleProcess.RoleProcess
   readonly gated: RoleProcess.RoleProcess
 }
@@ -40,7 +40,7 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
     {
       name: "Koa, ours",
       isOurs: true,
-      budget: { free: 3, refused: 15 },
+      budget: { free: 3, refused: 15, everybody: 15 },
       bare: await KoaShop.start(chain),
       gated: await KoaShop.start(chain, facilitator.url)
     },
@@ -56,7 +56,7 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
   return rowsOf(hosts, targets)
 }
 
-type Kind = "bare" | "free" | "refused"
+type Kind = "bare" | "free" | "refused" | "everybody"
 
 interface Target {
   readonly host: Host
@@ -70,10 +70,18 @@ interface Target {
 const targetsOf = (host: Host): ReadonlyArray<Target> => [
   { host, kind: "bare", shop: host.bare, path: "/report", status: 200, micros: [] },
   { host, kind: "free", shop: host.gated, path: "/free", status: 200, micros: [] },
-  { host, kind: "refused", shop: host.gated, path: "/report", status: 402, micros: [] }
+  { host, kind: "refused", shop: host.gated, path: "/report", status: 402, micros: [] },
+  ...(host.isOurs
+    ? [{ host, kind: "everybody" as const, shop: host.gated, path: "/everybody", status: 402, micros: [] }]
+    : [])
 ]
 
-const titles = { bare: "bare route", free: "free route behind the middleware", refused: "unpaid 402" } as const
+const titles = {
+  bare: "bare route",
+  free: "free route behind the middleware",
+  refused: "unpaid 402",
+  everybody: "unpaid 402 in four dialects"
+} as const
 
 const rowsOf = (hosts: ReadonlyArray<Host>, targets: ReadonlyArray<Target>): ReadonlyArray<Row> => {
   const microsOf = (host: Host, kind: Kind) =>
@@ -83,7 +91,7 @@ const rowsOf = (hosts: ReadonlyArray<Host>, targets: ReadonlyArray<Target>): Rea
     const added = value - microsOf(host, "bare")
     const allowed = kind === "bare" ? undefined : host.budget?.[kind]
     const ratios = hosts
-      .filter((other) => host.isOurs && kind !== "bare" && !other.isOurs)
+      .filter((other) => host.isOurs && kind !== "bare" && kind !== "everybody" && !other.isOurs)
       .map((other): Ratio => ({ than: other.name, ratio: microsOf(other, kind) / value }))
     return {
       name: `${titles[kind]}: ${host.name}`,

@@ -61,7 +61,7 @@ export const nameOf = Effect.fnUntraced(function* (
       payment.scheme,
       payment.network,
       payment.payload,
-      RetryToken.of(accepted?.extra) ?? null
+      accepted === undefined ? null : JSON.stringify(accepted)
     ])
   const [first, ...others] = signer.secrets
   return {

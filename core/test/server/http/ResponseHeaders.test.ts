@@ -18,6 +18,13 @@ describe("over", () => {
     )
   })
 
+  it("keeps the challenges of the application, and adds its own once", () => {
+    const own = 'Payment id="a", realm="b"'
+    const joined = { "WWW-Authenticate": `Basic realm="staging", ${own}` }
+    assert.deepStrictEqual(over({ "WWW-Authenticate": own }, { "WWW-Authenticate": 'Basic realm="staging"' }), joined)
+    assert.deepStrictEqual(over({ "WWW-Authenticate": own }, joined), joined)
+  })
+
   it.each([
     ["private, max-age=60", "private, max-age=60"],
     ["No-Store", "No-Store"],

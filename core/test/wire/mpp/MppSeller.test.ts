@@ -191,17 +191,12 @@ describe("a credential", () => {
   })
 
   it("of any bytes is read or refused, and never throws", () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.string(),
-          fc.json().map((text) => Buffer.from(text).toString("base64url"))
-        ),
-        (text) => {
-          mppSeller().readPayment(`Payment ${text}`)
-        }
-      )
+    const texts = fc.oneof(
+      fc.string(),
+      fc.json().map((text) => Buffer.from(text).toString("base64url"))
     )
+    const ends = fc.sample(texts, 500).map((text) => mppSeller().readPayment(`Payment ${text}`)._tag)
+    assert.deepStrictEqual([...new Set(ends)], ["Failure"])
   })
 
   it("is told from other schemes of the shared header", () => {
@@ -222,12 +217,12 @@ describe("a credential", () => {
   })
 })
 
-describe("a refusal", () => {
-  const typeOf = (words: Partial<PaymentRequired>) => {
-    const body = mppSeller().refusal({ ...unpaid(), ...words }, undefined, terms).body as { readonly type: string }
-    return body.type.replace("https://paymentauth.org/problems/", "")
-  }
+const typeOf = (words: Partial<PaymentRequired>) => {
+  const body = mppSeller().refusal({ ...unpaid(), ...words }, undefined, terms).body as { readonly type: string }
+  return body.type.replace("https://paymentauth.org/problems/", "")
+}
 
+describe("a refusal", () => {
   it("is problem details, with our own words beside them", () => {
     const { body, contentType } = mppSeller().refusal(
       { error: "too old", accepts: [offer], code: "EXPIRED_PAYMENT", detail: "expired" },
