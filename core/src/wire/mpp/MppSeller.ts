@@ -3,6 +3,7 @@
  * `Authorization: Payment`, the receipt in `Payment-Receipt`. It sells by the method `evm`, intent `charge`, with transfer
  * authorizations; options on other chains are left out.
  */
+import * as DateTime from "effect/DateTime"
 import * as Result from "effect/Result"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
@@ -98,13 +99,16 @@ const maximumLength = 6 * 1024
 /** Length of token, time and separator. */
 const filledLength = 22 + 24 + 2
 
+/** An instant in Unix milliseconds as RFC 3339 writes it, in UTC with milliseconds. */
+const instant = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
 const personal =
   (drafts: ReadonlyArray<Draft>) =>
   (retryToken: string, now: number): PersonalMessage => ({
     headers: {
       "WWW-Authenticate": drafts
         .map(({ head, middle, seconds, tail }) => {
-          const expires = new Date(now + seconds * 1000).toISOString()
+          const expires = instant(now + seconds * 1000)
           return `${head}${retryToken}${middle}${expires}${tail}`
         })
         .join(", ")
@@ -149,7 +153,7 @@ export const mppSeller = (options: MppOptions = {}): SellerDialect => {
         method: "evm",
         reference: transaction,
         status: "success",
-        timestamp: new Date(now).toISOString(),
+        timestamp: instant(now),
         ...(challengeId !== undefined && { challengeId }),
         ...(network.startsWith("eip155:") && { chainId: Number(network.slice("eip155:".length)) })
       })
