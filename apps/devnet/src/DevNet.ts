@@ -2,12 +2,13 @@
  * The local chains in one place: real nodes on this machine, each with a dollar token and funded accounts, so that the
  * whole flow can be run without an account anywhere.
  */
-import { deployBatchSettler } from "@pontage/evm"
-import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
+import { deployBatchSettler, deployCounterfactualSettler, deployPaymentGuard } from "@pontage/evm"
+import { type Anvil, EvmTestChain, PlainToken, SmartAccountContracts, SmartAccounts } from "@pontage/evm/testing"
 import { type ToncenterFacade, TonTestChain } from "@pontage/ton/testing"
 import { type TronDevNodeFailed, TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { type Address, encodeFunctionData } from "viem"
 
 /** How the chains are made. */
 export interface Options {
@@ -21,11 +22,24 @@ export interface Options {
   readonly blockTime?: number
 }
 
+/** The contracts of smart accounts on the EVM chain, beside those at their published addresses (`SmartAccountContracts`). */
+export interface EvmSmartAccounts {
+  /** The contract by which accounts that are not deployed yet pay. */
+  readonly counterfactualSettler: string
+  /** The contract that ends the validity of user operations. */
+  readonly paymentGuard: string
+  /** A token without transfer authorizations. */
+  readonly plainToken: Address
+  /** A Safe of the first payer's key that is not deployed yet; it has money in both tokens. */
+  readonly safe: Address
+}
+
 /** The chains that run. */
 export interface DevNet {
   readonly evm: EvmTestChain.Shape
   /** The contract by which a facilitator settles several payments in one transaction on the EVM chain. */
   readonly evmBatchSettler: string
+  readonly evmSmartAccounts: EvmSmartAccounts
   readonly ton: TonTestChain.Shape
   readonly tron: TronTestChain.Shape
 }
@@ -34,13 +48,31 @@ export interface DevNet {
 export type DevNetFailed = Anvil.AnvilFailed | ToncenterFacade.FacadeFailed | TronDevNodeFailed
 
 const startEvm = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options) {
-  const evm = yield* EvmTestChain.make({
-    ...(evmPort !== undefined && { port: evmPort }),
-    ...(blockTime !== undefined && { blockTime })
-  })
+  const evm = yield* EvmTestChain.make(evmPort === undefined ? {} : { port: evmPort })
   const deployment = { signer: evm.accounts.deployer, rpcUrl: evm.rpcUrl }
   const evmBatchSettler = yield* Effect.orDie(deployBatchSettler(deployment))
-  return { evm, evmBatchSettler }
+  const evmSmartAccounts = yield* startSmartAccounts(evm)
+  // From here on: until now each of the many deployments had its block at once.
+  if (blockTime !== undefined) yield* Effect.promise(() => evm.client.setIntervalMining({ interval: blockTime }))
+  return { evm, evmBatchSettler, evmSmartAccounts }
+})
+
+/** The balance of the payer's Safe in each token: 1,000 dollars. */
+const safeBalance = 1_000_000_000n
+
+const startSmartAccounts = Effect.fnUntraced(function* (evm: EvmTestChain.Shape): Effect.fn.Return<EvmSmartAccounts> {
+  yield* SmartAccountContracts.deploy(evm)
+  const deployment = { signer: evm.accounts.deployer, rpcUrl: evm.rpcUrl }
+  const counterfactualSettler = yield* Effect.orDie(deployCounterfactualSettler(deployment))
+  const paymentGuard = yield* Effect.orDie(deployPaymentGuard(deployment))
+  const plainToken = yield* evm.deploy(PlainToken)
+  const { address: safe } = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
+  yield* evm.mint(safe, safeBalance)
+  yield* evm.send({
+    to: plainToken,
+    data: encodeFunctionData({ abi: PlainToken.abi, functionName: "mint", args: [safe, safeBalance] })
+  })
+  return { counterfactualSettler, paymentGuard, plainToken, safe }
 })
 
 const startTon = ({ blockTime, tonPort }: Options) =>
@@ -64,14 +96,22 @@ export const make = Effect.fnUntraced(function* (
   return { ...evm, ton, tron }
 })
 
-const describeEvm = ({ evm, evmBatchSettler }: DevNet): ReadonlyArray<string> => {
+const describeEvm = ({ evm, evmBatchSettler, evmSmartAccounts }: DevNet): ReadonlyArray<string> => {
   const { accounts, network, rpcUrl, token } = evm
   const [signer] = accounts.signers
   const [payer] = accounts.payers
+  const { counterfactualSettler, paymentGuard, plainToken, safe } = evmSmartAccounts
+  const { entryPoint07, entryPoint08, safeFactory, simple7702, simpleFactory07, simpleFactory08 } =
+    SmartAccountContracts.published
   return [
     `EVM chain   ${network} at ${rpcUrl}`,
     `  token     ${token.symbol} ${token.address} (${token.decimals} decimals, EIP-3009)`,
+    `  token     PUSD ${plainToken} (6 decimals, without EIP-3009: by user operations)`,
     `  batches   ${evmBatchSettler} (the batch settler)`,
+    `  accounts  EntryPoint 0.7 ${entryPoint07} and 0.8 ${entryPoint08}; Simple7702Account ${simple7702}`,
+    `  accounts  SimpleAccount's factories 0.7 ${simpleFactory07} and 0.8 ${simpleFactory08}, Safe's ${safeFactory}`,
+    `  accounts  ${counterfactualSettler} (the counterfactual settler), ${paymentGuard} (the payment guard)`,
+    `  safe      ${safe} of the payer's key (not deployed yet, 1,000 ${token.symbol} and 1,000 PUSD: a buyer)`,
     `  signer    ${signer.address} key ${signer.privateKey} (coin for gas: a facilitator)`,
     `  payer     ${payer.address} key ${payer.privateKey} (1,000 ${token.symbol} and no coin: a buyer)`,
     `  payee     ${accounts.payee.address} (nothing yet: a seller)`

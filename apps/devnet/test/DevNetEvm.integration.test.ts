@@ -8,15 +8,31 @@ describe("the local EVM chain", () => {
   it.live("has what a facilitator needs, payments that travel together included, and says where", () =>
     Effect.gen(function* () {
       const chains = yield* DevNet.make()
-      const { evm, evmBatchSettler } = chains
+      const { evm, evmBatchSettler, evmSmartAccounts } = chains
       const [signer] = evm.accounts.signers
       const batches = { settler: evmBatchSettler }
-      const scheme = yield* exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, batches })
+      const { counterfactualSettler, paymentGuard, plainToken, safe } = evmSmartAccounts
+      const options = { counterfactualSettler, userOperations: {} }
+      const scheme = yield* exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, batches, ...options })
+      assert.property(scheme.extra, "userOperations")
+      for (const token of [evm.token.address, plainToken])
+        assert.strictEqual(yield* evm.balanceOf(safe, token), 1_000_000_000n)
+      assert.isUndefined(yield* Effect.promise(() => evm.client.getCode({ address: safe })))
       assert.strictEqual(scheme.batches?.maximum, 50)
       const [funds] = yield* scheme.signers
       assert.isAbove(Number(funds?.balance), 0)
       const said = DevNet.describe(chains).join("\n")
-      for (const word of [evm.network, evm.rpcUrl, evm.token.address, evmBatchSettler, signer.privateKey])
+      for (const word of [
+        evm.network,
+        evm.rpcUrl,
+        evm.token.address,
+        evmBatchSettler,
+        counterfactualSettler,
+        paymentGuard,
+        plainToken,
+        safe,
+        signer.privateKey
+      ])
         assert.include(said, word)
     })
   )
