@@ -18,6 +18,7 @@ describe("the published packages", () => {
     for (const name of ["core", "evm", "ton", "tron", "fetch", "koa", "nestjs", "mcp", "sql", "facilitator"]) {
       assert.include(names, `@pontage/${name}`)
     }
+    assert.include(names, "pontage")
     for (const name of ["demo", "devnet", "bench", "trials", "docs", "conformance", "release"]) {
       assert.notInclude(names, `@pontage/${name}`)
     }

@@ -1,0 +1,67 @@
+/** The commands, loaded when they are called, and their help. */
+import * as CommandLine from "../CommandLine.ts"
+import * as ExitCode from "../ExitCode.ts"
+import type { CommandContext } from "./CommandContext.ts"
+
+/** A command's module. */
+interface CommandModule {
+  readonly table: CommandLine.OptionTable
+  readonly run: (args: ReadonlyArray<string>, context: CommandContext) => Promise<number>
+}
+
+/** A command: its usage, one line of help, and its module. */
+export interface Command {
+  readonly usage: string
+  readonly help: string
+  readonly load: () => Promise<CommandModule>
+}
+
+/** All commands by name. */
+const commands: Readonly<Record<string, Command>> = {
+  pay: {
+    usage: "pay <url>",
+    help: "Request a URL like curl, and pay if it asks for it",
+    load: () => import("./PayCommand.ts")
+  },
+  quote: {
+    usage: "quote <url>",
+    help: "Say what a request costs; nothing is signed",
+    load: () => import("./QuoteCommand.ts")
+  }
+}
+
+/** The command of a name. */
+export const find = (name: string | undefined): Command | undefined =>
+  name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
+
+const overview = (): ReadonlyArray<string> => [
+  "pontage - pay for HTTP resources, and try shops that sell them",
+  "",
+  ...Object.values(commands).map(({ help, usage }) => `  pontage ${usage.padEnd(18)} ${help}`),
+  "",
+  "  pontage <command> --help lists its options.",
+  "",
+  "A key comes from a wallet (pontage wallet new), from --key-file, or from PONTAGE_EVM_KEY,",
+  "PONTAGE_TON_KEY, PONTAGE_TRON_KEY; never from an argument. PONTAGE_HOME (default ~/.pontage)",
+  "keeps wallets and the journal of payments.",
+  "",
+  "Exit codes:",
+  ...ExitCode.lines()
+]
+
+/** Prints the help of a command, or of the program; an unknown command is a mistake. */
+export const print = async (name: string | undefined): Promise<number> => {
+  const command = find(name)
+  const isKnown = name === undefined || command !== undefined || /^(?:-h|--?help|help)$/.test(name)
+  const own = command && [
+    `pontage ${command.usage}`,
+    "",
+    command.help,
+    "",
+    ...CommandLine.help((await command.load()).table)
+  ]
+  const text = `${(own ?? overview()).join("\n")}\n`
+  if (isKnown) process.stdout.write(text)
+  else process.stderr.write(`pontage: there is no such command\n\n${text}`)
+  return ExitCode.numberOf(isKnown ? "done" : "usage")
+}

@@ -1,0 +1,196 @@
+/** `pontage pay <url>`: like curl, and pays if the server asks for it. */
+import { type JournalEntry, Price, type Quote } from "@pontage/core"
+import * as Result from "effect/Result"
+
+import { CommandFailed, misused } from "../CommandFailed.ts"
+import * as CommandLine from "../CommandLine.ts"
+import * as ExitCode from "../ExitCode.ts"
+import * as PayerNetworks from "../payer/PayerNetworks.ts"
+import * as PayerSession from "../payer/PayerSession.ts"
+import * as PayFailure from "../payer/PayFailure.ts"
+import * as WatchedJournal from "../payer/WatchedJournal.ts"
+import * as Question from "../terminal/Question.ts"
+import * as QuoteText from "../terminal/QuoteText.ts"
+import * as ResponseOutput from "../terminal/ResponseOutput.ts"
+import * as Screen from "../terminal/Screen.ts"
+import * as WalletFolder from "../wallet/WalletFolder.ts"
+import type { CommandContext } from "./CommandContext.ts"
+import * as PayerOptions from "./PayerOptions.ts"
+import * as RequestOptions from "./RequestOptions.ts"
+
+/** The options. */
+export const table = {
+  ...RequestOptions.table,
+  include: { short: "i", help: "Show the response's status and headers before its body" },
+  output: { short: "o", value: "file", help: "Write the body to a file" },
+  max: { value: "price", help: "The most to pay for this request; default $0.10" },
+  "max-per-day": { value: "price", help: "The most to pay in 24 hours, by the journal" },
+  yes: { short: "y", help: "Pay within the limits without a question" },
+  ...PayerOptions.table
+} as const satisfies CommandLine.OptionTable
+
+type Values = CommandLine.Values<typeof table>
+
+/** Prices may be written without the dollar, which shells would read as a variable. */
+const priceOf = (name: string, text: string | undefined): string | undefined => {
+  if (text === undefined) return undefined
+  const price = text.startsWith("$") ? text : `$${text}`
+  if (Result.isFailure(Price.parse(price))) throw misused(`--${name}: expected a price such as 0.05, got "${text}"`)
+  return price
+}
+
+/** One run of the command. */
+interface Run {
+  readonly values: Values
+  readonly plan: RequestOptions.RequestPlan
+  readonly screen: Screen.Screen
+  readonly signal: AbortSignal
+  readonly journal: WatchedJournal.WatchedJournal
+  readonly began: number
+}
+
+/** Asks, or decides by the options without a terminal. */
+const agreement =
+  (values: Values, screen: Screen.Screen, signal: AbortSignal) =>
+  async (quote: Quote, payer: string): Promise<boolean> => {
+    QuoteText.show(screen, quote, payer)
+    if (values.yes === true) return true
+    if (screen.isInteractive) return Question.isYes(`Pay ${quote.price}?`, signal)
+    if (values.max !== undefined) return true
+    const message = `nobody can be asked whether to pay ${quote.price}: give --max ${quote.price.slice(1)}, or --yes`
+    throw new CommandFailed({ exit: "declined", kind: "PaymentDeclined", rule: "confirm_refused", message })
+  }
+
+/** Pays. */
+export const run = async (args: ReadonlyArray<string>, { signal: stop }: CommandContext): Promise<number> => {
+  const { values, words } = CommandLine.read(table, args)
+  const plan = RequestOptions.read(values, words, "pay")
+  const limits = { max: priceOf("max", values.max), maxPerDay: priceOf("max-per-day", values["max-per-day"]) }
+  if (values.output !== undefined) ResponseOutput.demandWritable(values.output)
+  const screen = Screen.make(values.quiet === true || values.json === true)
+  const signal = RequestOptions.withTime(stop, plan)
+  const journal = await WatchedJournal.open(WalletFolder.journalPath(), signal, () =>
+    screen.wait("Another pontage has the journal; waiting for it")
+  )
+  const one: Run = { values, plan, screen, signal, journal, began: performance.now() }
+  try {
+    const agree = agreement(values, screen, signal)
+    const paying = PayerSession.make({ values, plan, screen, signal, journal, ...limits, agree })
+    const response = await paying(plan.url, { ...plan.init, signal })
+    screen.wait(undefined)
+    return await finish(one, response)
+  } catch (error) {
+    screen.wait(undefined)
+    return report(one, error)
+  } finally {
+    await journal.close()
+  }
+}
+
+const openStates: ReadonlySet<string> = new Set(["pending", "refused"])
+
+/** The payment of this run, if it may still move money. */
+const openOf = (entry: JournalEntry | undefined): JournalEntry | undefined =>
+  entry?.state === "pending" ? entry : undefined
+
+/** Writes the response, and what was paid for it. */
+const finish = async (one: Run, response: Response): Promise<number> => {
+  const { began, journal, screen, signal, values } = one
+  const entry = journal.current()
+  const open = openOf(entry)
+  const seconds = (performance.now() - began) / 1000
+  const exit: ExitCode.ExitName = open !== undefined ? "pending" : response.status >= 400 ? "status" : "done"
+  if (entry !== undefined && entry.state !== "released" && open === undefined) {
+    if (journal.isResumed())
+      screen.say("This is the answer to a payment that was sent earlier; nothing new was signed.")
+    QuoteText.showReceipt(screen, entry, seconds)
+    if (entry.state === "owed")
+      screen.say("The shop owes its answer still: the same command asks for it and pays nothing.")
+  }
+  if (values.json === true) {
+    const content = values.output === undefined ? await ResponseOutput.forDocument(response) : { file: values.output }
+    if (values.output !== undefined) await ResponseOutput.write(response, values.output, signal)
+    const { status, url } = response
+    const headers = Object.fromEntries(response.headers)
+    print({ url, status, headers, ...content, payment: documentOf(entry, journal), exit: ExitCode.numberOf(exit) })
+    return ExitCode.numberOf(exit)
+  }
+  if (entry === undefined) screen.say(unpaidText(response))
+  if (values.include === true) process.stdout.write(ResponseOutput.head(response))
+  await ResponseOutput.write(response, values.output, signal)
+  if (process.stdout.isTTY && values.output === undefined) process.stdout.write("\n")
+  if (open !== undefined) sayPending(one, open)
+  return ExitCode.numberOf(exit)
+}
+
+const unpaidText = ({ headers, status }: Response): string => {
+  if (status === 402) return "402, and nothing was paid: the response is no payment request that pontage reads"
+  if (status >= 300 && status < 400)
+    return `${status}: redirected to ${headers.get("location") ?? "nowhere"}; -L follows`
+  return `${status}, and nothing was asked for`
+}
+
+/** Ends a run that failed or was stopped, and says what may still happen to its money. */
+const report = (one: Run, error: unknown): number => {
+  const { journal, plan, screen, signal, values } = one
+  const entry = journal.current()
+  const open = openOf(entry)
+  const failure = PayFailure.of(error, plan.url, entry) ?? (signal.aborted ? stopped(signal) : undefined)
+  if (failure === undefined && open === undefined) throw error
+  const exit = open !== undefined ? "pending" : (failure?.exit ?? "failed")
+  const message = failure?.message ?? (error instanceof Error ? error.message : String(error))
+  if (values.json === true) {
+    const { kind = "Stopped", rule } = failure ?? {}
+    const document = { error: { kind, message, ...(rule !== undefined && { rule }) } }
+    print({ ...document, payment: documentOf(entry, journal), exit: ExitCode.numberOf(exit) })
+    return ExitCode.numberOf(exit)
+  }
+  process.stderr.write(`${Screen.message(message)}\n`)
+  if (open !== undefined) sayPending(one, open)
+  else if (entry?.state === "refused") {
+    screen.say("The refused payment counts against your limits until it expires; pontage journal shows it.")
+  } else if (entry?.state === "settled" || entry?.state === "owed") {
+    process.stderr.write(`The payment ${entry.paymentId ?? ""} of ${QuoteText.priceOf(entry)} was made.\n`)
+  }
+  return ExitCode.numberOf(exit)
+}
+
+const stopped = (signal: AbortSignal): CommandFailed => {
+  const message = signal.reason instanceof Error ? signal.reason.message : "stopped"
+  return new CommandFailed({ exit: "interrupted", kind: "Stopped", message })
+}
+
+/** Told even by a quiet command: money may move. */
+const sayPending = ({ screen }: Run, entry: JournalEntry): void => {
+  const until = new Date(entry.validBefore * 1000)
+  const seconds = Math.max(0, Math.round((until.getTime() - Date.now()) / 1000))
+  const rows = [
+    screen.bold(`A payment of ${QuoteText.priceOf(entry)} to ${entry.host} may still go through.`),
+    `  payment   ${entry.paymentId ?? ""}`,
+    `  valid     ${seconds} s more, until ${until.toISOString()}`,
+    "The same command sends this payment again, and signs no other one."
+  ]
+  process.stderr.write(`${rows.join("\n")}\n`)
+}
+
+const documentOf = (entry: JournalEntry | undefined, journal: WatchedJournal.WatchedJournal) => {
+  if (entry === undefined || entry.state === "released") return null
+  const { amount, asset, network, paymentId, payer, payTo, receipt, state, validBefore } = entry
+  const explorer = receipt && PayerNetworks.explorerLink(receipt.network, receipt.transaction)
+  return {
+    id: paymentId,
+    state,
+    price: QuoteText.priceOf(entry),
+    network,
+    asset,
+    amount,
+    payTo,
+    payer,
+    ...(receipt !== undefined && { transaction: receipt.transaction }),
+    ...(explorer !== undefined && { explorer }),
+    ...(openStates.has(state) && { validBefore }),
+    resumed: journal.isResumed()
+  }
+}
+
+const print = (document: unknown): void => void process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)

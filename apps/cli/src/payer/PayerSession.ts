@@ -1,0 +1,94 @@
+/** A `fetch` that pays for one command: with its wallets, within its limits, by its journal, telling its progress. */
+import { PayerDialects, type Quote } from "@pontage/core"
+import { type FetchFunction, type PayingFetch, wrapFetch } from "@pontage/fetch"
+import * as Redacted from "effect/Redacted"
+
+import type * as PayerOptions from "../command/PayerOptions.ts"
+import type { RequestPlan } from "../command/RequestOptions.ts"
+import { type CommandFailed, unusableWallet } from "../CommandFailed.ts"
+import type { Values } from "../CommandLine.ts"
+import * as Question from "../terminal/Question.ts"
+import type { Screen } from "../terminal/Screen.ts"
+import * as ChainFamily from "../wallet/ChainFamily.ts"
+import * as WalletFolder from "../wallet/WalletFolder.ts"
+import * as PayerNetworks from "./PayerNetworks.ts"
+import * as PayerSchemes from "./PayerSchemes.ts"
+import * as PayerWallet from "./PayerWallet.ts"
+import type { WatchedJournal } from "./WatchedJournal.ts"
+
+/** Options of a session. */
+export interface SessionOptions {
+  readonly values: Values<typeof PayerOptions.table>
+  readonly plan: RequestPlan
+  readonly screen: Screen
+  readonly signal: AbortSignal
+  readonly journal: WatchedJournal | undefined
+  /** The most for one request, as a price. */
+  readonly max?: string | undefined
+  /** The most in 24 hours, as a price. */
+  readonly maxPerDay?: string | undefined
+  /** Whether to pay this quote, whose payer is named; asked once, before anything is signed. */
+  readonly agree: (quote: Quote, payer: string) => Promise<boolean>
+}
+
+/** The password of a wallet: of a file, of the environment, or asked for. */
+const passwordOf =
+  ({ screen, signal, values }: SessionOptions): PayerWallet.AskPassword =>
+  async (wallet) => {
+    const path = values["password-file"]
+    if (path !== undefined) return Redacted.make(WalletFolder.readSecretFile(path).replace(/\r?\n$/, ""))
+    const text = process.env["PONTAGE_PASSWORD"]
+    if (text !== undefined) return Redacted.make(text)
+    if (screen.isInteractive) return Redacted.make(await Question.password(`Password of ${wallet}`, signal))
+    throw unusableWallet(`${wallet} needs its password: set PONTAGE_PASSWORD, or give --password-file`)
+  }
+
+/** Tells what it waits for, by the requests that pass. */
+const told = (plan: RequestPlan, screen: Screen): FetchFunction => {
+  const { host } = plan.url
+  const paymentHeaders = PayerDialects.usual.map(({ paymentHeader }) => paymentHeader)
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    const isPaid = paymentHeaders.some((name) => headers.has(name))
+    screen.wait(isPaid ? `The payment is sent to ${host}, which settles it` : `Asking ${host}`)
+    return fetch(input, init)
+  }
+}
+
+const noKey = (quote: Quote): CommandFailed =>
+  PayerWallet.missing(ChainFamily.ofNetwork(quote.asset.network) ?? "evm", quote.asset.network)
+
+/** Makes the session's `fetch`. */
+export const make = (options: SessionOptions): PayingFetch => {
+  const { agree, journal, max, maxPerDay, plan, screen, values } = options
+  const sources = { keyFiles: values["key-file"] ?? [], wallet: values.wallet }
+  const wallets = PayerWallet.all(sources, passwordOf(options))
+  const nodes = PayerNetworks.nodesFrom(values.rpc ?? [])
+  const walletFor = ({ asset }: Quote) => wallets.find(({ family }) => family === ChainFamily.ofNetwork(asset.network))
+  const isPlayMoney = ({ asset }: Quote) => plan.isLocal && asset.network === PayerSchemes.localNetwork
+  const confirm = async (quote: Quote) => {
+    screen.wait(undefined)
+    const wallet = walletFor(quote)
+    const payer = wallet === undefined ? "the local chain's own payer (play money)" : payerOf(wallet)
+    const isPossible = wallet !== undefined || isPlayMoney(quote)
+    if (!(await agree(quote, isPossible ? payer : "nobody: no key is set up"))) return false
+    if (!isPossible) throw noKey(quote)
+    await wallet?.open()
+    return true
+  }
+  return wrapFetch(told(plan, screen), {
+    schemes: PayerSchemes.make(wallets, nodes, plan.isLocal),
+    limits: {
+      ...(max !== undefined && { perRequest: max }),
+      ...(maxPerDay !== undefined && { perDay: maxPerDay })
+    },
+    ...(values.network !== undefined && { allow: { networks: values.network } }),
+    ...(journal !== undefined && { journal: journal.journal }),
+    onTrouble: (error) => screen.say(`The journal could not be written: ${String(error)}`),
+    choose: (quotes) => quotes.find((quote) => walletFor(quote) !== undefined) ?? quotes.find(isPlayMoney) ?? quotes[0],
+    confirm
+  })
+}
+
+const payerOf = ({ signer, source }: PayerWallet.PayerWallet): string =>
+  "address" in signer ? `${signer.address} (${source})` : source

@@ -1,0 +1,52 @@
+/** A quote and a receipt as rows for a person. Names of assets are this program's own, never the shop's. */
+import type { JournalEntry, Quote } from "@pontage/core"
+
+import * as PayerNetworks from "../payer/PayerNetworks.ts"
+import * as SafeText from "./SafeText.ts"
+import type { Screen } from "./Screen.ts"
+
+/** An amount in the token's unit: `0.01`. */
+export const decimal = (amount: bigint, decimals: number): string => {
+  const digits = amount.toString().padStart(decimals + 1, "0")
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "")
+  const whole = digits.slice(0, digits.length - decimals)
+  return decimals === 0 || fraction === "" ? whole : `${whole}.${fraction}`
+}
+
+/** The amount of the token: `0.01 USDC on eip155:8453`. */
+export const inTokens = ({ amount, asset }: Quote): string =>
+  `${decimal(amount, asset.decimals)} ${asset.symbol} on ${asset.network}`
+
+/** The price with its token: `$0.01 (0.01 USDC on eip155:8453)`. */
+export const price = (quote: Quote): string => `${quote.price} (${inTokens(quote)})`
+
+/** Shows what would be bought and what it costs. */
+export const show = (screen: Screen, quote: Quote, payer: string | undefined): void => {
+  const { description } = quote.requirements
+  screen.say(`${screen.bold(quote.method)} ${SafeText.line(quote.url, 500)}`)
+  if (description !== undefined && description !== "") screen.row("sells", SafeText.line(description))
+  screen.row("price", screen.bold(price(quote)))
+  screen.row("pays to", SafeText.line(quote.requirements.payTo))
+  if (payer !== undefined) screen.row("from", payer)
+}
+
+/** The amount that an entry of the journal counts, for people. */
+export const priceOf = ({ amount, asset, spendings }: JournalEntry): string => {
+  const dollars = spendings.find(({ unit }) => unit === "$")
+  return dollars === undefined
+    ? `${amount} of ${asset}`
+    : `$${decimal(BigInt(dollars.digits), dollars.scale)
+        .replace(/^(\d+)$/, "$1.00")
+        .replace(/\.(\d)$/, ".$10")}`
+}
+
+/** Shows a payment that was made. */
+export const showReceipt = (screen: Screen, entry: JournalEntry, seconds: number): void => {
+  const { host, paymentId = "", receipt } = entry
+  screen.say(`${screen.bold(`Paid ${priceOf(entry)}`)} to ${host} in ${seconds.toFixed(1)} s`)
+  screen.row("payment", paymentId)
+  if (receipt === undefined) return screen.row("receipt", "none: the shop served without one")
+  screen.row("moved by", `${SafeText.line(receipt.transaction)} on ${receipt.network}`)
+  const link = PayerNetworks.explorerLink(receipt.network, receipt.transaction)
+  if (link !== undefined) screen.row("look it up", link)
+}

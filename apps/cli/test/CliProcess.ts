@@ -1,0 +1,51 @@
+/** The command line as a process of its own, with a home of its own and no keys of this machine. */
+import { spawn } from "node:child_process"
+import { mkdtempSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+
+/** A new home: no wallets, no journal. */
+export const freshHome = (): string => mkdtempSync(join(tmpdir(), "pontage-cli-"))
+
+/** The end of a run. */
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** A run. */
+export interface Running {
+  readonly interrupt: () => void
+  readonly ended: Promise<Ended>
+}
+
+/** Starts `pontage` with these arguments. */
+export const start = (
+  home: string,
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>> = {}
+): Running => {
+  const child = spawn(process.execPath, ["--conditions=@pontage/source", main, ...args], {
+    env: { PATH: process.env["PATH"], HOME: home, PONTAGE_HOME: home, ...environment },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const texts = { out: "", err: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (texts.out += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (texts.err += text))
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once("error", reject)
+    child.once("close", (code) => resolve({ code, ...texts }))
+  })
+  return { interrupt: () => void child.kill("SIGINT"), ended }
+}
+
+/** Runs it to its end. */
+export const run = (
+  home: string,
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>> = {}
+): Promise<Ended> => start(home, args, environment).ended
