@@ -1,5 +1,6 @@
 /**
- * The whole flow on one machine: three chains, a facilitator, two shops, and a buyer on each chain who pays each of them.
+ * The whole flow on one machine: three chains, a facilitator, two shops, a buyer on each chain who pays each of them, and a smart
+ * account on the EVM chain.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -8,6 +9,7 @@ import { LocalFacilitator } from "@pontage/core"
 import { DevNet } from "@pontage/devnet"
 import { exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
+import { SmartAccounts } from "@pontage/evm/testing"
 import * as FacilitatorService from "@pontage/facilitator"
 import { exactTon } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
@@ -17,7 +19,7 @@ import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
-import { buyer, tonBuyer, tronBuyer } from "./Buyer.ts"
+import { accountBuyer, buyer, tonBuyer, tronBuyer } from "./Buyer.ts"
 import { koaShop } from "./KoaShop.ts"
 import { evmLedger, tonLedger, tronLedger } from "./Ledgers.ts"
 import { nestShop } from "./NestShop.ts"
@@ -84,9 +86,12 @@ const startChains = Effect.fnUntraced(function* (ports: Ports, tell: Tell) {
   return chains
 })
 
-const startFacilitator = Effect.fnUntraced(function* ({ evm, ton, tron }: DevNet.DevNet, port: number) {
+const startFacilitator = Effect.fnUntraced(function* (chains: DevNet.DevNet, port: number) {
+  const { evm, evmSmartAccounts, ton, tron } = chains
+  const { counterfactualSettler } = evmSmartAccounts
+  const [signer] = evm.accounts.signers
   const schemes = [
-    exactEvm.facilitator({ signer: evm.accounts.signers[0], rpcUrl: evm.rpcUrl }),
+    exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, counterfactualSettler, userOperations: {} }),
     exactTon.facilitator({ signer: ton.accounts.relayers[0], rpcUrl: ton.rpcUrl, network: "ton:local" }),
     exactTron.facilitator({ rpcUrl: tron.rpcUrl, network: "tron:local" })
   ]
@@ -118,6 +123,18 @@ const buyEverywhere = Effect.fnUntraced(function* (
   const purchases: Array<Purchase.Purchase> = []
   for (const [paying, ledger] of buyers) {
     for (const shop of shops) purchases.push(yield* Purchase.buy(paying, ledger, shop, "/report"))
+  }
+  return [...purchases, ...(yield* buyBySafe(chains, shops, tell))]
+})
+
+/** A Safe that does not exist yet buys by a user operation, which deploys it; then, deployed, by a transfer authorization. */
+const buyBySafe = Effect.fnUntraced(function* (chains: DevNet.DevNet, shops: ReadonlyArray<string>, tell: Tell) {
+  const { evm } = chains
+  const safe = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
+  yield* tell("buyer", `${safe.address}, a Safe that is not deployed yet, owns ${evm.token.symbol} and no coin for gas`)
+  const purchases: Array<Purchase.Purchase> = []
+  for (const paying of [accountBuyer(safe, "userOperations"), accountBuyer(safe)]) {
+    for (const shop of shops) purchases.push(yield* Purchase.buy(paying, evmLedger(chains), shop, "/report"))
   }
   return purchases
 })
