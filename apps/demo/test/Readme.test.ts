@@ -17,13 +17,18 @@ const dedent = (code: string): string =>
     .map((line) => line.trimStart())
     .join("\n")
 
-/** The TypeScript fences of a document that no file of the demo contains; all of them if there are fewer than `least`. */
+/** The folders whose files are run: by the demo and its tests, and from packed packages by `npm run release:check`. */
+const runFolders = ["apps/demo/src/", "apps/release/samples/"]
+
+/** The TypeScript fences of a document that no file that is run contains; all of them if there are fewer than `least`. */
 const strayCode = (document: string, least: number): ReadonlyArray<string> => {
   const text = read(document)
   const fences = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code)
   const held = new Set(
     snippetsOf(text).flatMap(([, path = "", code = ""]) =>
-      path.startsWith("apps/demo/src/") && dedent(read(path)).includes(dedent(code).trim()) ? [code] : []
+      runFolders.some((folder) => path.startsWith(folder)) && dedent(read(path)).includes(dedent(code).trim())
+        ? [code]
+        : []
     )
   )
   return held.size < least ? fences : fences.filter((code) => !held.has(code))
@@ -40,6 +45,6 @@ describe("README", () => {
 })
 
 describe("core/README", () => {
-  it("has only code of the demo, which `EffectShop.integration.test.ts` runs", () =>
-    assert.deepStrictEqual(strayCode("core/README.md", 2), []))
+  it("has only code that `EffectShop.integration.test.ts` or the release check runs", () =>
+    assert.deepStrictEqual(strayCode("core/README.md", 3), []))
 })
