@@ -50,7 +50,9 @@ export const paymentMiddleware = <Keys extends string>(
   const { close, onPath, onPattern, ready, seller } = SoldRoutes.open(options, { keepsResponses: true })
   /** The key of a request as the following middleware left it. */
   const soldAs = ({ baseUrl, method, path, route }: Request): string | undefined => {
-    const patterns = [route?.path].flat().filter((pattern) => typeof pattern === "string")
+    const written = [route?.path].flat().filter((pattern) => typeof pattern === "string")
+    // A wildcard that stands where a key has a parameter reaches further than its key.
+    const patterns = written.flatMap((pattern) => [pattern, pattern.replace(/\/\{?\*[^/]*$/, "/:rest")])
     const found = onPattern(method, [...patterns.map((pattern) => baseUrl + pattern), ...patterns, baseUrl + path])
     return found?.key.text
   }

@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
 
-import type { HostLaws } from "@pontage/core/testing"
+import { HostLaws } from "@pontage/core/testing"
 import express5, { type Express, type Request, type RequestHandler, type Response, type Router } from "express"
 import express4 from "express4"
 
@@ -41,7 +41,14 @@ const handlerOf =
     }
   }
 
-const pathIn = (version: 4 | 5, path: string): string => (version === 5 ? path.replace("*", "*rest") : path)
+const pathIn = (version: 4 | 5, path: string): string =>
+  version === 5 ? path.replace("*", "*rest").replace(/\/:(\w+)\?$/, "{/:$1}") : path
+
+const overriding: RequestHandler = (request, _response, next) => {
+  const method = request.get("x-method")
+  if (method !== undefined) request.method = method
+  next()
+}
 
 /** Adds the routes, each with its step if `paid` has one for it. */
 const addRoutes = (
@@ -52,7 +59,7 @@ const addRoutes = (
 ) => {
   for (const route of routes) {
     const method = route.method === "GET" ? "get" : "post"
-    router[method](pathIn(version, route.path), ...paid(`${route.method} ${prefix}${route.path}`), handlerOf(route))
+    router[method](pathIn(version, route.path), ...paid(HostLaws.keyOf(route, prefix)), handlerOf(route))
   }
 }
 
@@ -94,6 +101,7 @@ export const make = (version: 4 | 5, manner: "map" | "steps"): HostLaws.HostSubj
     if (sold === undefined || manner === "map") {
       const gate = sold === undefined ? undefined : paymentMiddleware({ ...shop, routes: sold })
       if (gate !== undefined) app.use(gate)
+      if (application.overridesMethod === true) app.use(overriding)
       addRoutes(router, version, application, () => [])
       app.use(prefix ?? "/", router)
       finish(app, application)

@@ -46,6 +46,12 @@ const refuse = (reply: FastifyReply, { body, headers, status }: GateResponse): v
   void reply.code(status).send(body === "" ? undefined : body)
 }
 
+/** The method by which the route was chosen: a hook may have rewritten the request's after that. */
+const routedMethod = ({ method, routeOptions }: FastifyRequest): string => {
+  const methods = [routeOptions.method].flat()
+  return methods.includes(method) ? method : (methods[0] ?? method)
+}
+
 /** The plugin, and the start and end of its shop. */
 export type PaymentPlugin = FastifyPluginAsync & SoldRoutes.OpenShop
 
@@ -62,10 +68,10 @@ export const paymentPlugin = <Keys extends string>(options: SoldRoutes.SoldRoute
     app.addHook("onReady", async () => demandRoutes(routes))
     app.addHook("onClose", close)
     app.addHook("preHandler", (request, reply, proceed) => {
-      const { method, originalUrl, routeOptions } = request
+      const { originalUrl, routeOptions } = request
       // The application's own response to unknown paths has no URL.
       if (routeOptions.url === undefined) return proceed()
-      const match = onRouted(method, routeOptions.url, RequestTarget.pathOf(originalUrl))
+      const match = onRouted(routedMethod(request), routeOptions.url, RequestTarget.pathOf(originalUrl))
       if (match._tag === "None") return proceed()
       if (match._tag === "Responded") return refuse(reply, match.response)
       return pass({ request, reply, proceed }, seller, match.route)

@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
 
-import type { HostLaws } from "@pontage/core/testing"
+import { HostLaws } from "@pontage/core/testing"
 import fastify, { type FastifyInstance, type FastifyReply, type preHandlerHookHandler } from "fastify"
 
 import { paymentPlugin, paymentRoutes, settlementOf } from "../src/index.ts"
@@ -18,11 +18,12 @@ const addRoutes = (
   { prefix = "", routes }: HostLaws.TrialApplication,
   paid: (key: string) => Array<preHandlerHookHandler>
 ) => {
-  for (const { handler, method, path } of routes) {
+  for (const route of routes) {
+    const { handler, method, path } = route
     app.route<{ Params: Record<string, string>; Querystring: Record<string, unknown>; Body: unknown }>({
       method,
       url: path,
-      preHandler: paid(`${method} ${prefix}${path}`),
+      preHandler: paid(HostLaws.keyOf(route, prefix)),
       handler: async (request, reply) =>
         replyWith(
           reply,
@@ -48,6 +49,12 @@ export const make = (manner: "map" | "steps"): HostLaws.HostSubject => ({
     if (headers !== undefined) {
       app.addHook("onRequest", async (_request, reply) => {
         reply.headers(headers)
+      })
+    }
+    if (application.overridesMethod === true) {
+      app.addHook("onRequest", async ({ raw }) => {
+        const method = raw.headers["x-method"]
+        if (typeof method === "string") raw.method = method
       })
     }
     app.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) =>

@@ -4,7 +4,7 @@ import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 
 import { serve } from "@hono/node-server"
-import type { HostLaws } from "@pontage/core/testing"
+import { HostLaws } from "@pontage/core/testing"
 import { Hono, type MiddlewareHandler } from "hono"
 
 import { paymentMiddleware, paymentRoutes, settlementOf } from "../src/index.ts"
@@ -34,8 +34,9 @@ const addRoutes = (
   { prefix = "", routes }: HostLaws.TrialApplication,
   paid: (key: string) => ReadonlyArray<MiddlewareHandler>
 ) => {
-  for (const { handler, method, path } of routes) {
-    app.on([method], [path], ...paid(`${method} ${prefix}${path}`), async (context) => {
+  for (const route of routes) {
+    const { handler, method, path } = route
+    app.on([method], [path], ...paid(HostLaws.keyOf(route, prefix)), async (context) => {
       const query = Object.entries(context.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all])
       const reply = await handler({
         params: context.req.param(),

@@ -4,7 +4,7 @@ import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 
 import { serve } from "@hono/node-server"
-import type { HostLaws } from "@pontage/core/testing"
+import { HostLaws } from "@pontage/core/testing"
 
 import { type FetchHandler, paymentHandler, paymentRoutes, settlementOf } from "../src/index.ts"
 
@@ -54,7 +54,7 @@ const paramsOf = (pattern: string, path: string): Record<string, string> | undef
   const params: Record<string, string> = {}
   for (const [index, part] of wanted.entries()) {
     const value = parts[index] ?? ""
-    if (part.startsWith(":")) params[part.slice(1)] = decodeURIComponent(value)
+    if (part.startsWith(":") && value !== "") params[part.slice(1).replace("?", "")] = decodeURIComponent(value)
     else if (part !== "*" && part !== value) return undefined
   }
   return params
@@ -71,16 +71,16 @@ const routed =
   }
 
 const endpointOf = (
-  { handler, method, path }: HostLaws.TrialRoute,
+  route: HostLaws.TrialRoute,
   prefix: string,
   paid: (key: string, handle: Handler) => Handler
 ): Endpoint => ({
-  method,
-  path: `${prefix}${path}`,
-  handle: paid(`${method} ${prefix}${path}`, async (request) =>
+  method: route.method,
+  path: `${prefix}${route.path}`,
+  handle: paid(HostLaws.keyOf(route, prefix), async (request) =>
     responseOf(
-      await handler({
-        params: paramsOf(`${prefix}${path}`, new URL(request.url).pathname) ?? {},
+      await route.handler({
+        params: paramsOf(`${prefix}${route.path}`, new URL(request.url).pathname) ?? {},
         query: queryOf(request.url),
         body: () => request.text(),
         receipt: () => settlementOf(request)

@@ -112,7 +112,8 @@ const before = (
   const keys = keyed.map(({ key }) => key)
   const isOpen = (layer: Layers.RouterLayer) =>
     !GateStep.isIn(layer.stack) && keys.some((key) => Layers.isMeant(key, layer))
-  const soldAs = (passage: UngatedResponse.Passage) => UngatedResponse.keyOf(keys, passage)
+  const soldAs = (passage: UngatedResponse.Passage) =>
+    UngatedResponse.keyOf(keys, passage) ?? openLayer(passage, isOpen)
   return {
     checkOrder: (app, self) =>
       self === undefined ? RouterOrder.checkAll(app, isOpen) : RouterOrder.checkEarlier(app, self, isOpen),

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream"
 
 import { Router } from "@koa/router"
-import type { HostLaws } from "@pontage/core/testing"
+import { HostLaws } from "@pontage/core/testing"
 import Koa from "koa"
 import mount from "koa-mount"
 import koa2 from "koa2"
@@ -56,12 +56,19 @@ const rescued =
     }
   }
 
+const pathIn = (path: string): string => path.replace("/*", "{/*rest}").replace(/\/:(\w+)\?$/, "{/:$1}")
+
+const overriding: Koa.Middleware = (ctx, next) => {
+  ctx.method = ctx.get("x-method") || ctx.method
+  return next()
+}
+
 const closedShop = { ready: () => Promise.resolve(), close: () => Promise.resolve() }
 
 /** Koa with this manner of selling. */
 export const make = (version: 2 | 3, manner: "a gate in front" | "a gate inside" | "steps"): HostLaws.HostSubject => ({
   keepsReceiptOnErrors: true,
-  open: async ({ headers, prefix, rescue, routes, shop, sold }) => {
+  open: async ({ headers, overridesMethod, prefix, rescue, routes, shop, sold }) => {
     const steps = sold === undefined || manner !== "steps" ? undefined : paymentRoutes(shop)
     const app = new versions[version]()
     if (headers !== undefined) app.use(headed(headers))
@@ -69,13 +76,14 @@ export const make = (version: 2 | 3, manner: "a gate in front" | "a gate inside"
     const inside = manner === "a gate inside"
     const router = new Router(inside && prefix !== undefined ? { prefix } : {})
     for (const route of routes) {
-      const key = `${route.method} ${prefix ?? ""}${route.path}`
+      const key = HostLaws.keyOf(route, prefix)
       const paid = steps === undefined || sold?.[key] === undefined ? [] : [steps.paid(sold[key], key)]
-      router.register(route.path.replace("/*", "{/*rest}"), [route.method], [...paid, handlerOf(route)])
+      router.register(pathIn(route.path), [route.method], [...paid, handlerOf(route)])
     }
     const isMap = sold !== undefined && manner !== "steps"
     const gate = isMap ? paymentMiddleware({ ...shop, routes: sold, ...(inside && { router }) }) : undefined
     if (gate !== undefined) app.use(gate)
+    if (overridesMethod === true) app.use(overriding)
     if (prefix === undefined || inside) app.use(router.routes())
     else {
       const mounted = new versions[version]()

@@ -52,6 +52,10 @@ const reply = (response: ResponseOfHost, { body, headers = {}, status = 200 }: H
   return body === undefined || typeof body === "string" ? body : new StreamableFile(Readable.from(body))
 }
 
+/** Nest has no optional parameters on both hosts. */
+const pathIn = (host: "Express" | "Fastify", path: string): string =>
+  (host === "Express" ? path.replace("*", "*rest") : path).replace(/\?$/, "")
+
 /** A controller with one method for each route. */
 const controllerOf = (host: "Express" | "Fastify", routes: HostLaws.TrialApplication["routes"]) => {
   @Controller()
@@ -64,7 +68,7 @@ const controllerOf = (host: "Express" | "Fastify", routes: HostLaws.TrialApplica
     Res({ passthrough: true })(TrialController.prototype, name, 1)
     const sold = method === "GET" ? Get : Post
     const descriptor = Object.getOwnPropertyDescriptor(TrialController.prototype, name)
-    sold(host === "Express" ? path.replace("*", "*rest") : path)(TrialController.prototype, name, descriptor ?? {})
+    sold(pathIn(host, path))(TrialController.prototype, name, descriptor ?? {})
   }
   return TrialController
 }

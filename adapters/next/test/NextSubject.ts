@@ -8,7 +8,7 @@ import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 
 import { serve } from "@hono/node-server"
-import type { HostLaws } from "@pontage/core/testing"
+import { HostLaws } from "@pontage/core/testing"
 
 import { paymentRoutes, type RouteHandler, settlementOf } from "../src/index.ts"
 
@@ -54,7 +54,7 @@ const paramsOf = (pattern: string, path: string): Record<string, string | Readon
   for (const [index, part] of wanted.entries()) {
     const value = parts[index] ?? ""
     if (part === "*") params["rest"] = parts.slice(index).map(decodeURIComponent)
-    else if (part.startsWith(":")) params[part.slice(1)] = decodeURIComponent(value)
+    else if (part.startsWith(":") && value !== "") params[part.slice(1).replace("?", "")] = decodeURIComponent(value)
     else if (part !== value) return undefined
   }
   return params
@@ -67,15 +67,15 @@ interface Folder {
 }
 
 const folderOf = (
-  { handler, method, path }: HostLaws.TrialRoute,
+  route: HostLaws.TrialRoute,
   prefix: string,
   paid: (key: string, handle: Handler) => Handler
 ): Folder => ({
-  method,
-  path: `${prefix}${path}`,
-  handle: paid(`${method} ${prefix}${path}`, async (request, { params }) =>
+  method: route.method,
+  path: `${prefix}${route.path}`,
+  handle: paid(HostLaws.keyOf(route, prefix), async (request, { params }) =>
     responseOf(
-      await handler({
+      await route.handler({
         params: (await params) as Record<string, string>,
         query: queryOf(request.url),
         body: () => request.text(),

@@ -98,7 +98,7 @@ class OpenRoutes implements SoldRoutes {
 
   readonly onPattern: SoldRoutes["onPattern"] = (method, patterns) => {
     const sold = soldMethod(method)
-    const read = patterns.map(RouteKey.segmentsOf)
+    const read = patterns.map(segmentsOf)
     return this.#bySpecificity.find(
       ({ key }) => key.method === sold && read.some((segments) => RouteKey.covers(key.segments, segments))
     )
@@ -133,6 +133,9 @@ class OpenRoutes implements SoldRoutes {
 
   readonly close = (): Promise<void> => this.seller.close()
 }
+
+/** A pattern's segments. A part in braces is optional and treated as present. */
+const segmentsOf = (pattern: string) => RouteKey.segmentsOf(pattern.replaceAll(/[{}]/g, ""))
 
 /** The method of a key for a request: HEAD counts as GET. */
 const soldMethod = (method: string): string => {

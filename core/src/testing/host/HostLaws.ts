@@ -9,11 +9,11 @@ import * as HostRepeatLaws from "./HostRepeatLaws.ts"
 import * as HostRoutingLaws from "./HostRoutingLaws.ts"
 import * as HostSaleLaws from "./HostSaleLaws.ts"
 import * as HostStreamLaws from "./HostStreamLaws.ts"
-import { type HostLaw, type HostSubject, Subject } from "./HostTrial.ts"
+import { type HostLaw, type HostSubject, keyOf, Subject } from "./HostTrial.ts"
 
 export type { HandlerReply, OpenApplication, SeenRequest, TrialApplication, TrialRoute } from "./HostTrial.ts"
 export { terms } from "./HostMarket.ts"
-export { type HostLaw, type HostSubject, Subject }
+export { type HostLaw, type HostSubject, keyOf, Subject }
 
 /** Options of a shop on a new market, for tests of a host beside the laws. */
 export const shopForTrial = () => HostMarket.open().shop

@@ -146,10 +146,42 @@ const queries = [
   "?a%5B%5D=1"
 ]
 
+const beside = (): TrialParts => ({
+  overridesMethod: true,
+  sold: { "GET /report": terms, "GET /reach/:id": terms },
+  routes: [
+    { method: "GET", path: "/report", handler: () => ({ body: "the goods" }) },
+    { method: "POST", path: "/report", handler: () => ({ body: "free" }) },
+    { method: "GET", path: "/reach/:id?", handler: () => ({ body: "the goods" }) }
+  ]
+})
+
 /** All of them. */
 export const laws: ReadonlyArray<HostLaw> = [
   neverUnpaid(""),
   neverUnpaid("/shop"),
+  law(
+    "nothing sold leaves beside the gate: by a method that is rewritten behind it, or by a wider route",
+    beside,
+    async ({ ask }) => {
+      const rewritten = [
+        ["GET", "POST"],
+        ["POST", "GET"],
+        ["POST", "HEAD"],
+        ["HEAD", "POST"]
+      ] as const
+      for (const [method, becomes] of rewritten) {
+        // oxlint-disable-next-line no-await-in-loop -- one request after another, so that a breach is told apart
+        const { body, status } = await ask("/report", { method, headers: { "x-method": becomes } })
+        demand(`${method} that becomes ${becomes}: ${status} ${body}`, !body.includes("goods"))
+      }
+      for (const target of ["/reach", "/reach/", "/reach/1"]) {
+        // oxlint-disable-next-line no-await-in-loop -- one request after another, so that a breach is told apart
+        const { body, status } = await ask(target)
+        demand(`${target}: ${status} ${body}`, !body.includes("goods"))
+      }
+    }
+  ),
   law("the price function and the handler see the same parameters and query", pricing, async ({ ask }) => {
     const targets = [...values.map((value) => `/reports/${value}`), ...queries.map((query) => `/reports/7${query}`)]
     let seen = 0

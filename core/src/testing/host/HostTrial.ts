@@ -31,9 +31,14 @@ export interface HandlerReply {
 /** A route of the application: `/reports/:day`. The handler may throw an error. */
 export interface TrialRoute {
   readonly method: "GET" | "POST"
+  /** A parameter at the end may be optional (`/reach/:id?`), where the host's router knows that. */
   readonly path: string
   readonly handler: (request: SeenRequest) => HandlerReply | Promise<HandlerReply>
 }
+
+/** The key that sells a route of the application. */
+export const keyOf = ({ method, path }: Pick<TrialRoute, "method" | "path">, prefix = ""): string =>
+  `${method} ${prefix}${path.replace(/\?$/, "")}`
 
 /** An application, as its host has to build it. */
 export interface TrialApplication {
@@ -43,6 +48,11 @@ export interface TrialApplication {
   readonly routes: ReadonlyArray<TrialRoute>
   /** Headers that middleware of the application sets in front of the gate, on every response. */
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Middleware of the application behind the gate writes the value of the header `x-method` over the request's method,
+   * where the host lets it.
+   */
+  readonly overridesMethod?: boolean
   /** Mounts the routes as an application of its own below this path, which the keys of `sold` begin with. */
   readonly prefix?: string
   /** The application's own response to errors of its handlers. */
