@@ -158,14 +158,14 @@ const urgencyOf = ({ changes, transaction }: PaymentStore.LaneWrite): "transact"
 const books = (
   database: Database,
   { costs, dialect, records }: Context
-): Pick<Store, "unwanted" | "expireUnwanted" | "spent" | "books" | "page"> => {
+): Pick<Store, "unwanted" | "endUnwanted" | "spent" | "books" | "page"> => {
   const { query } = database
   const unwanted = UnwantedSteps.make(records)
   const inOrder = "p.serial > ? AND p.serial <= ? ORDER BY p.serial LIMIT ?"
   return {
     unwanted: (network, validBefore, limit, after) =>
       query((transaction) => unwanted.page(transaction, network, validBefore, limit, after)),
-    expireUnwanted: (unused) => unwanted.expire(database, unused),
+    endUnwanted: (unused) => unwanted.end(database, unused),
     spent: (network, since, caller) => query((transaction) => costs.spent(transaction, network, since, caller)),
     books: (network, since) => query((transaction) => costs.books(transaction, network, since)),
     page: (after, limit, caller) =>

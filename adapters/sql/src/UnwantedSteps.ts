@@ -1,4 +1,4 @@
-/** Payments that no caller asked to settle: a page of them, and their expiry once the chain has proven them unused. */
+/** Payments that no caller asked to settle: a page of them, and their end once the chain has proven them unused. */
 import { type FacilitatorUnavailable, PaymentChange, type PaymentStore } from "@pontage/core"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -15,14 +15,14 @@ export interface UnwantedSteps {
     limit: number,
     after: PaymentStore.UnwantedPlace | undefined
   ) => Effect.Effect<ReadonlyArray<PaymentStore.StoredPayment>, Records.RecordFault>
-  readonly expire: (
+  readonly end: (
     database: Database,
     unused: ReadonlyArray<PaymentStore.ProvenUnused>
-  ) => Effect.Effect<number, FacilitatorUnavailable>
+  ) => Effect.Effect<ReadonlyArray<PaymentStore.StoredPayment>, FacilitatorUnavailable>
 }
 
 /** Maximum number of payments in one transaction: a long one would delay others. */
-const expiredAtOnce = 500
+const endedAtOnce = 500
 
 export const make = (records: Records.Records): UnwantedSteps => ({
   page: (transaction, network, validBefore, limit, after) => {
@@ -32,31 +32,31 @@ export const make = (records: Records.Records): UnwantedSteps => ({
       Effect.map(records.ofSerials(transaction, serials), (found) => inOrder(found, serials))
     )
   },
-  expire: ({ transact }, unused) =>
+  end: ({ transact }, unused) =>
     Effect.map(
-      Effect.forEach(Arr.chunksOf(unused, expiredAtOnce), (some) =>
-        transact((transaction) => expireSome(transaction, records, some))
+      Effect.forEach(Arr.chunksOf(unused, endedAtOnce), (some) =>
+        transact((transaction) => endSome(transaction, records, some))
       ),
-      (counts) => counts.reduce((sum, count) => sum + count, 0)
+      (ended) => ended.flat()
     )
 })
 
 /** A caller may ask for one meanwhile, so each is checked under its lock. */
-const expireSome = Effect.fnUntraced(function* (
+const endSome = Effect.fnUntraced(function* (
   transaction: Transaction,
   records: Records.Records,
   unused: ReadonlyArray<PaymentStore.ProvenUnused>
-): Effect.fn.Return<number, Records.RecordFault> {
-  const proofs = new Map(unused.map(({ at, paymentId }) => [paymentId, at]))
+): Effect.fn.Return<ReadonlyArray<PaymentStore.StoredPayment>, Records.RecordFault> {
+  const proofs = new Map(unused.map((proof) => [proof.paymentId, proof]))
   const found = yield* records.lockAll(transaction, [...proofs.keys()])
   const transitions = found.flatMap((known) => {
-    const at = proofs.get(known.paymentId)
-    return at === undefined || !PaymentChange.isUnwanted(known)
+    const proof = proofs.get(known.paymentId)
+    return proof === undefined || !PaymentChange.isUnwanted(known)
       ? []
-      : [{ before: known, after: PaymentChange.expired(known, at, transaction.now) }]
+      : [{ before: known, after: PaymentChange.changed(known, PaymentChange.endUnused(known, proof), transaction.now) }]
   })
   yield* records.transition(transaction, transitions)
-  return transitions.length
+  return transitions.map(({ after }) => after)
 })
 
 const inOrder = (

@@ -144,7 +144,7 @@ export const store = (methods: Partial<Store>): Store =>
     replace: unasked,
     record: unasked,
     unwanted: () => Effect.succeed([]),
-    expireUnwanted: unasked,
+    endUnwanted: unasked,
     spent: () => Effect.succeed(0n),
     books: () => Effect.succeed({ spent: new Map(), open: [] }),
     page: () => Effect.succeed([]),

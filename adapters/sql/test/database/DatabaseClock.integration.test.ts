@@ -61,7 +61,7 @@ layer(PostgresServer.layer, { timeout: 900_000 })("the database's clock", (it) =
       const { elapse, url } = yield* clocked
       const { store } = yield* instance(url)
       yield* store.claim({ ...payment("told"), caller: "shop", notify: true }, undefined)
-      yield* store.expireUnwanted([{ paymentId: "pay_told", at: { number: 1n, hash: "0xfinal" } }])
+      yield* store.endUnwanted([{ paymentId: "pay_told", at: { number: 1n, hash: "0xfinal" } }])
       const take = store.takeNotices(new Map([["shop", 9]]), 60_000)
       assert.lengthOf(yield* take, 1)
       assert.lengthOf(yield* skewed(3_600_000)(take), 0)

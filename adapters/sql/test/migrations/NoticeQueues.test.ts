@@ -25,7 +25,7 @@ describe("notices that a program of the release before has written", () => {
       yield* onStore(filename, (store) =>
         Effect.andThen(
           store.claim(payment, undefined),
-          store.expireUnwanted([{ paymentId: payment.paymentId, at: { number: 1n, hash: "0xfinal" } }])
+          store.endUnwanted([{ paymentId: payment.paymentId, at: { number: 1n, hash: "0xfinal" } }])
         )
       )
       yield* onFile(filename, (sql) => sql.unsafe("UPDATE notice SET caller = NULL"))

@@ -147,8 +147,8 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   },
   fc.array(id, { maxLength: 3 }).map(
     (ids): Deed =>
-      ({ expireUnwanted }) =>
-        expireUnwanted(ids.map((paymentId) => ({ paymentId, at: { number: 1n, hash: "0xfinal" } })))
+      ({ endUnwanted }) =>
+        endUnwanted(ids.map((paymentId) => ({ paymentId, at: { number: 1n, hash: "0xfinal" } })))
   ),
   fc.nat(2).map(
     (limit): Deed =>

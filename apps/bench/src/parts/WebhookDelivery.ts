@@ -47,7 +47,7 @@ const telling = Effect.fnUntraced(function* (dead: number) {
     DurableRecords.newPayment(Entropy.identifier(entropy), { caller, notify: true })
   )
   yield* Effect.forEach(payments, (payment) => store.claim(payment, undefined), { concurrency, discard: true })
-  yield* store.expireUnwanted(payments.map(({ paymentId }) => ({ paymentId, at: { number: 1n, hash: "0xfinal" } })))
+  yield* store.endUnwanted(payments.map(({ paymentId }) => ({ paymentId, at: { number: 1n, hash: "0xfinal" } })))
   const all = Deferred.makeUnsafe<void>()
   let told = 0
   const good = yield* listening((answer) => {

@@ -62,21 +62,8 @@ export const make = (store: Store): Store => ({
         { discard: true }
       )
     ),
-  expireUnwanted: (unused) =>
-    Effect.tap(store.expireUnwanted(unused), (count) =>
-      count === 0
-        ? Effect.void
-        : Effect.ignore(
-            Effect.forEach(
-              unused,
-              ({ paymentId }) =>
-                Effect.flatMap(store.find(paymentId), (stored) =>
-                  stored?.status === "expired" ? ended(stored) : Effect.void
-                ),
-              { discard: true }
-            )
-          )
-    )
+  endUnwanted: (unused) =>
+    Effect.tap(store.endUnwanted(unused), (records) => Effect.forEach(records, ended, { discard: true }))
 })
 
 /** Adds the log to the store of the context. */

@@ -21,6 +21,13 @@ export const layer: Layer.Layer<PaymentStore.PaymentStore, never, PaymentStore.P
 
 const { reached } = StoreMetrics
 
+/** Counts payments by the state that each has reached. */
+const reachedBy = (states: ReadonlyArray<PaymentStore.StateChange["to"]>): Effect.Effect<void> => {
+  const counts = new Map<PaymentStore.StateChange["to"], number>()
+  for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1)
+  return Effect.forEach(counts, ([state, count]) => reached(state, count), { discard: true })
+}
+
 const timed = <Args extends ReadonlyArray<unknown>, A, E extends { readonly _tag: string }>(
   method: string,
   call: (...args: Args) => Effect.Effect<A, E>
@@ -54,7 +61,7 @@ const reads = (store: Store) => ({
 
 const intake = (store: Store) => {
   const claim = timed("claim", store.claim)
-  const expireUnwanted = timed("expireUnwanted", store.expireUnwanted)
+  const endUnwanted = timed("endUnwanted", store.endUnwanted)
   return {
     claim: (...args: Parameters<Store["claim"]>) =>
       Effect.tap(claim(...args), (result) =>
@@ -64,8 +71,8 @@ const intake = (store: Store) => {
     finish: timed("finish", store.finish),
     takeAnswer: timed("takeAnswer", store.takeAnswer),
     returnAnswer: timed("returnAnswer", store.returnAnswer),
-    expireUnwanted: (...args: Parameters<Store["expireUnwanted"]>) =>
-      Effect.tap(expireUnwanted(...args), (expired) => reached("expired", expired))
+    endUnwanted: (...args: Parameters<Store["endUnwanted"]>) =>
+      Effect.tap(endUnwanted(...args), (ended) => reachedBy(ended.map(({ status }) => status)))
   }
 }
 
@@ -87,12 +94,8 @@ const laneWork = (store: Store) => {
           : Effect.void
       ),
     record: (...args: Parameters<Store["record"]>) =>
-      Effect.tap(record(...args), (changed) => {
-        const counts = new Map<PaymentStore.StateChange["to"], number>()
-        for (const [index, { to }] of args[1].changes.entries()) {
-          if (changed[index] !== undefined) counts.set(to, (counts.get(to) ?? 0) + 1)
-        }
-        return Effect.forEach(counts, ([state, count]) => reached(state, count), { discard: true })
-      })
+      Effect.tap(record(...args), (changed) =>
+        reachedBy(args[1].changes.flatMap(({ to }, index) => (changed[index] === undefined ? [] : [to])))
+      )
   }
 }

@@ -73,7 +73,7 @@ const end = Effect.fnUntraced(function* (store: Store, caller: string, name: str
   yield* store.claim({ ...TestFacilitator.stored, paymentId: name, caller, notify: true }, undefined, {
     available: 10n ** 30n
   })
-  yield* store.expireUnwanted([{ paymentId: name, at: final }])
+  yield* store.endUnwanted([{ paymentId: name, at: final }])
 })
 
 /** Stores the ends of this number of unwanted payments. */
@@ -83,7 +83,7 @@ const ends = Effect.fnUntraced(function* (store: Store, caller: string, count: n
     const payment = { ...TestFacilitator.stored, paymentId, caller, notify: true }
     yield* store.claim(payment, undefined, { available: 10n ** 30n })
   }
-  yield* store.expireUnwanted(names.map((paymentId) => ({ paymentId, at: final })))
+  yield* store.endUnwanted(names.map((paymentId) => ({ paymentId, at: final })))
 })
 
 /** Stores a payment that became final. */

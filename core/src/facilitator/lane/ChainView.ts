@@ -4,7 +4,6 @@
  */
 import * as Effect from "effect/Effect"
 
-import { refuse } from "../../protocol/PaymentError.ts"
 import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import { isSettled } from "../../protocol/Settlement.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
@@ -17,6 +16,7 @@ import type {
   SchemeFacilitator,
   TransactionObservation
 } from "../../scheme/SchemeFacilitator.ts"
+import * as PaymentChange from "../store/PaymentChange.ts"
 import type { StateChange, StoredPayment } from "../store/PaymentStore.ts"
 import { type BatchedPayment, observedPaymentOf, type TrackedTransaction } from "./TrackedTransaction.ts"
 
@@ -104,7 +104,9 @@ export const make = ({ address, now: storeNow, scheme, startedAt, transactions }
         {
           onFailure: () => [],
           onSuccess: (conclusion) =>
-            conclusion._tag === "Unused" ? [unused(batched, conclusion)] : changesBy(batched, conclusion)
+            conclusion._tag === "Unused"
+              ? [PaymentChange.endUnused(batched.stored, conclusion)]
+              : changesBy(batched, conclusion)
         }
       )
   }
@@ -164,21 +166,3 @@ const observedIn = (
   transaction === undefined && batched.stored.since === undefined
     ? Effect.map(scheme.chainHead, ({ head }) => observedPaymentOf(batched, head.number, startedAt))
     : Effect.succeed(observedPaymentOf(batched, transaction === undefined ? 0n : headOf(transaction), startedAt))
-
-const expired = refuse(
-  "EXPIRED_PAYMENT",
-  "unused",
-  "the authorization's validity ended before it was used on the chain; no money has moved, sign a new one"
-)
-
-/** The reason of our own transaction, if it is known; otherwise the authorization was not used at all. */
-const unused = (
-  { stored: { paymentId, status } }: BatchedPayment,
-  { at, reason }: Extract<Conclusion, { readonly _tag: "Unused" }>
-): StateChange => ({
-  paymentId,
-  from: [status],
-  to: reason === undefined ? "expired" : "failed",
-  refusal: reason ?? expired,
-  note: `unused at block ${at.number}, which is final`
-})

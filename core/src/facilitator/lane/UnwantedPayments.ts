@@ -1,6 +1,6 @@
 /**
  * Claimed payments that no caller asks to settle. Anyone may have submitted the signed bytes, so the end of the validity ends nothing:
- * the scheme concludes each payment, and only a final block that shows it unused makes it expire. A payment that a third party has
+ * the scheme concludes each payment, and only a final block that shows it unused ends it. A payment that a third party has
  * sent goes into a lane, which ends it (`SetAsidePayments`), once its transfer is final and it takes no place there for long. A payment
  * without proof stays as it is, in no lane, and is concluded again.
  */
@@ -98,9 +98,9 @@ const conclude = Effect.fnUntraced(function* (
   const ends = yield* Effect.forEach(page, (stored) => endOf(options, scheme, stored, chainHead), { concurrency })
   const unused = ends.flatMap((end, index): ReadonlyArray<ProvenUnused> => {
     const { paymentId } = page[index] ?? {}
-    return paymentId === undefined || end?._tag !== "Unused" ? [] : [{ paymentId, at: end.at }]
+    return paymentId === undefined || end?._tag !== "Unused" ? [] : [{ ...end, paymentId }]
   })
-  if (unused.length > 0) yield* options.store.expireUnwanted(unused)
+  if (unused.length > 0) yield* options.store.endUnwanted(unused)
   const settled = page.filter((_, index) => {
     const end = ends[index]
     return end?._tag === "Settled" && end.block.number <= chainHead.final

@@ -128,7 +128,7 @@ const books = ({
   put,
   records,
   step
-}: State): Pick<Store, "unwanted" | "expireUnwanted" | "spent" | "page" | "probe"> => ({
+}: State): Pick<Store, "unwanted" | "endUnwanted" | "spent" | "page" | "probe"> => ({
   unwanted: (network, validBefore, limit, after) =>
     Effect.sync(() => {
       const over = [...records.all()].filter(
@@ -140,17 +140,16 @@ const books = ({
       )
       return over.toSorted((a, b) => comparePlaces(placeOf(a), placeOf(b))).slice(0, limit)
     }),
-  expireUnwanted: (unused) =>
-    step((now) => {
-      let count = 0
-      for (const { at, paymentId } of unused) {
-        const known = records.find(paymentId)
-        if (known === undefined || !PaymentChange.isUnwanted(known)) continue
-        put(PaymentChange.expired(known, at, now), now)
-        count += 1
-      }
-      return count
-    }),
+  endUnwanted: (unused) =>
+    step((now) =>
+      unused.flatMap((proof) => {
+        const known = records.find(proof.paymentId)
+        if (known === undefined || !PaymentChange.isUnwanted(known)) return []
+        const ended = PaymentChange.changed(known, PaymentChange.endUnused(known, proof), now)
+        put(ended, now)
+        return [ended]
+      })
+    ),
   spent: (network, since, caller) => Effect.sync(() => costs.spent(network, since, caller)),
   page: (after, limit, caller) =>
     Effect.sync(() => {

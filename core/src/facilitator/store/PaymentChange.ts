@@ -6,10 +6,10 @@ import type { PaymentError } from "../../protocol/PaymentError.ts"
 import { refuse } from "../../protocol/PaymentError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { PaymentState } from "../../protocol/Settlement.ts"
-import type { Block, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
+import type { PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim, ExecutionEnd } from "../Facilitator.ts"
 import * as Execution from "./Execution.ts"
-import type { StateChange, ClaimResult, NewPayment, StoredPayment } from "./PaymentStore.ts"
+import type { StateChange, ClaimResult, NewPayment, ProvenUnused, StoredPayment } from "./PaymentStore.ts"
 import { circumstances, isNotified } from "./PaymentStore.ts"
 import * as Presentation from "./Presentation.ts"
 
@@ -127,19 +127,26 @@ export const changed = (known: StoredPayment, change: StateChange, now: number):
 /** Whether no caller wants the payment settled: it waits in no lane, and nothing was sent for it. */
 export const isUnwanted = ({ lane, status }: StoredPayment): boolean => status === "accepted" && lane === undefined
 
-/** The record of a payment that waits in no lane and whose validity is over, as this final block proves. */
-export const expired = (known: StoredPayment, at: Block, now: number): StoredPayment =>
-  changed(
-    known,
-    {
-      paymentId: known.paymentId,
-      from: ["accepted"],
-      to: "expired",
-      refusal: known.history.length === 1 ? unwanted : unsettled,
-      note: `unused at block ${at.number}, which is final`
-    },
-    now
-  )
+/**
+ * The end of a payment that is proven unused. With the reason why its transfer was not made it is `failed` if a transaction was
+ * prepared for it, and `rejected` if none was; without a reason its validity is over, and it is `expired`.
+ */
+export const endUnused = (known: StoredPayment, { at, reason }: Unused): StateChange => ({
+  paymentId: known.paymentId,
+  from: [known.status],
+  to: reason === undefined ? "expired" : known.since === undefined ? "rejected" : "failed",
+  refusal: reason ?? (isUnwanted(known) ? (known.history.length === 1 ? unwanted : unsettled) : unused),
+  note: `unused at block ${at.number}, which is final`
+})
+
+/** The proof, without the payment's name. */
+type Unused = Omit<ProvenUnused, "paymentId">
+
+const unused: PaymentError = refuse(
+  "EXPIRED_PAYMENT",
+  "unused",
+  "the authorization's validity ended before it was used on the chain; no money has moved, sign a new one"
+)
 
 const unwanted: PaymentError = refuse(
   "EXPIRED_PAYMENT",

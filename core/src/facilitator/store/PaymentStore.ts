@@ -217,6 +217,8 @@ export interface UnwantedPlace {
 export interface ProvenUnused {
   readonly paymentId: string
   readonly at: Block
+  /** The reason why its transfer was not made, if it is known. */
+  readonly reason?: PaymentError | ValidationError
 }
 
 /**
@@ -343,10 +345,10 @@ export class PaymentStore extends Context.Service<
       after?: UnwantedPlace
     ) => Stored<ReadonlyArray<StoredPayment>>
     /**
-     * Moves payments that are proven unused to `expired`, if they are still `accepted` and wait in no lane; returns
-     * their number.
+     * Ends payments that are proven unused (`PaymentChange.endUnused`), if they are still `accepted` and wait in no lane;
+     * returns their records.
      */
-    readonly expireUnwanted: (unused: ReadonlyArray<ProvenUnused>) => Stored<number>
+    readonly endUnwanted: (unused: ReadonlyArray<ProvenUnused>) => Stored<ReadonlyArray<StoredPayment>>
     /**
      * The cost of a network's transactions since a time, of one caller or all: in the chain's smallest native unit, to
      * the hour.

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 
 import type { UnwantedPlace } from "../../facilitator/store/PaymentStore.ts"
 import type { Network } from "../../protocol/Network.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
 import { holds, same, succeeds } from "../Law.ts"
 import {
   change,
@@ -100,13 +101,13 @@ const unwantedAreListed = law(
     const lease = yield* opened(store, subject, lane)
     yield* store.plan(lease, [yield* planOf(firstNumber, [queued ?? ""])])
     yield* same("while one travels", yield* unwantedOf(store, network, over, 9), unwanted)
-    yield* store.expireUnwanted([provenUnused(second ?? "")])
+    yield* store.endUnwanted([provenUnused(second ?? "")])
     yield* same("after one has ended", yield* unwantedOf(store, network, over, 2), [first, third, fourth])
   })
 )
 
-const unwantedExpire = law(
-  "payments that are proven unused expire if no caller wants them settled, and no others",
+const unwantedEnd = law(
+  "payments that are proven unused end if no caller wants them settled, and no others",
   Effect.fnUntraced(function* (store, subject) {
     const unwanted = yield* taken(store)
     const unproven = yield* taken(store)
@@ -115,7 +116,7 @@ const unwantedExpire = law(
     const { ids } = yield* flown(store, subject, 1)
     const [pending = ""] = ids
     const named = [unwanted.paymentId, queued, pending, `pay_${yield* newName}`].map(provenUnused)
-    yield* same("how many expire", yield* store.expireUnwanted(named), 1)
+    yield* same("the payments that end", idsOf(yield* store.endUnwanted(named)), [unwanted.paymentId])
     yield* statusIs(store, unwanted.paymentId, "expired")
     const { history, refusal } = (yield* store.find(unwanted.paymentId)) ?? {}
     yield* same("why", refusal?._tag === "PaymentError" && refusal.code, "EXPIRED_PAYMENT")
@@ -124,9 +125,14 @@ const unwantedExpire = law(
     yield* statusIs(store, queued, "accepted")
     yield* statusIs(store, pending, "planned")
     yield* same("the queue", idsOf(yield* store.queued(lane, 9)), [queued])
-    yield* same("how many expire again", yield* store.expireUnwanted(named), 0)
+    yield* same("the payments that end again", yield* store.endUnwanted(named), [])
     yield* same("a second time", (yield* store.find(unwanted.paymentId))?.history.length, 2)
-    yield* same("how many of none", yield* store.expireUnwanted([]), 0)
+    yield* same("the ends of none", yield* store.endUnwanted([]), [])
+    const canceled = yield* taken(store)
+    const reason = invalid("already_used", "canceled", "the authorization was canceled")
+    const [rejected] = yield* store.endUnwanted([{ ...provenUnused(canceled.paymentId), reason }])
+    yield* same("with a reason", [rejected?.status, rejected?.refusal], ["rejected", reason])
+    yield* same("its record", yield* store.find(canceled.paymentId), rejected)
   })
 )
 
@@ -225,7 +231,7 @@ const probesLeaveNothing = law(
 export const laws: ReadonlyArray<StoreLaw> = [
   serialsGoUp,
   unwantedAreListed,
-  unwantedExpire,
+  unwantedEnd,
   costsAreBooked,
   changesAreHeard,
   probesLeaveNothing

@@ -90,7 +90,7 @@ const overIsForgotten = law(
     const unwanted = yield* taken(store)
     const all = [served, failed, told, { paymentId: unwanted.paymentId, serial: unwanted.stored.serial }]
     yield* subject.elapse(2 * part)
-    yield* store.expireUnwanted([provenUnused(unwanted.paymentId)])
+    yield* store.endUnwanted([provenUnused(unwanted.paymentId)])
     yield* taken(store)
     const before = served.serial - 1n
     yield* subject.elapse(age - 2 * part)

@@ -194,7 +194,7 @@ const unwantedIsTold = law(
   Effect.fnUntraced(function* (store) {
     const caller = yield* newName
     const { paymentId } = yield* taken(store, { notify: true, validFor: 1, caller })
-    yield* store.expireUnwanted([provenUnused(paymentId)])
+    yield* store.endUnwanted([provenUnused(paymentId)])
     const notices = yield* take(store, caller)
     yield* same("the notices", said(notices), [[paymentId, "expired", 0]])
     yield* told(store, notices)

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as Network from "../../../src/protocol/Network.ts"
+import { invalid } from "../../../src/protocol/ValidationError.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as LedgerShop from "../LedgerShop.ts"
@@ -92,6 +93,30 @@ for (const [kind, options] of [
     )
   })
 }
+
+describe("an unwanted payment whose authorization the chain shows as canceled", () => {
+  it.effect("is rejected with that reason, which its payer reads", () =>
+    Effect.gen(function* () {
+      const canceled = invalid("already_used", "canceled", "the authorization was canceled; no money has moved")
+      const shop = yield* LedgerShop.open({
+        scheme: (honest) => ({
+          ...honest,
+          conclude: (observedPayment) =>
+            Effect.map(honest.conclude(observedPayment), (conclusion) =>
+              conclusion._tag === "Unused" ? { ...conclusion, reason: canceled } : conclusion
+            )
+        })
+      })
+      const { paymentId, request } = yield* given(shop)
+      yield* minutes(8)
+      const stored = yield* shop.store.find(paymentId)
+      assert.strictEqual(stored?.status, "rejected")
+      assert.deepEqual(stored?.refusal, canceled)
+      const refusal = yield* Effect.flip(shop.facilitator.settle(request, claim("b")))
+      assert.deepEqual(refusal, canceled)
+    })
+  )
+})
 
 /** Counts what the chain is asked. */
 const counting = () => {

@@ -186,17 +186,33 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "gives everything up": (store) => ({ giveUpNotices: (_, limit) => store.giveUpNotices(0, limit) }),
   "counts no notices": () => ({ noticeBacklog: Effect.succeed({ count: 0, oldest: undefined }) }),
   "forgets to tell later": (store) => ({ closeNotice: (id) => store.closeNotice(id) }),
-  "counts what has not expired": (store) => ({
-    expireUnwanted: (unused) => Effect.as(store.expireUnwanted(unused), unused.length)
+  "names what has not ended": (store) => ({
+    endUnwanted: (unused) =>
+      Effect.andThen(
+        store.endUnwanted(unused),
+        Effect.map(
+          Effect.forEach(unused, ({ paymentId }) => store.find(paymentId)),
+          (found) => found.filter((one) => one !== undefined)
+        )
+      )
   }),
-  "expires nothing": () => ({ expireUnwanted: () => Effect.succeed(1) }),
-  "expires more than was proven": (store) => ({
-    expireUnwanted: (unused) =>
+  "drops the reason of an end": (store) => ({
+    endUnwanted: (unused) => store.endUnwanted(unused.map(({ at, paymentId }) => ({ at, paymentId })))
+  }),
+  "ends nothing": (store) => ({
+    endUnwanted: (unused) =>
+      Effect.map(
+        Effect.forEach(unused, ({ paymentId }) => store.find(paymentId)),
+        (found) => found.filter((one) => one !== undefined)
+      )
+  }),
+  "ends more than was proven": (store) => ({
+    endUnwanted: (unused) =>
       Effect.gen(function* () {
         const all = yield* store.page(0n, 1_000)
-        const count = yield* store.expireUnwanted(unused)
-        yield* store.expireUnwanted(all.map(({ paymentId }) => ({ paymentId, at: { number: 1n, hash: "0x" } })))
-        return count
+        const ended = yield* store.endUnwanted(unused)
+        yield* store.endUnwanted(all.map(({ paymentId }) => ({ paymentId, at: { number: 1n, hash: "0x" } })))
+        return ended
       })
   }),
   "lists what is wanted on another network": (store) => ({
@@ -234,7 +250,7 @@ describe("forgetting", () => {
   /** A payment that has ended: it was proven unused. */
   const over = Effect.fnUntraced(function* (store: Store) {
     const paymentId = yield* visit(store)
-    yield* store.expireUnwanted([Trial.provenUnused(paymentId)])
+    yield* store.endUnwanted([Trial.provenUnused(paymentId)])
     return paymentId
   })
   const visits = (store: Store, count: number) => Effect.forEach(Array.from({ length: count }), () => visit(store))
