@@ -14,7 +14,9 @@ import * as ForgetSteps from "./records/ForgetSteps.ts"
 import * as LaneSteps from "./records/LaneSteps.ts"
 import * as LaneTransactionRows from "./records/LaneTransactionRows.ts"
 import * as NoticeSteps from "./records/NoticeSteps.ts"
+import * as PayerRows from "./records/PayerRows.ts"
 import * as Records from "./records/Records.ts"
+import * as PayerImage from "./sqlite/PayerImage.ts"
 import * as RememberedRecords from "./sqlite/RememberedRecords.ts"
 import * as UnwantedSteps from "./UnwantedSteps.ts"
 
@@ -56,10 +58,11 @@ const probing = ({ dialect, inspect = Effect.void, transact }: Database): Store[
   )
 
 const claims = (
-  { query, batch, queryNow, defer, image, recall }: Database,
+  { query, batch, queryNow, defer, image, recall, recallOpen }: Database,
   { dialect, records }: Context
 ): Pick<Store, "find" | "claim" | "queue" | "openPayments" | "finish" | "takeAnswer" | "returnAnswer"> => {
-  const steps = ClaimSteps.make(dialect, records)
+  const payers = image === undefined ? PayerRows.plain : PayerImage.over(PayerRows.plain, image.payers)
+  const steps = ClaimSteps.make(dialect, { records, payers })
   const asked = (paymentId: string) => query((transaction) => records.find(transaction, paymentId))
   return {
     find: (paymentId) =>
@@ -75,11 +78,13 @@ const claims = (
     queue: (paymentId, lane, cover = {}) => batch((transaction) => steps.queue(transaction, paymentId, lane, cover)),
     openPayments: (payment) =>
       Effect.suspend(() => {
-        const payer = ClaimSteps.payerOf(payment)
-        const seen = queryNow?.(ClaimSteps.askingOpen, payer)
+        const known = recallOpen?.(payment)
+        if (known !== undefined) return Effect.succeed(known)
+        const payer = PayerRows.payerOf(payment)
+        const seen = queryNow?.(PayerRows.askingOpen, payer)
         return seen === undefined
-          ? query(({ run }) => Effect.flatMap(run(ClaimSteps.askingOpen, payer), ClaimSteps.toOpen))
-          : ClaimSteps.toOpen(seen)
+          ? query(({ run }) => Effect.flatMap(run(PayerRows.askingOpen, payer), PayerRows.toOpen))
+          : PayerRows.toOpen(seen)
       }),
     finish: (paymentId, claimId, outcome, caller) =>
       defer((transaction) => steps.finish(transaction, { paymentId, claimId, outcome, caller })),

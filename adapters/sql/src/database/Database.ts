@@ -43,6 +43,8 @@ export interface Database {
   readonly image?: RecordImage
   /** The record in memory, if it is there and durable at this moment. */
   readonly recall?: (paymentId: string) => PaymentStore.StoredPayment | undefined
+  /** The payer's open payments from memory, if they are all there and durable at this moment. */
+  readonly recallOpen?: (payment: PaymentStore.NewPayment) => PaymentStore.OpenPayments | undefined
   /** The rows of one durable read, at once; `undefined` if it has to go through `query`. */
   readonly queryNow?: (text: string, parameters: ReadonlyArray<Value>) => ReadonlyArray<unknown> | undefined
   readonly transact: Transact

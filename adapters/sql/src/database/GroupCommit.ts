@@ -134,6 +134,7 @@ export const make = Effect.fnUntraced(function* (
     defer: enqueued("defer"),
     query: enqueued("query"),
     recall: (paymentId) => (isAtRest() ? image.find(paymentId) : undefined),
+    recallOpen: (payment) => (isAtRest() ? image.payers.openPayments(payment) : undefined),
     queryNow: (text, parameters) =>
       isAtRest() ? file.glance(text, parameters.map(SqlDialect.sqlite.parameter)) : undefined
   }

@@ -6,6 +6,8 @@
 import type { PaymentStore } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
 
+import * as PayerImage from "./PayerImage.ts"
+
 type Stored = PaymentStore.StoredPayment
 
 /**
@@ -13,6 +15,8 @@ type Stored = PaymentStore.StoredPayment
  * statements of the same names.
  */
 export interface RecordImage {
+  /** The payers' open payments; a rollback forgets them all. */
+  readonly payers: PayerImage.PayerImage
   readonly find: (paymentId: string) => Stored | undefined
   readonly findSerial: (serial: bigint) => Stored | undefined
   /** Whether there was no record of this id when it was last looked for, and none was written since. */
@@ -38,6 +42,7 @@ const remembered = 10_000
 export const make = (limit: number = remembered): RecordImage => {
   const byId = new Map<string, Stored>()
   const bySerial = new Map<bigint, Stored>()
+  const payers = PayerImage.make()
   const absent = BoundedMap.oldestOut<string, true>(limit)
   /** The ids kept in the current transaction, in order; records kept outside of one stay. */
   let kept: Array<string> | undefined
@@ -48,8 +53,12 @@ export const make = (limit: number = remembered): RecordImage => {
     byId.delete(paymentId)
     bySerial.delete(known.serial)
   }
-  const rollbackTo = (savepoint: number): void => kept?.splice(savepoint).forEach(forget)
+  const rollbackTo = (savepoint: number): void => {
+    kept?.splice(savepoint).forEach(forget)
+    payers.forgetAll()
+  }
   return {
+    payers,
     find: (paymentId) => byId.get(paymentId),
     findSerial: (serial) => bySerial.get(serial),
     isAbsent: (paymentId) => absent.has(paymentId),

@@ -15,7 +15,11 @@ type Stored = PaymentStore.StoredPayment
 export const make = (plain: Records, image: RecordImage): Records => ({
   ...plain,
   ...reading(plain, image),
-  create: (transaction, payment) => Effect.map(plain.create(transaction, payment), keeping(image)),
+  create: (transaction, payment) =>
+    Effect.map(plain.create(transaction, payment), (created) => {
+      image.payers.noteCreated(created)
+      return keeping(image)(created)
+    }),
   keepExecution: (transaction, payment) => Effect.map(plain.keepExecution(transaction, payment), keeping(image)),
   keep: (transaction, payments) =>
     Effect.map(plain.keep(transaction, payments), () => payments.forEach(keeping(image))),
@@ -28,7 +32,12 @@ export const make = (plain: Records, image: RecordImage): Records => ({
       transitions.forEach(({ after }) => keeping(image)(after))
     ),
   remove: (transaction, payments) =>
-    Effect.map(plain.remove(transaction, payments), () => payments.forEach(({ paymentId }) => image.forget(paymentId)))
+    Effect.map(plain.remove(transaction, payments), () =>
+      payments.forEach((payment) => {
+        image.forget(payment.paymentId)
+        image.payers.forget(payment)
+      })
+    )
 })
 
 const reading = (
@@ -76,6 +85,7 @@ const existing = (found: ReadonlyArray<Stored | undefined>): ReadonlyArray<Store
 const keeping =
   (image: RecordImage) =>
   (payment: Stored): Stored => {
+    image.payers.note(payment)
     if (!isAtItsEnd(payment) && textsOf(payment).every((text) => text === undefined || legible(text) === text)) {
       image.keep(payment)
     } else image.forget(payment.paymentId)

@@ -407,6 +407,42 @@ describe("the store", () => {
     })
   )
 
+  it.effect("asks for a payer's open payments once, and takes them from memory when the payer comes again", () =>
+    Effect.gen(function* () {
+      const { said, store } = yield* openedStore
+      const { lane, prepared } = TrialPayments
+      const lease = { lane, epoch: 1, isValid: () => true }
+      const payment = (name: string, amount = 10n) => TrialPayments.payment(name, { amount, payer: "one" })
+      const looks = () => said.splice(0).filter((text) => /SELECT.*payer = \?/s.test(text)).length
+      const buy = Effect.fnUntraced(function* (name: string, available?: bigint) {
+        const beside = yield* store.openPayments(payment(name))
+        const claimed = yield* store.claim(payment(name), undefined, { available, beside, lane })
+        return { beside, result: claimed._tag }
+      })
+      looks()
+      assert.deepStrictEqual(yield* buy("one"), { beside: { amounts: new Map(), newest: 0n }, result: "Claimed" })
+      assert.strictEqual(looks(), 3)
+      const amounts = new Map([["pay_one", 10n]])
+      assert.deepStrictEqual(yield* buy("two", 20n), { beside: { amounts, newest: 1n }, result: "Claimed" })
+      assert.deepStrictEqual((yield* buy("three", 29n)).result, "Overdrawn")
+      assert.strictEqual(looks(), 0)
+      const before = yield* store.openPayments(payment("three"))
+      yield* store.openLane(lease, 0n)
+      yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_one"] }])
+      yield* store.record(lease, { changes: [{ paymentId: "pay_one", from: ["planned"], to: "included" }] })
+      assert.deepStrictEqual([...(yield* store.openPayments(payment("three"))).amounts.keys()], ["pay_two"])
+      const late = (available: bigint) =>
+        Effect.map(store.claim(payment("three"), undefined, { available, beside: before, lane }), ({ _tag }) => _tag)
+      assert.strictEqual(yield* late(29n), "Overdrawn", "the ended one counts too")
+      assert.strictEqual(yield* late(30n), "Claimed")
+      assert.strictEqual(looks(), 0)
+      yield* store.claim(TrialPayments.payment("other"), undefined)
+      looks()
+      const { newest } = yield* store.openPayments(payment("four"))
+      assert.deepStrictEqual([newest, looks()], [4n, 0])
+    })
+  )
+
   it.effect("takes payments whose turn it is from memory", () =>
     Effect.gen(function* () {
       const { said, store } = yield* openedStore

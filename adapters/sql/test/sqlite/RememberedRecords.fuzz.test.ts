@@ -45,13 +45,13 @@ const opened = Effect.fnUntraced(function* (remembers: boolean) {
   )
   const faulty = FaultyFile.make(file)
   const signals = Signals.make()
-  const { query, batch, image, defer, now, recall, transact } = yield* GroupCommit.make(
+  const { query, batch, image, defer, now, recall, recallOpen, transact } = yield* GroupCommit.make(
     faulty.file,
     signals,
     RecordImage.make(remembered)
   )
   const plain = { dialect: SqlDialect.sqlite, now, query, batch, defer, transact }
-  const store = SqlPaymentStore.make(remembers ? { ...plain, image, recall } : plain, signals)
+  const store = SqlPaymentStore.make(remembers ? { ...plain, image, recall, recallOpen } : plain, signals)
   const rows = Effect.forEach(tables, (table) => file.connection.execute(`SELECT * FROM ${table}`, [], undefined))
   return { ...faulty, rows, store }
 })
@@ -71,6 +71,21 @@ const wished = (one: string, notify: boolean): PaymentStore.NewPayment => ({
   ...TrialPayments.payment(one, { payer: one < "c" ? "one" : "other" }),
   notify
 })
+
+/** The open payments of both payers, as a store named them between two turns: a chain is queried after that. */
+const namedBefore = new WeakMap<Store, ReadonlyMap<string, PaymentStore.OpenPayments>>()
+const payments = [wished("a", false), wished("d", false)]
+
+/** A file whose last transaction is not undone names none. */
+const nameOpen = (store: Store) =>
+  Effect.ignore(
+    Effect.map(
+      Effect.forEach(payments, (one) =>
+        Effect.map(store.openPayments(one), (open) => [one.authorization.payer, open] as const)
+      ),
+      (open) => namedBefore.set(store, new Map(open))
+    )
+  )
 
 const states = fc.constantFrom(...(["accepted", "planned", "sent", "included", "final", "failed", "expired"] as const))
 const optional = <A>(value: fc.Arbitrary<A>) => fc.option(value, { nil: undefined })
@@ -111,11 +126,18 @@ const plan =
     })
 
 const deed: fc.Arbitrary<Deed> = fc.oneof(
-  fc.tuple(payment, optional(claimId), optional(fc.constant(lane)), fc.constantFrom(undefined, 150n, 1000n, 1000n)).map(
-    ([one, claim, wanted, available]): Deed =>
-      ({ claim: take }) =>
-        take(one, claim === undefined ? undefined : { id: claim, resource: "r" }, { available, lane: wanted })
-  ),
+  fc
+    .record({
+      one: payment,
+      claim: optional(claimId),
+      wanted: optional(fc.constant(lane)),
+      available: fc.constantFrom(undefined, 150n, 1000n, 1000n),
+      isBeside: fc.boolean()
+    })
+    .map(({ available, claim, isBeside, one, wanted }): Deed => (store) => {
+      const beside = isBeside ? namedBefore.get(store)?.get(one.authorization.payer) : undefined
+      return store.claim(one, claim && { id: claim, resource: "r" }, { available, beside, lane: wanted })
+    }),
   id.map(
     (one): Deed =>
       ({ queue }) =>
@@ -182,7 +204,8 @@ const turn = fc.record({
   fault: fc.option(fc.record({ text: stumbles, from: fc.nat(3), length: fc.nat(8), undoes: fc.boolean() }), {
     nil: FaultyFile.none
   }),
-  millis: fc.constantFrom(0, 0, 61_000)
+  millis: fc.constantFrom(0, 0, 61_000),
+  names: fc.boolean()
 })
 
 const outcome = <A>(exit: Exit.Exit<A, { readonly _tag: string; readonly message: string }>) =>
@@ -193,6 +216,7 @@ const seen = (store: Store) =>
   Effect.forEach(
     [
       ...ids.map((one) => store.find(one)),
+      ...payments.map((one) => store.openPayments(one)),
       store.queued(lane, 2),
       store.queued(lane, 10),
       store.openTransactions(lane),
@@ -204,8 +228,9 @@ const seen = (store: Store) =>
 /** Two stores that get the same operations at the same time return the same. */
 const same = Effect.fnUntraced(function* (turns: ReadonlyArray<typeof turn extends fc.Arbitrary<infer A> ? A : never>) {
   const both = [yield* opened(true), yield* opened(false)] as const
-  for (const { deeds, fault, millis } of turns) {
+  for (const { deeds, fault, millis, names } of turns) {
     yield* TestClock.adjust(millis)
+    if (names) yield* Effect.forEach(both, ({ store }) => nameOpen(store))
     const [answers, expected] = yield* Effect.forEach(both, ({ arm, disarm, store }) => {
       arm(fault)
       const done = Effect.forEach(deeds, (one) => Effect.map(Effect.exit(one(store)), outcome), {
