@@ -177,9 +177,18 @@ const reading = (dialect: Dialect): Reading => {
 }
 
 const serials: Records["serials"] = ({ run }, condition, parameters) =>
-  Effect.map(askSerials(run, `SELECT p.serial FROM payment p ${condition}`, parameters), (rows) =>
-    rows.map(({ serial }) => serial)
-  )
+  Effect.map(askSerials(run, serialsWhere(condition), parameters), (rows) => rows.map(({ serial }) => serial))
+
+/** The texts by their conditions: a text that is put together anew is looked up slowly among the prepared statements. */
+const serialTexts = new Map<string, string>()
+
+const serialsWhere = (condition: string): string => {
+  const known = serialTexts.get(condition)
+  if (known !== undefined) return known
+  const text = `SELECT p.serial FROM payment p ${condition}`
+  serialTexts.set(condition, text)
+  return text
+}
 
 /** The condition that selects one record by its id. */
 export const byId = "WHERE p.payment_id = ?"

@@ -79,6 +79,9 @@ const begun = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { 
 /** Runs everything that needs no time. */
 const settled = TestClock.adjust(0)
 
+/** A payment of 10 of the same payer. */
+const ofOne = (name: string) => TrialPayments.payment(name, { amount: 10n, payer: "one" })
+
 const commits = (said: ReadonlyArray<string>) => said.filter((text) => text === "COMMIT").length
 
 describe("operations of one turn", () => {
@@ -412,11 +415,10 @@ describe("the store", () => {
       const { said, store } = yield* openedStore
       const { lane, prepared } = TrialPayments
       const lease = { lane, epoch: 1, isValid: () => true }
-      const payment = (name: string, amount = 10n) => TrialPayments.payment(name, { amount, payer: "one" })
       const looks = () => said.splice(0).filter((text) => /SELECT.*payer = \?/s.test(text)).length
       const buy = Effect.fnUntraced(function* (name: string, available?: bigint) {
-        const beside = yield* store.openPayments(payment(name))
-        const claimed = yield* store.claim(payment(name), undefined, { available, beside, lane })
+        const beside = yield* store.openPayments(ofOne(name))
+        const claimed = yield* store.claim(ofOne(name), undefined, { available, beside, lane })
         return { beside, result: claimed._tag }
       })
       looks()
@@ -426,19 +428,19 @@ describe("the store", () => {
       assert.deepStrictEqual(yield* buy("two", 20n), { beside: { amounts, newest: 1n }, result: "Claimed" })
       assert.deepStrictEqual((yield* buy("three", 29n)).result, "Overdrawn")
       assert.strictEqual(looks(), 0)
-      const before = yield* store.openPayments(payment("three"))
+      const before = yield* store.openPayments(ofOne("three"))
       yield* store.openLane(lease, 0n)
       yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: ["pay_one"] }])
       yield* store.record(lease, { changes: [{ paymentId: "pay_one", from: ["planned"], to: "included" }] })
-      assert.deepStrictEqual([...(yield* store.openPayments(payment("three"))).amounts.keys()], ["pay_two"])
+      assert.deepStrictEqual([...(yield* store.openPayments(ofOne("three"))).amounts.keys()], ["pay_two"])
       const late = (available: bigint) =>
-        Effect.map(store.claim(payment("three"), undefined, { available, beside: before, lane }), ({ _tag }) => _tag)
+        Effect.map(store.claim(ofOne("three"), undefined, { available, beside: before, lane }), ({ _tag }) => _tag)
       assert.strictEqual(yield* late(29n), "Overdrawn", "the ended one counts too")
       assert.strictEqual(yield* late(30n), "Claimed")
       assert.strictEqual(looks(), 0)
       yield* store.claim(TrialPayments.payment("other"), undefined)
       looks()
-      const { newest } = yield* store.openPayments(payment("four"))
+      const { newest } = yield* store.openPayments(ofOne("four"))
       assert.deepStrictEqual([newest, looks()], [4n, 0])
     })
   )
