@@ -75,7 +75,9 @@ export const make = <A extends CustomAsset>(
     Result.map(read(family, asset), (made) => ({ asset: made, mayBeDefault }))
   )
   return Result.map(Result.all(all), (rows) => {
-    const of = (network: string) => rows.flatMap(({ asset }) => (asset.network === network ? [asset] : []))
+    const networks = new Map<string, Array<Asset>>()
+    for (const { asset } of rows) networks.set(asset.network, [...(networks.get(asset.network) ?? []), asset])
+    const of = (network: string): ReadonlyArray<Asset> => networks.get(network) ?? []
     return {
       of,
       find: (network, text) =>
@@ -92,6 +94,9 @@ const lookUp = <A extends CustomAsset>(
   assets: ReadonlyArray<Asset>,
   text: string
 ): Asset | undefined => {
+  // Most payments name the address as it is on the wire.
+  const named = assets.find((asset) => asset.address === text)
+  if (named !== undefined) return named
   const address = addressOf(text)
   return assets.find((asset) => asset.symbol === text || (address !== undefined && asset.address === address))
 }

@@ -25,13 +25,16 @@ export const next = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<StoredPayment>, FacilitatorUnavailable> {
   const { backlog, orphaned, window } = state
   if (window === undefined || orphaned === true) return yield* read(state)
-  const first = yield* read(state, 2)
+  const first = yield* read(state, firstLook)
   if (backlog.isFull || first.length === 0 || window.isSkippedBy(first.length)) return first
   yield* window.wait
   const all = yield* read(state)
   window.filled(all.length)
   return all
 })
+
+/** The most payments of the look before the batch window: one alone may go at once, and several are read again after it. */
+const firstLook = 2
 
 const read = Effect.fnUntraced(function* (
   state: LaneState,
@@ -43,7 +46,10 @@ const read = Effect.fnUntraced(function* (
   const limit = Math.min(placesIn(state, now) * (scheme.batches?.maximum ?? 1), most)
   backlog.holdsBack = false
   if (limit === 0) return yield* urgent(state, now)
-  const queued = yield* inTurn(state, shares === undefined ? limit : longestRead)
+  // Whose turn it is does not matter where several are only counted.
+  const isCount = most === firstLook && limit === firstLook && shares === undefined
+  const queued = yield* isCount ? oldest(state, limit) : inTurn(state, shares === undefined ? limit : longestRead)
+  if (shares === undefined && queued.length <= limit) return queued
   const chosen = FairShare.choose(queued, limit, pendingPayments(state, now), shares, isLateIn(state, now))
   if (chosen.length === Math.min(queued.length, limit)) return chosen
   backlog.holdsBack = true
@@ -56,12 +62,19 @@ const isLateIn = (state: LaneState, now: number): ((payer: string) => boolean) =
   isCrowded(state, now) ? () => true : (payer) => now < (state.late.get(payer) ?? 0)
 
 /** The oldest payments of the queue; if there are more than the limit, those whose turn it is. */
-const inTurn = Effect.fnUntraced(function* ({ lease, setAsidePayments, shares, store }: LaneState, limit: number) {
+const inTurn = Effect.fnUntraced(function* (state: LaneState, limit: number) {
+  const { lease, setAsidePayments, shares, store } = state
   const depth = limit + setAsidePayments.size
-  const oldest = yield* store.queued(lease.lane, depth)
-  const queued = oldest.length < depth ? oldest : yield* store.queuedInTurn(lease.lane, depth, shares?.payer ?? depth)
+  const first = yield* store.queued(lease.lane, depth)
+  const queued = first.length < depth ? first : yield* store.queuedInTurn(lease.lane, depth, shares?.payer ?? depth)
   return queued.filter(({ paymentId }) => !setAsidePayments.has(paymentId))
 })
+
+/** The oldest payments of the queue, whoever's turn it is: enough to count them. */
+const oldest = ({ lease, setAsidePayments, store }: LaneState, limit: number) =>
+  Effect.map(store.queued(lease.lane, limit + setAsidePayments.size), (queued) =>
+    queued.filter(({ paymentId }) => !setAsidePayments.has(paymentId))
+  )
 
 /** A payer's payments count for its share until they end, a caller's while they have places. */
 const pendingPayments = (state: LaneState, now: number): FairShare.PendingPayments => {

@@ -24,6 +24,28 @@ const shunning = (scheme: SchemeFacilitator): SchemeFacilitator => ({
       : scheme.submit(prepared)
 })
 
+describe("a look before the batch window", () => {
+  it.effect("counts the waiting payments, and does not ask whose turn it is", () =>
+    Effect.gen(function* () {
+      const turns: Array<number> = []
+      const batches = { maximum: 10, windowMillis: 50 }
+      const { facilitator, scheme, store } = yield* LedgerShop.open({ batches, leases: LedgerShop.idle })
+      const few = yield* settleMany(facilitator, 3)
+      yield* TestClock.adjust("1 second")
+      yield* LedgerShop.facilitatorOf([scheme], {
+        ...store,
+        queuedInTurn: (lane, limit, ofPayer) => {
+          turns.push(limit)
+          return store.queuedInTurn(lane, limit, ofPayer)
+        }
+      })
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* endsOf(few), ["Success", "Success", "Success"])
+      assert.deepStrictEqual(turns, [])
+    })
+  )
+})
+
 describe("a payer whose own transaction is refused", () => {
   it.effect("keeps no other payer from paying", () =>
     Effect.gen(function* () {
