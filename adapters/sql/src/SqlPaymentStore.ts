@@ -14,9 +14,10 @@ import * as ForgetSteps from "./records/ForgetSteps.ts"
 import * as LaneSteps from "./records/LaneSteps.ts"
 import * as LaneTransactionRows from "./records/LaneTransactionRows.ts"
 import * as NoticeSteps from "./records/NoticeSteps.ts"
+import { payerOf } from "./records/OpenPayment.ts"
 import * as PayerRows from "./records/PayerRows.ts"
 import * as Records from "./records/Records.ts"
-import * as PayerImage from "./sqlite/PayerImage.ts"
+import * as RememberedPayers from "./sqlite/RememberedPayers.ts"
 import * as RememberedRecords from "./sqlite/RememberedRecords.ts"
 import * as UnwantedSteps from "./UnwantedSteps.ts"
 
@@ -61,7 +62,7 @@ const claims = (
   { query, batch, queryNow, defer, image, recall, recallOpen }: Database,
   { dialect, records }: Context
 ): Pick<Store, "find" | "claim" | "queue" | "openPayments" | "finish" | "takeAnswer" | "returnAnswer"> => {
-  const payers = image === undefined ? PayerRows.plain : PayerImage.over(PayerRows.plain, image.payers)
+  const payers = image === undefined ? PayerRows.plain : RememberedPayers.make(PayerRows.plain, image.payers)
   const steps = ClaimSteps.make(dialect, { records, payers })
   const asked = (paymentId: string) => query((transaction) => records.find(transaction, paymentId))
   return {
@@ -80,7 +81,7 @@ const claims = (
       Effect.suspend(() => {
         const known = recallOpen?.(payment)
         if (known !== undefined) return Effect.succeed(known)
-        const payer = PayerRows.payerOf(payment)
+        const payer = payerOf(payment)
         const seen = queryNow?.(PayerRows.askingOpen, payer)
         return seen === undefined
           ? query(({ run }) => Effect.flatMap(run(PayerRows.askingOpen, payer), PayerRows.toOpen))

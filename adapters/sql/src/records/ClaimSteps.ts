@@ -7,7 +7,8 @@ import * as Effect from "effect/Effect"
 
 import type { Transaction } from "../database/Database.ts"
 import type { Dialect } from "../database/SqlDialect.ts"
-import { type PayerRows, payerOf } from "./PayerRows.ts"
+import { payerOf } from "./OpenPayment.ts"
+import type { PayerRows } from "./PayerRows.ts"
 import type { RecordFault, Records } from "./Records.ts"
 
 type Stored = PaymentStore.StoredPayment

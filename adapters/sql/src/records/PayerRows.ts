@@ -2,22 +2,14 @@
  * The payments of one payer in one asset: the open ones, which may reserve a part of its balance, and those that have
  * ended lately.
  */
-import { Amount, type Execution, type FacilitatorUnavailable, type PaymentStore, type Settlement } from "@pontage/core"
+import { Amount, type FacilitatorUnavailable, type PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 import type { Transaction } from "../database/Database.ts"
+import { type OpenPayment, payerOf } from "./OpenPayment.ts"
 import { Reservation, toExecution } from "./PaymentRow.ts"
 import { asks, reads, type RecordFault } from "./Records.ts"
-
-/** The part of an open payment that decides what it reserves. */
-export interface OpenPayment {
-  readonly paymentId: string
-  readonly amount: bigint
-  readonly status: Settlement.PaymentState
-  readonly lane: string | undefined
-  readonly execution: Execution.Execution
-}
 
 /** The payer's rows in one database, read in a transaction. */
 export interface PayerRows {
@@ -32,13 +24,6 @@ export interface PayerRows {
     serial: bigint
   ) => Effect.Effect<ReadonlyArray<bigint>, RecordFault>
 }
-
-/** The key of the balance that pays: network, asset and payer. */
-export const payerOf = ({ authorization, requirements }: PaymentStore.NewPayment): ReadonlyArray<string> => [
-  requirements.network,
-  authorization.asset,
-  authorization.payer
-]
 
 const ofPayer = "network = ? AND asset = ? AND payer = ?"
 const askReservations = asks("payment", Reservation)

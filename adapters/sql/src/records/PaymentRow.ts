@@ -19,6 +19,7 @@ import * as Schema from "effect/Schema"
 
 import { unreadable } from "../database/Database.ts"
 import type { Columns, Dialect, Value } from "../database/SqlDialect.ts"
+import { isActive } from "./OpenPayment.ts"
 
 /** The columns that never change. */
 export const lasting = {
@@ -283,10 +284,6 @@ export const toContract = ({
   }),
   payload: JSON.stringify(payload)
 })
-
-/** Whether the money has neither moved nor been proven not to move. */
-export const isActive = ({ status }: PaymentStore.StoredPayment): boolean =>
-  !Settlement.isSettled(status) && !Settlement.isDead(status)
 
 type Values<Of> = Readonly<Record<keyof Of, Value>>
 

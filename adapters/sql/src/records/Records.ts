@@ -10,6 +10,7 @@ import type { SqlError } from "effect/sql/SqlError"
 
 import { type Transaction, unreadable } from "../database/Database.ts"
 import { type Batch, type Dialect, namesOf, type Run, type Value } from "../database/SqlDialect.ts"
+import { isActive } from "./OpenPayment.ts"
 import * as PaymentRow from "./PaymentRow.ts"
 
 type Stored = PaymentStore.StoredPayment
@@ -259,8 +260,7 @@ const isMove = ({ after, before }: Transition): boolean =>
 /**
  * Whether the payment became active or stopped being active: its money moved, was proven not to move, or the reverse.
  */
-const isEnd = ({ after, before }: Transition): boolean =>
-  before !== undefined && PaymentRow.isActive(before) !== PaymentRow.isActive(after)
+const isEnd = ({ after, before }: Transition): boolean => before !== undefined && isActive(before) !== isActive(after)
 
 const serialsOf = (transitions: ReadonlyArray<Transition>): ReadonlySet<bigint> =>
   new Set(transitions.map(({ after }) => after.serial))

@@ -5,11 +5,9 @@
  */
 import type { PaymentStore } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
-import * as Effect from "effect/Effect"
 
 import { legible } from "../database/SqlDialect.ts"
-import { type OpenPayment, type PayerRows, payerOf } from "../records/PayerRows.ts"
-import { isActive } from "../records/PaymentRow.ts"
+import { isActive, type OpenPayment, payerOf } from "../records/OpenPayment.ts"
 
 type Stored = PaymentStore.StoredPayment
 type NewPayment = PaymentStore.NewPayment
@@ -88,24 +86,6 @@ export const make = (limit: number = remembered): PayerImage => {
     }
   }
 }
-
-/** The rows of payers, read only for those that are not in the image. */
-export const over = (plain: PayerRows, image: PayerImage): PayerRows => ({
-  open: (transaction, payment) => {
-    const known = image.find(payment)
-    if (known !== undefined) return Effect.succeed([...known.open.values()])
-    return Effect.map(plain.open(transaction, payment), (open) => {
-      image.keep(payment, open)
-      return open
-    })
-  },
-  endedAfter: (transaction, payment, serial) => {
-    const newest = image.find(payment)?.newest
-    return newest !== undefined && newest <= serial ? none : plain.endedAfter(transaction, payment, serial)
-  }
-})
-
-const none = Effect.succeed<ReadonlyArray<bigint>>([])
 
 /** The payer as the database's texts name it. */
 const keyOf = (payment: NewPayment): string => payerOf(payment).map(legible).join("\n")

@@ -46,7 +46,7 @@ const read = Effect.fnUntraced(function* (
   const limit = Math.min(placesIn(state, now) * (scheme.batches?.maximum ?? 1), most)
   backlog.holdsBack = false
   if (limit === 0) return yield* urgent(state, now)
-  // Whose turn it is does not matter where several are only counted.
+  // The turns do not matter where payments are only counted.
   const isCount = most === firstLook && limit === firstLook && shares === undefined
   const queued = yield* isCount ? oldest(state, limit) : inTurn(state, shares === undefined ? limit : longestRead)
   if (shares === undefined && queued.length <= limit) return queued
@@ -70,7 +70,7 @@ const inTurn = Effect.fnUntraced(function* (state: LaneState, limit: number) {
   return queued.filter(({ paymentId }) => !setAsidePayments.has(paymentId))
 })
 
-/** The oldest payments of the queue, whoever's turn it is: enough to count them. */
+/** The oldest payments of the queue, without regard to turns: enough to count them. */
 const oldest = ({ lease, setAsidePayments, store }: LaneState, limit: number) =>
   Effect.map(store.queued(lease.lane, limit + setAsidePayments.size), (queued) =>
     queued.filter(({ paymentId }) => !setAsidePayments.has(paymentId))
