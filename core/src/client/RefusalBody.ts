@@ -2,6 +2,7 @@
  * Reads a refusal from a possibly hostile server: at most 64 KiB, bounded in time and depth, read by the first dialect
  * that recognises it. A response that none recognises is left untouched.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -17,7 +18,7 @@ export const maximumBytes = 64 * 1024
 const maximumDepth = 32
 
 /** Time limit for reading a refusal's body. */
-const readTimeout = "30 seconds"
+const readTimeout = Duration.seconds(30)
 
 /**
  * A refusal that a dialect has recognised; `malformed` if it is too long, too slow, broken off, not JSON, or lacks a
@@ -67,7 +68,7 @@ const jsonOf = (response: Response): Effect.Effect<unknown, ValidationError> =>
   }).pipe(
     Effect.timeoutOrElse({
       duration: readTimeout,
-      orElse: () => Effect.fail(malformed("too_slow", `took longer than ${readTimeout}`))
+      orElse: () => Effect.fail(malformed("too_slow", `took longer than ${Duration.toSeconds(readTimeout)} seconds`))
     }),
     Effect.flatMap((body) =>
       Effect.fromResult(

@@ -3,6 +3,7 @@
  * response and are then sent as one call, so that no call waits for a group that may never form.
  */
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -17,7 +18,7 @@ export interface Ways<in In, out A, out E> {
 }
 
 /** Time after which a waiting call is sent alone, because the call under way may hang. */
-const waitLimit = "1 second"
+const waitLimit = Duration.seconds(1)
 
 interface Waiting<in out In, in out A, in out E> {
   readonly sent: In

@@ -28,7 +28,8 @@ export const seal = (response: SealableResponse, headers: HeaderFields): void =>
     const current = (name: string) => textOf(valueOf(entries, name) ?? response.getHeader(name))
     const names = [...response.getHeaderNames(), ...entries.map(([name]) => name)]
     const laid = Object.entries(ResponseHeaders.over(fields, current, names))
-    for (const [name, value] of laid) response.setHeader(name, value)
+    for (const [name, value] of laid) if (response.getHeader(name) !== value) response.setHeader(name, value)
+    if (entries.length === 0) return given
     const taken = new Set(laid.map(([name]) => name.toLowerCase()))
     const left = entries.filter(([name]) => !taken.has(name.toLowerCase()))
     return recordOf(left)

@@ -2,6 +2,7 @@
  * Keeps the execution that a claim was granted alive while the handler works, and reports its end. The facilitator
  * counts a holder without renewal for 60 seconds as failed, so a slow handler's lease is renewed every 20 seconds.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
@@ -36,7 +37,7 @@ export interface GrantedExecution {
   readonly finish: (outcome: ExecutionEnd) => Effect.Effect<void>
 }
 
-const renewal = "20 seconds"
+const renewal = Duration.seconds(20)
 const closeTimeout = "5 seconds"
 
 /**

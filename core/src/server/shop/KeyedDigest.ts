@@ -30,14 +30,21 @@ const capacity = 4_096
 const longest = 512
 const memories = new WeakMap<Uint8Array, BoundedMap.BoundedMap<string, string>>()
 
+const memoryOf = (secret: Uint8Array): BoundedMap.BoundedMap<string, string> => {
+  const known = memories.get(secret)
+  if (known !== undefined) return known
+  const memory = BoundedMap.oldestOut<string, string>(capacity)
+  memories.set(secret, memory)
+  return memory
+}
+
 /** A name that is needed repeatedly, such as that of a route or of a buyer's address: it is computed once. */
 export const remembered = (keyed: Keyed, fields: Fields): Effect.Effect<string> => ofText(keyed, JSON.stringify(fields))
 
 /** The same for a message of another form, such as that of a challenge, which is needed for the offer and for its payment. */
 export const ofText = (keyed: Keyed, message: string): Effect.Effect<string> => {
   if (message.length > longest) return digestOf(keyed, message)
-  const memory = memories.get(keyed.secret) ?? BoundedMap.oldestOut<string, string>(capacity)
-  memories.set(keyed.secret, memory)
+  const memory = memoryOf(keyed.secret)
   const known = memory.get(message)
   if (known !== undefined) return Effect.succeed(known)
   return Effect.map(digestOf(keyed, message), (name) => {
