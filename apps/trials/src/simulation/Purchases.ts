@@ -1,6 +1,8 @@
 /**
  * The purchases of a simulation: the buyer, the goods, the signed payments, and whether the buyer's responses are true.
  */
+import { Settlement } from "@pontage/core"
+
 import * as RecordWatch from "./RecordWatch.ts"
 import type { SimulationGround } from "./SimulationGround.ts"
 import type { Purchase, SimulationPlan } from "./SimulationPlan.ts"
@@ -120,6 +122,10 @@ const judgeRefusal = (world: Market, one: PurchaseStory, words: string): void =>
   const transfer = chain.truth.transferOf(key)
   const wasOverheard = isUsed(words) && chain.truth.wasStrangers(key)
   if (one.kind !== "ours" && (transfer?.isStrangers === true || wasOverheard)) one.overheard = true
+  if (isUsed(words) && isOpenAtStrangers(world, key)) {
+    const told = `${one.name} is told before a stranger's transfer of its payment is final: ${words}`
+    return violate({ invariant: "no-false-verdict", words: told })
+  }
   if (wasOverheard && !isOnRecord(world, key)) return
   if (isExcused(world, one)) return
   if (words.includes("INSUFFICIENT_BALANCE") && compensate(world, one.buyer)) return
@@ -151,6 +157,13 @@ const compensate = ({ chain, purchases }: Market, buyer: number): boolean => {
 
 const isOnRecord = ({ chain, records }: Pick<Market, "chain" | "records">, key: string): boolean =>
   RecordWatch.all(records).some(({ authorization }) => chain.keyOf(authorization) === key)
+
+/** A stranger has sent the payment, and its facilitator sends it once more if a reorganisation takes that back. */
+const isOpenAtStrangers = ({ chain, records }: Market, key: string): boolean =>
+  RecordWatch.all(records).some(
+    ({ authorization, refusal, status }) =>
+      chain.keyOf(authorization) === key && refusal !== undefined && status !== "final" && !Settlement.isDead(status)
+  )
 
 /** The refusal says that the authorization was used. A node that is behind may still show a transfer that was taken back. */
 const isUsed = (words: string): boolean => /already_used|third party|nonce already/u.test(words)

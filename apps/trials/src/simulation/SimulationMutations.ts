@@ -60,7 +60,8 @@ export const simulationMutationNames = [
   "asset-forgotten",
   "signer-forgotten",
   "maximum-obeyed",
-  "noop-is-failure"
+  "noop-is-failure",
+  "strangers-at-depth-one"
 ] as const
 
 export type SimulationMutationName = (typeof simulationMutationNames)[number]
@@ -191,6 +192,16 @@ export const simulationMutations: Readonly<Record<SimulationMutationName, NamedM
               : one
           )
         }))
+    })
+  ),
+  "strangers-at-depth-one": onStore(
+    "a stranger's transfer counts as the end of an unbound payment before it is final",
+    (store) => ({
+      ...store,
+      find: (paymentId) =>
+        Effect.map(store.find(paymentId), (stored) =>
+          stored?.status === "included" && stored.refusal !== undefined ? { ...stored, status: "final" } : stored
+        )
     })
   )
 }

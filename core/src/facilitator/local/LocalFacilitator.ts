@@ -36,8 +36,10 @@ import {
   verifyPayment,
   giveBack,
   isAnswerOwed,
+  notFinal,
   present,
   type Presented,
+  provenRefusal,
   take,
   takeAnswer,
   type Taken,
@@ -216,6 +218,7 @@ const verify = Effect.fnUntraced(function* (context: IntakeContext, request: Pay
   }
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
   if (known.status === "accepted") return yield* Effect.as(verifyKnown(context, presented, known), { payer })
+  yield* provenRefusal(known)
   // Servers that verify before they settle would never get the answer that they are owed.
   return isAnswerOwed(context, known) ? { payer } : yield* Presentation.used(known, presented.caller)
 })
@@ -236,7 +239,10 @@ const verifyKnown = (
       : Effect.fail(refusal)
   )
 
-/** Whether our own transfer, or another party's of a bound payment, may explain this refusal. */
+/**
+ * Whether our own transfer, or another party's of a bound payment, may explain this refusal. An unbound payment that another party
+ * has sent is not refused while it waits in its lane, which sends it if a reorganisation takes that transfer back.
+ */
 const isExplained = Effect.fnUntraced(function* (
   context: IntakeContext,
   { authorization, facilitator, payment, paymentId }: Presented,
@@ -245,10 +251,10 @@ const isExplained = Effect.fnUntraced(function* (
   const now = yield* context.store.find(paymentId)
   if (now === undefined || !isAnswerOwed(context, now)) return false
   if (now.status !== "accepted" || now.since !== undefined) return true
-  return (
-    authorization.binding !== undefined &&
-    (yield* context.engine.isSettledByAnother(facilitator, now, payment, refusal))
-  )
+  const isBound = authorization.binding !== undefined
+  if (!isBound && now.lane === undefined) return false
+  const isByAnother = yield* context.engine.isSettledByAnother(facilitator, now, payment, refusal)
+  return isByAnother && !isBound ? yield* notFinal(now) : isByAnother
 })
 
 /** Claims without a transfer. A payment that was left alone is verified again before a handler runs for it. */
@@ -319,7 +325,8 @@ const transfer = Effect.fnUntraced(function* (
   const settling = context.engine.settle(presented.facilitator, { stored, update, isNew: fresh, openBefore })
   const end = yield* Effect.timeoutOption(settling, context.patience)
   if (Option.isNone(end)) return yield* pending(context, stored)
-  return end.value.refusal === undefined ? end.value : yield* end.value.refusal
+  const refusal = yield* provenRefusal(end.value)
+  return refusal === undefined ? end.value : yield* refusal
 })
 
 /**

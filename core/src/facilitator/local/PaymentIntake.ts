@@ -239,7 +239,7 @@ const takeKnown = Effect.fnUntraced(function* (
   claim: Claim | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
   if (!Presentation.isOf(presented, known)) return yield* Presentation.used(known, presented.caller)
-  const refusal = refusalOf(known)
+  const refusal = yield* provenRefusal(known)
   if (refusal !== undefined) return yield* refusedBefore(context, presented, known, refusal)
   if (claim === undefined) return yield* takeUnclaimed(context, presented, known)
   const { execution, payment } = yield* claimKnown(context, presented, claim)
@@ -269,15 +269,18 @@ const madeAfterAll = ({ network }: SchemeFacilitator, { paymentId }: StoredPayme
     message: `${network} shows a transfer of ${paymentId} by another party, after the facilitator's own had failed; it is believed once the validity is over: send the same payment again then, do not sign a new one`
   })
 
-/** Claims a payment on record. The chain is queried later, when it begins to reserve (`verifyPayment`). */
-export const claimKnown = (context: IntakeContext, presented: Presented, claim: Claim) =>
-  Effect.flatMap(
-    BalanceCover.ask(wanted(context, presented), (cover) => context.store.claim(newPayment(presented), claim, cover)),
-    (result) =>
-      result._tag === "Claimed"
-        ? Effect.succeed(result)
-        : Effect.fail(Presentation.used(result.payment, presented.caller))
+/**
+ * Claims a payment on record. The chain is queried later, when it begins to reserve (`verifyPayment`). A third party may
+ * have sent it since it was read: then no claim is called spent before that transfer is final.
+ */
+export const claimKnown = Effect.fnUntraced(function* (context: IntakeContext, presented: Presented, claim: Claim) {
+  const result = yield* BalanceCover.ask(wanted(context, presented), (cover) =>
+    context.store.claim(newPayment(presented), claim, cover)
   )
+  if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
+  yield* provenRefusal(result.payment)
+  return result
+})
 
 /** Whether a caller without a claim is owed the answer of a payment on record: no call has taken it yet. */
 export const isAnswerOwed = ({ undelivered }: Pick<IntakeContext, "undelivered">, known: StoredPayment): boolean =>
@@ -287,6 +290,25 @@ export const isAnswerOwed = ({ undelivered }: Pick<IntakeContext, "undelivered">
 
 /** The refusal of a payment that has an end: an end that a reorganisation took back refuses nothing. */
 const refusalOf = ({ refusal, status }: StoredPayment) => (isSettled(status) || isDead(status) ? refusal : undefined)
+
+/**
+ * The refusal that a caller may be told, of a payment that has an end. Fails while that end is a third party's transfer which a
+ * reorganisation may still take back: its lane would then send the payment again, and a payer that has signed another one meanwhile
+ * would pay twice.
+ */
+export const provenRefusal = (
+  known: StoredPayment
+): Effect.Effect<PaymentError | ValidationError | undefined, ChainUnavailable> => {
+  const refusal = refusalOf(known)
+  return refusal !== undefined && known.status === "included" ? Effect.fail(notFinal(known)) : Effect.succeed(refusal)
+}
+
+/** The failure of a call for an unbound payment that a third party has sent, while no end may be told. */
+export const notFinal = ({ paymentId, requirements: { network } }: StoredPayment) =>
+  new ChainUnavailable({
+    network,
+    message: `a third party has sent the transfer of ${paymentId}, and its block on ${network} is not final yet; send the same payment again later, do not sign a new one`
+  })
 
 /** An owed answer is taken only when it is delivered: a process may end while its caller waits. */
 const takeUnclaimed = (context: IntakeContext, presented: Presented, known: StoredPayment) =>

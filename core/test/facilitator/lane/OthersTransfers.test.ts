@@ -217,11 +217,18 @@ for (const [kind, options] of [
   })
 }
 
+/** From now on no reorganisation reaches what is in a block. */
+const finality = (ledger: LedgerShop.Shop["ledger"]) =>
+  Effect.gen(function* () {
+    ledger.finality = 1
+    for (let second = 0; second < 10; second++) yield* TestClock.adjust("1 second")
+  })
+
 describe("an unbound payment that a third party has sent", () => {
   /** It is pending, and a third party is quicker. */
-  const outrun = Effect.fnUntraced(function* (by: Claim | undefined, finality = 8) {
+  const outrun = Effect.fnUntraced(function* (by: Claim | undefined) {
     const shop = yield* LedgerShop.open(patient)
-    shop.ledger.finality = finality
+    shop.ledger.finality = 100
     const request = yield* pay({ bound: false })
     shop.ledger.faults.holdBlocks = true
     const telling = yield* Effect.forkDetach(told(shop.facilitator, request, by))
@@ -236,47 +243,97 @@ describe("an unbound payment that a third party has sent", () => {
   it.effect("is settled, opens nothing, and its record says so", () =>
     Effect.gen(function* () {
       const { answer, facilitator, ledger, nonce, paymentId, request } = yield* outrun(claim("a"))
-      assert.strictEqual(answer, `already_used stranger/${nonce}`)
+      assert.strictEqual(answer, "ChainUnavailable")
       assert.strictEqual(ledger.transfers.length, 1)
       const record = yield* facilitator.payment(paymentId)
       assert.deepInclude(record, { reason: "already_used", execution: "owed", transaction: `stranger/${nonce}` })
-      assert.include(["included", "final"], record?.status)
+      assert.strictEqual(record?.status, "included")
+      yield* finality(ledger)
       for (const by of [claim("a"), claim("b"), undefined]) {
-        assert.strictEqual(yield* told(facilitator, request, by), answer)
+        assert.strictEqual(yield* told(facilitator, request, by), `already_used stranger/${nonce}`)
       }
       assert.match((yield* Effect.flip(facilitator.claim(request, claim("c")))).message, /a third party has sent/)
-      yield* TestClock.adjust("2 minutes")
+      assert.match((yield* Effect.flip(facilitator.verify(request))).message, /used already/)
       assert.deepInclude(yield* facilitator.payment(paymentId), { status: "final", execution: "owed" })
-      assert.strictEqual(yield* told(facilitator, request, claim("d")), answer)
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
+  it.effect("is refused to nobody while a reorganisation may take the transfer back", () =>
+    Effect.gen(function* () {
+      for (const by of [claim("a"), undefined]) {
+        const { answer, facilitator, request } = yield* outrun(by)
+        assert.strictEqual(answer, "ChainUnavailable")
+        for (const other of [claim("a"), claim("b"), undefined]) {
+          assert.strictEqual(yield* told(facilitator, request, other), "ChainUnavailable")
+        }
+        for (const asking of [facilitator.verify(request), facilitator.claim(request, claim("c"))]) {
+          const failure = yield* Effect.flip(Effect.asVoid(asking))
+          assert.strictEqual(failure._tag, "ChainUnavailable")
+          assert.match(failure.message, /not final yet; send the same payment again later, do not sign a new one/)
+        }
+      }
+    })
+  )
+
+  it.effect("waits in its lane for the end, and a verification refuses it meanwhile to nobody", () =>
+    Effect.gen(function* () {
+      let down = true
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        ...patient,
+        capacity: 1,
+        scheme: (scheme) => ({
+          ...scheme,
+          submit: (prepared) => (down ? Effect.succeed({ _tag: "Accepted" }) : scheme.submit(prepared))
+        })
+      })
+      const first = yield* Effect.forkDetach(told(facilitator, yield* pay(), claim("a")))
+      yield* TestClock.adjust("1 second")
+      const request = yield* pay({ bound: false })
+      const waiting = yield* Effect.forkDetach(told(facilitator, request, undefined))
+      yield* TestClock.adjust("1 second")
+      yield* sentByAnother(ledger, request)
+      assert.strictEqual((yield* Effect.flip(facilitator.verify(request)))._tag, "ChainUnavailable")
+      ledger.reorganise(Number(ledger.head().number) - 1)
+      down = false
+      assert.strictEqual(yield* inTime(Fiber.join(waiting)), "answered included")
+      assert.match(yield* Fiber.join(first), /^granted/)
+      assert.strictEqual(ledger.transfers.length, 2)
     })
   )
 
   it.effect("gives no answer to a caller without a claim either", () =>
     Effect.gen(function* () {
-      const { answer, facilitator, request } = yield* outrun(undefined)
-      assert.match(answer, /^already_used stranger/)
-      assert.match(yield* told(facilitator, request, undefined), /^already_used stranger/)
+      const { answer, facilitator, ledger, request } = yield* outrun(undefined)
+      assert.strictEqual(answer, "ChainUnavailable")
+      yield* finality(ledger)
+      for (let repeat = 0; repeat < 2; repeat++) {
+        assert.match(yield* told(facilitator, request, undefined), /^already_used stranger/)
+      }
     })
   )
 
   it.effect("opens nothing after a reorganisation either", () =>
     Effect.gen(function* () {
-      const { answer, facilitator, ledger, request } = yield* outrun(claim("a"), 100)
+      const { answer, facilitator, ledger, nonce, request } = yield* outrun(claim("a"))
+      assert.strictEqual(answer, "ChainUnavailable")
       ledger.faults.holdBlocks = true
       ledger.reorganise(Number(ledger.head().number) - 1)
       assert.strictEqual(ledger.transfers.length, 0)
       yield* sentByAnother(ledger, request)
       ledger.faults.holdBlocks = false
       yield* TestClock.adjust("30 seconds")
-      assert.strictEqual(yield* inTime(told(facilitator, request, claim("b"))), answer)
+      assert.strictEqual(yield* inTime(told(facilitator, request, claim("b"))), "ChainUnavailable")
+      yield* finality(ledger)
+      assert.strictEqual(yield* told(facilitator, request, claim("b")), `already_used stranger/${nonce}`)
     })
   )
 
   it.effect("opens what it was signed for once our own transaction has made the transfer after a reorganisation", () =>
     Effect.gen(function* () {
       for (const by of [claim("a"), undefined]) {
-        const { answer, facilitator, ledger, paymentId, request } = yield* outrun(by, 100)
-        assert.match(answer, /^already_used stranger/)
+        const { answer, facilitator, ledger, paymentId, request } = yield* outrun(by)
+        assert.strictEqual(answer, "ChainUnavailable")
         ledger.reorganise(Number(ledger.head().number) - 1)
         yield* TestClock.adjust("5 seconds")
         const expected = by === undefined ? "answered included" : "granted included"
@@ -294,6 +351,7 @@ describe("an unbound payment that a third party has sent", () => {
       const theirs = TestScheme.facilitator(ledger, { lanes: ["signer-2"] })
       const other = yield* LedgerShop.facilitatorOf([theirs], yield* MemoryPaymentStore.make, patient)
       assert.notDeepEqual(scheme.lanes, theirs.lanes)
+      const requests: Array<{ readonly request: PaymentRequest; readonly loser: Service }> = []
       for (let round = 0; round < 5; round++) {
         const request = yield* pay({ bound: false })
         // Both have verified and sent it before the chain shows anything.
@@ -307,9 +365,14 @@ describe("an unbound payment that a third party has sent", () => {
         ledger.faults.holdBlocks = false
         const answers = yield* inTime(Fiber.join(asking))
         assert.deepStrictEqual(answers.map((answer) => answer.replace(/ .*/, "")).toSorted(), [
-          "already_used",
+          "ChainUnavailable",
           "granted"
         ])
+        requests.push({ request, loser: answers[0] === "ChainUnavailable" ? facilitator : other })
+      }
+      yield* finality(ledger)
+      for (const { loser, request } of requests) {
+        assert.match(yield* told(loser, request, claim("c")), /^already_used/)
       }
       assert.strictEqual(ledger.transfers.length, 5)
     })
