@@ -64,6 +64,74 @@ const reorganised = [3100, 4600, 6100, 7600].flatMap((at) =>
   plans({}, [{ _tag: "Chain", at, trouble: { _tag: "Reorganise", depth: 3, keepsPool: false } }])
 )
 
+/** A purchase of one copy, by an account, at an instant. */
+const purchase = (at: number, buyer: number, changed: Partial<SimulationPlan.Purchase>): SimulationPlan.Purchase => ({
+  at,
+  buyer,
+  kind: "x402",
+  shop: 0,
+  copies: 1,
+  isPoor: false,
+  patienceMillis: 0,
+  ...changed
+})
+
+const usesSlot = (at: number, signer: number): SimulationPlan.Act => ({
+  at,
+  _tag: "Chain",
+  trouble: { _tag: "SlotUsedByStranger", signer }
+})
+
+const reorganises = (at: number, depth: number, keepsPool: boolean): SimulationPlan.Act => ({
+  at,
+  _tag: "Chain",
+  trouble: { _tag: "Reorganise", depth, keepsPool }
+})
+
+const onEvm: SimulationPlan.Setup = {
+  ...plain,
+  chain: "evm",
+  nodes: 1,
+  blockMillis: 3000,
+  finality: 8,
+  recordsLatency: [0, 0],
+  callLatency: [0, 0]
+}
+
+const inCopies = { kind: "unclaimed", copies: 5, patienceMillis: 1500 } as const
+
+/**
+ * A stranger settles a payment that is not bound to its request, and a reorganisation takes that back: the facilitator sends the payment
+ * again. A buyer that was refused has signed another one by then. Found by chance under these seeds.
+ */
+const takenFromStrangers: ReadonlyArray<SimulationPlan.SimulationPlan> = [
+  {
+    seed: 723_000_166,
+    setup: { ...onEvm, signers: 2, handlerMillis: 0, chainLatency: [0, 0], callLatency: [2, 60] },
+    purchases: [purchase(4365, 2, {}), purchase(803, 2, {}), purchase(8111, 2, {})],
+    acts: [usesSlot(1803, 0), usesSlot(9111, 1), reorganises(14_607, 7, false)]
+  },
+  {
+    seed: 723_001_446,
+    setup: {
+      ...onEvm,
+      batch: 2,
+      capacity: 1,
+      settleTimeoutMillis: 1500,
+      handlerMillis: 4000,
+      chainLatency: [2, 60],
+      lostWrites: 5
+    },
+    purchases: [
+      purchase(5725, 0, inCopies),
+      purchase(303, 2, { kind: "ours", copies: 5 }),
+      purchase(10_654, 0, inCopies),
+      purchase(9483, 0, inCopies)
+    ],
+    acts: [usesSlot(8983, 0), usesSlot(10_154, 0), reorganises(15_074, 6, true), reorganises(15_624, 3, false)]
+  }
+]
+
 const options = () => ({ mutation: simulationMutations["claim-always-granted"].make() })
 
 describe("a simulation", () => {
@@ -92,7 +160,8 @@ describe("a simulation", () => {
     ["broadcast-before-persist", "write-first", plans()],
     ["no-receipt-is-failure", "unknown-is-no-end", plans()],
     ["no-gas-ceiling", "gas-is-a-budget", plans({ gasCeiling: 2000 })],
-    ["reorganisation-unseen", "proven-by-transfer", reorganised]
+    ["reorganisation-unseen", "proven-by-transfer", reorganised],
+    ["strangers-at-depth-one", "no-false-verdict", takenFromStrangers]
   ] as const)("finds %s, and nothing in the same worlds without it", async (name, broken, worlds) => {
     const violations = []
     for (const plan of worlds) {
