@@ -202,9 +202,11 @@ const recognise = (
 const permit = (
   { payTo }: PaymentRequirements,
   asset: Asset,
-  { network, scheme }: SchemeClient,
+  { scheme }: SchemeClient,
   allow: PaymentAllowances
 ): Result.Result<Asset, PaymentDeclined> => {
+  // The asset's network and not the client's: a client of all networks of its family has none of its own.
+  const { network } = asset
   if (allow.networks !== undefined && !allow.networks.some((text) => scheme.network(text) === network)) {
     return refusal("network_not_allowed", `${network} is not in allow.networks (${allow.networks.join(", ")})`)
   }

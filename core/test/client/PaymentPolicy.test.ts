@@ -182,6 +182,19 @@ describe("judge", () => {
   })
 
   it.each([
+    ["base", "allowed"],
+    ["ton:mainnet", "network_not_allowed"]
+  ])("holds a client of all networks of its family to the list [%s]", (network, verdict) => {
+    const other = {
+      ...schemeClient.scheme,
+      network: (text: string) => (text === "ton:mainnet" ? Network.make(text) : undefined)
+    }
+    const policy = Result.getOrThrow(PaymentPolicy.make({}, { networks: [network] }, [schemeClient.scheme, other]))
+    const everywhere = { ...schemeClient, network: undefined }
+    assert.strictEqual(ruleOf(policy.judge({ method: "GET", url }, Wallet.offer(), everywhere)), verdict)
+  })
+
+  it.each([
     [{ networks: ["eip155:1"] }, "network_not_allowed"],
     [{ assets: [Wallet.gold.address] }, "asset_not_allowed"],
     [{ payees: [Wallet.gold.address] }, "payee_not_allowed"]
