@@ -27,6 +27,21 @@ const commands: Readonly<Record<string, Command>> = {
     usage: "quote <url>",
     help: "Say what a request costs; nothing is signed",
     load: () => import("./QuoteCommand.ts")
+  },
+  validate: {
+    usage: "validate <url>",
+    help: "Check a shop's 402 as its buyers meet it; nothing is paid",
+    load: () => import("./ValidateCommand.ts")
+  },
+  wallet: {
+    usage: "wallet new|list|balance|fund [name]",
+    help: "Make a wallet, list them, show a balance, fund one on the local chain",
+    load: () => import("./WalletCommand.ts")
+  },
+  journal: {
+    usage: "journal",
+    help: "List the payments that were made, and those that are pending",
+    load: () => import("./JournalCommand.ts")
   }
 }
 
@@ -37,7 +52,7 @@ export const find = (name: string | undefined): Command | undefined =>
 const overview = (): ReadonlyArray<string> => [
   "pontage - pay for HTTP resources, and try shops that sell them",
   "",
-  ...Object.values(commands).map(({ help, usage }) => `  pontage ${usage.padEnd(18)} ${help}`),
+  ...Object.values(commands).flatMap(({ help, usage }) => [`  pontage ${usage}`, `      ${help}`]),
   "",
   "  pontage <command> --help lists its options.",
   "",

@@ -148,7 +148,7 @@ const report = (one: Run, error: unknown): number => {
   process.stderr.write(`${Screen.message(message)}\n`)
   if (open !== undefined) sayPending(one, open)
   else if (entry?.state === "refused") {
-    screen.say("The refused payment counts against your limits until it expires; pontage journal shows it.")
+    screen.say("Until it expires, the same command sends the refused payment again, and signs no other one.")
   } else if (entry?.state === "settled" || entry?.state === "owed") {
     process.stderr.write(`The payment ${entry.paymentId ?? ""} of ${QuoteText.priceOf(entry)} was made.\n`)
   }

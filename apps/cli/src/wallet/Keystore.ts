@@ -1,9 +1,10 @@
 /**
  * A key in a file, encrypted with a password: Web3 Secret Storage, version 3, which other wallets read and write. The key comes from
- * the password by scrypt, the cipher is AES-128-CTR, and a keccak digest tells a wrong password. The cryptography is Node's own.
+ * the password by scrypt, the cipher is AES-128-CTR, and a keccak digest tells a wrong password. The cipher is Node's, the digests are Noble's.
  */
-import { createCipheriv, createDecipheriv, randomBytes, randomUUID, scrypt, timingSafeEqual } from "node:crypto"
+import { createCipheriv, createDecipheriv, randomBytes, randomUUID, timingSafeEqual } from "node:crypto"
 
+import { scryptAsync } from "@noble/hashes/scrypt.js"
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -54,13 +55,18 @@ export const familyOf = ({ pontage }: Keystore): ChainFamily.ChainFamily => pont
 /** The recommended cost of scrypt for keys at rest: 128 MiB and some tenths of a second. */
 const cost = { n: 131_072, r: 8, p: 1, dklen: 32 } as const
 
-const derived = (password: Redacted.Redacted, { n, p, r, salt }: Keystore["crypto"]["kdfparams"]): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    const maxmem = 128 * n * r + 128 * r * p + 64 * 1024 * 1024
-    scrypt(Redacted.value(password), Buffer.from(salt, "hex"), cost.dklen, { N: n, r, p, maxmem }, (error, key) =>
-      error === null ? resolve(key) : reject(unusableWallet(`scrypt failed: ${error.message}`))
-    )
-  })
+// Not by Node's own scrypt: OpenSSL refuses some costs of the format's published keystores.
+const derived = async (
+  password: Redacted.Redacted,
+  { n, p, r, salt }: Keystore["crypto"]["kdfparams"]
+): Promise<Buffer> => {
+  const bytes = new TextEncoder().encode(Redacted.value(password))
+  try {
+    return Buffer.from(await scryptAsync(bytes, Buffer.from(salt, "hex"), { N: n, r, p, dkLen: cost.dklen }))
+  } catch {
+    throw unusableWallet(`the wallet's scrypt (n ${n}, r ${r}, p ${p}) cannot be computed here: nothing was signed`)
+  }
+}
 
 const macOf = (key: Buffer, ciphertext: Buffer): Buffer =>
   Buffer.from(keccak_256(Buffer.concat([key.subarray(16, 32), ciphertext])))
