@@ -131,8 +131,12 @@ const unwantedEnd = law(
     const canceled = yield* taken(store)
     const reason = invalid("already_used", "canceled", "the authorization was canceled")
     const [rejected] = yield* store.endUnwanted([{ ...provenUnused(canceled.paymentId), reason }])
-    yield* same("with a reason", [rejected?.status, rejected?.refusal], ["rejected", reason])
-    yield* same("its record", yield* store.find(canceled.paymentId), rejected)
+    const onRecord = yield* store.find(canceled.paymentId)
+    for (const one of [rejected, onRecord]) {
+      const { refusal: why, status } = one ?? {}
+      const told = [why?._tag, why?.detail, why?.message]
+      yield* same("with a reason", [status, ...told], ["rejected", reason._tag, reason.detail, reason.message])
+    }
   })
 )
 
