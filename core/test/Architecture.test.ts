@@ -5,11 +5,11 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import * as Budget from "./architecture/Budget.ts"
+import * as Folders from "./architecture/Folders.ts"
 import { functionsOf } from "./architecture/FunctionLength.ts"
 import { importsOf } from "./architecture/Imports.ts"
 import * as Layers from "./architecture/Layers.ts"
 import * as ProjectFiles from "./architecture/ProjectFiles.ts"
-import * as Rooms from "./architecture/Rooms.ts"
 import { blanked, codeLines, type SourceFile } from "./architecture/SourceText.ts"
 import * as Weight from "./architecture/Weight.ts"
 import * as Words from "./architecture/Words.ts"
@@ -56,8 +56,8 @@ describe("what was seen", () => {
 
 describe("the project", () => {
   it("keeps the layers", () => assert.deepStrictEqual(Layers.breaches(sources, ProjectFiles.isStable), []))
-  it("keeps the rooms", () => assert.deepStrictEqual(Rooms.breaches(sources), []))
-  it("has no crowded folder", () => assert.deepStrictEqual(Rooms.crowdedFolders(sources), []))
+  it("keeps the order of folders", () => assert.deepStrictEqual(Folders.breaches(sources), []))
+  it("has no crowded folder", () => assert.deepStrictEqual(Folders.crowdedFolders(sources), []))
   it("uses one word for one thing", () => assert.deepStrictEqual(Words.wordBreaches(files), []))
   it("begins its sentences with their noun", () => assert.deepStrictEqual(Words.sentenceBreaches(files), []))
   it("keeps the size budget", () => assert.deepStrictEqual(Budget.sizeBreaches(sources), []))
@@ -206,21 +206,22 @@ describe("a planted breach of the words is found:", () => {
   })
 })
 
-describe("a planted breach of the rooms is found:", () => {
-  it("an import from a room above", () => {
+describe("a planted breach of the order of folders is found:", () => {
+  it("an import from a folder above", () => {
     const planted = [file("schemes/evm/src/node/A.ts", 'import { b } from "../exact/B.ts"')]
-    assert.strictEqual(Rooms.breaches(planted).length, 1)
+    assert.strictEqual(Folders.breaches(planted).length, 1)
   })
-  it("a file in no room", () => assert.strictEqual(Rooms.breaches([file("schemes/ton/src/attic/A.ts", "")]).length, 1))
+  it("a file in no folder", () =>
+    assert.strictEqual(Folders.breaches([file("schemes/ton/src/attic/A.ts", "")]).length, 1))
   it("a crowded folder", () => {
-    const crowd = Array.from({ length: Rooms.mostBeside + 1 }, (_, index) => file(`core/src/wire/A${index}.ts`, ""))
-    assert.strictEqual(Rooms.crowdedFolders(crowd).length, 1)
+    const crowd = Array.from({ length: Folders.mostBeside + 1 }, (_, index) => file(`core/src/wire/A${index}.ts`, ""))
+    assert.strictEqual(Folders.crowdedFolders(crowd).length, 1)
   })
-  it("and imports of the own room and those below are not", () => {
+  it("and imports of the own folder and those below are not", () => {
     const planted = [
       file("schemes/evm/src/node/A.ts", 'import { b } from "../primitives/B.ts"\nimport { c } from "./C.ts"')
     ]
-    assert.deepStrictEqual(Rooms.breaches(planted), [])
+    assert.deepStrictEqual(Folders.breaches(planted), [])
   })
 })
 

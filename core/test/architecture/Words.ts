@@ -14,6 +14,7 @@ const replaced: ReadonlyArray<readonly [RegExp, string]> = [
   [/stranded/i, "orphaned"],
   [/orphanedPayment/i, "set-aside payment"],
   [/replacedAt|checkReplaced|isReplacedForGood|looksBeforeReplaced/, "displaced: replaced is for our own dearer bytes"],
+  [/\brooms\b/i, "folders: room is free space"],
   [/sighting/i, "observation"],
   [/(?<![a-z])depart(?:s|ed|ure)?(?![a-z])/i, "submit"],
   [/\bin the air\b|inTheAir/i, "pending"],

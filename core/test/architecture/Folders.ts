@@ -1,16 +1,16 @@
 /**
- * The rooms of each package. A room is a folder; rooms lie above each other, and a file imports from its own room and from
- * the rooms below it, so that each room can be read without those above.
+ * The folders of each package. They lie above each other, and a file imports from its own folder and from
+ * those below it, so that each can be read without those above.
  */
 import { importsOf, isRelative, resolved } from "./Imports.ts"
 import type { SourceFile } from "./SourceText.ts"
 
-/** The files that lie beside the rooms, in the package's folder itself. */
+/** The files that lie beside the folders, in the package's folder itself. */
 const beside = ""
 
 const family = ["exact", "evidence", "sending", "wallet", "payment", "transfer", "node", "crypto", "primitives"]
 
-/** The rooms of a folder, from the top down. */
+/** The folders in a folder, from the top down. */
 export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
   "core/src/wire/": [beside, "x402-api", "x402", "mpp", "pontage", "http"],
   "core/src/server/": ["host", beside, "request", "offer", "route", "shop", "http"],
@@ -43,7 +43,7 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
   ]
 }
 
-/** Folders that are no rooms: their own rules are in `Layers.ts`. */
+/** Folders outside this order: their own rules are in `Layers.ts`. */
 const isElsewhere = (path: string) => /\/(?:testing|artifacts)\//.test(path)
 
 /** The most files that lie beside each other in one folder. */
@@ -51,28 +51,28 @@ export const mostBeside = 22
 
 interface Place {
   readonly floor: number
-  readonly room: string
+  readonly folder: string
 }
 
-const placeOf = (base: string, rooms: ReadonlyArray<string>, path: string): Place | undefined => {
+const placeOf = (base: string, folders: ReadonlyArray<string>, path: string): Place | undefined => {
   if (!path.startsWith(base) || isElsewhere(path)) return undefined
   const rest = path.slice(base.length)
-  const room = rest.includes("/") ? rest.slice(0, rest.indexOf("/")) : beside
-  return { floor: rooms.indexOf(room), room }
+  const folder = rest.includes("/") ? rest.slice(0, rest.indexOf("/")) : beside
+  return { floor: folders.indexOf(folder), folder }
 }
 
-/** Every file in no room of the plan, and every import from a room into one above it. */
+/** Every file in no folder of the plan, and every import from a folder into one above it. */
 export const breaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
-  Object.entries(plan).flatMap(([base, rooms]) => project.flatMap((file) => breachesOf(base, rooms, file)))
+  Object.entries(plan).flatMap(([base, folders]) => project.flatMap((file) => breachesOf(base, folders, file)))
 
-const breachesOf = (base: string, rooms: ReadonlyArray<string>, file: SourceFile): ReadonlyArray<string> => {
-  const from = placeOf(base, rooms, file.path)
+const breachesOf = (base: string, folders: ReadonlyArray<string>, file: SourceFile): ReadonlyArray<string> => {
+  const from = placeOf(base, folders, file.path)
   if (from === undefined) return []
-  if (from.floor < 0) return [`${file.path}: no room of ${base} is called ${from.room}`]
+  if (from.floor < 0) return [`${file.path}: no folder of ${base} is called ${from.folder}`]
   return importsOf(file).flatMap((one) => {
-    const to = isRelative(one) ? placeOf(base, rooms, resolved(one)) : undefined
+    const to = isRelative(one) ? placeOf(base, folders, resolved(one)) : undefined
     return to !== undefined && to.floor < from.floor
-      ? [`${file.path}: imports ${resolved(one)}, from a room above`]
+      ? [`${file.path}: imports ${resolved(one)}, from a folder above`]
       : []
   })
 }
