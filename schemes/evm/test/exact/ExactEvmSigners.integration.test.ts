@@ -31,7 +31,9 @@ describe("the signers of exactEvm.facilitator", () => {
           { concurrency: "unbounded" }
         )
         const statuses = yield* Effect.forEach(addresses, (address) => Payment.statusesOf(address))
-        for (const own of statuses) assert.deepStrictEqual(own, Array(6).fill("success"))
+        assert.deepStrictEqual(statuses.flat(), Array(24).fill("success"))
+        // The shares are equal only if all payments come before the first one is included.
+        for (const own of statuses) assert.isNotEmpty(own)
       })
     )
 
