@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 
 import type * as BoundedMap from "../../platform/BoundedMap.ts"
 import { Entropy, identifier } from "../../platform/Entropy.ts"
@@ -157,17 +158,26 @@ const takeNew = Effect.fnUntraced(function* (
   presented: Presented,
   claim: Claim | undefined,
   wanted: boolean
-) {
+): Effect.fn.Return<Taken, PaymentFailure> {
   const { facilitator } = presented
   yield* context.intake.passNew(facilitator.network)
   const lane = yield* context.engine.judge(facilitator, presented)
   const beside = yield* context.store.openPayments(presented)
-  const at = yield* verifyPayment(context, presented)
+  const verified = yield* Effect.result(verifyPayment(context, presented))
+  if (Result.isFailure(verified)) {
+    // Another process may have taken a copy in meanwhile, and then its own transfer may be the cause.
+    const known = isUsed(verified.failure) ? yield* context.store.find(presented.paymentId) : undefined
+    return known === undefined ? yield* verified.failure : yield* takeKnown(context, presented, known, claim)
+  }
+  const at = verified.success
   if (!wanted) return yield* reserve(context, presented, beside, claim, undefined)
   context.engine.rememberVerified(presented, presented.payment, at)
   yield* context.engine.admit(facilitator, lane, presented)
   return yield* reserve(context, presented, beside, claim, lane)
 })
+
+const isUsed = (failure: PaymentFailure): boolean =>
+  failure._tag === "ValidationError" && failure.reason === "already_used"
 
 /** Another claim presented the same authorization a moment ago, and it is being verified. */
 const heldOnArrival = (presented: Presented): Taken => ({

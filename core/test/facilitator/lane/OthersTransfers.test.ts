@@ -302,6 +302,39 @@ describe("an unbound payment that a third party has sent", () => {
     })
   )
 
+  it.effect("is not refused by an instance that verifies a copy while another takes it in", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, scheme, store } = yield* LedgerShop.open(patient)
+      ledger.finality = 100
+      for (const isByAnother of [true, false]) {
+        const request = yield* pay({ bound: false })
+        const meanwhile = Effect.gen(function* () {
+          ledger.faults.holdBlocks = true
+          const telling = yield* Effect.forkDetach(told(facilitator, request, claim("a")))
+          yield* TestClock.adjust("1 second")
+          if (isByAnother) yield* Effect.orDie(sentByAnother(ledger, request))
+          ledger.faults.holdBlocks = false
+          return yield* inTime(Fiber.join(telling))
+        })
+        let first = ""
+        const slow: SchemeFacilitator = {
+          ...scheme,
+          verify: (payment) =>
+            Effect.andThen(
+              Effect.map(meanwhile, (answer) => (first = answer)),
+              scheme.verify(payment)
+            )
+        }
+        const other = yield* LedgerShop.facilitatorOf([slow], store, { ...patient, leases: LedgerShop.idle })
+        const second = yield* told(other, request, claim("b"))
+        assert.deepStrictEqual(
+          [first, second],
+          isByAnother ? ["ChainUnavailable", "ChainUnavailable"] : ["granted included", "held included"]
+        )
+      }
+    })
+  )
+
   it.effect("gives no answer to a caller without a claim either", () =>
     Effect.gen(function* () {
       const { answer, facilitator, ledger, request } = yield* outrun(undefined)
