@@ -8,6 +8,7 @@ import type { Settlement } from "../../src/protocol/Settlement.ts"
 import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import { protocolPayer } from "../../src/wire/pontage/ProtocolPayer.ts"
 import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
+import * as X402Identifier from "../../src/wire/x402/X402Identifier.ts"
 import { x402v1Payer } from "../../src/wire/x402/X402v1Payer.ts"
 import { x402v2Payer } from "../../src/wire/x402/X402v2Payer.ts"
 import { buy, buyText, failure, waitingOut } from "./Payer.ts"
@@ -280,6 +281,18 @@ describe("a payment of version 2", () => {
       assert.deepStrictEqual({ ...sent, "payment-identifier": { info, schema } }, extensions)
     })
   )
+
+  it("has another identifier for another nonce or signature, wherever it stands", () => {
+    const extensions = { "payment-identifier": { info: { required: true } } }
+    const terms = { from: "0".repeat(40), to: "1".repeat(40), value: "10000" }
+    const payloads = [1, 2].flatMap((nonce) => [
+      { nonce, ...terms },
+      { ...terms, nonce },
+      { signature: `${nonce}`.repeat(130), ...terms }
+    ])
+    const sent = payloads.map((payload) => JSON.stringify(X402Identifier.withIdentifier(extensions, payload)))
+    assert.strictEqual(new Set(sent).size, payloads.length)
+  })
 
   it.effect("has neither resource nor extensions where there were none", () =>
     Effect.gen(function* () {

@@ -36,15 +36,16 @@ const bundled = async (contents: string): Promise<Uint8Array> => {
 const peer = 113_033
 
 /**
- * Each is what it has come down to, and 1 % above. 2.4 kB of it are tables: Circle's 37 deployments of USDC, and the names of networks.
+ * Each is what it has come down to, and 1 % above. 2.4 kB of it are tables (Circle's 37 deployments of USDC, the names of networks),
+ * 1.4 kB are Keccak-256, by which a payment of the Machine Payments Protocol is bound.
  */
-const budget = { plain: 38_400, withJournal: 41_800 }
+const budget = { plain: 40_200, withJournal: 43_600 }
 
 describe("what a browser loads to pay", () => {
-  it("is about a third of what a peer's client takes", async () => {
+  it("is little more than a third of what a peer's client takes", async () => {
     const size = await gzippedSize({ imports: "", options: "" })
     assert.isAtMost(size, budget.plain)
-    assert.isAtMost(budget.plain, peer * 0.34)
+    assert.isAtMost(budget.plain, peer * 0.36)
     assert.isAbove(size, 20_000, "it is the whole client that was measured")
   })
 

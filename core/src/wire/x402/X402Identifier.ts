@@ -43,18 +43,17 @@ export const of = (extensions: unknown): string | undefined => {
 }
 
 /**
- * A payer's extensions: those of the payment request, with an identifier where the server offers that. It is made of
- * the payment's own signed bytes, so it is the same whenever the payment is sent again.
+ * A payer's extensions: those of the payment request, with an identifier where the server offers that. It is made of the first and the
+ * last characters of the payment's own signed bytes, so it is the same whenever the payment is sent again, and another one for another
+ * nonce or signature.
  */
 export const withIdentifier = (extensions: Schema.Json, payload: Schema.Json): Schema.Json => {
   const info = infoIn(extensions)
   const extension = memberOf(extensions, key)
   if (info === undefined || !Shape.isObject(extension) || !Shape.isObject(extensions)) return extensions
-  const id = `pay_${JSON.stringify(payload)
-    .replaceAll(/[^A-Za-z0-9]/g, "")
-    .slice(-64)
-    .padStart(16, "0")}`
+  const text = JSON.stringify(payload).replaceAll(/[^A-Za-z0-9]/g, "")
+  const ends = text.length <= 124 ? text : text.slice(0, 60) + text.slice(-64)
   return Object.assign({}, extensions, {
-    [key]: Object.assign({}, extension, { info: Object.assign({}, info, { id }) })
+    [key]: Object.assign({}, extension, { info: Object.assign({}, info, { id: `pay_${ends.padStart(16, "0")}` }) })
   })
 }

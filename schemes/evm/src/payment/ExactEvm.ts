@@ -1,8 +1,8 @@
-import { keccak_256 } from "@noble/hashes/sha3.js"
 /**
  * The scheme `exact` on EVM chains: its definition and its payloads. The payer signs an EIP-3009 transfer authorization for
  * exactly the amount, or a user operation (ERC-4337) that transfers it; then anyone may submit it, and no one can change it.
  */
+import { keccak_256 } from "@noble/hashes/sha3.js"
 import { type Scheme, invalid, type ValidationError } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
 import { RequestBinding } from "@pontage/core/PaymentPayload"
