@@ -7,7 +7,7 @@ import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
 describe("wrapFetch", () => {
-  it("pays for what is asked for, and hands over the response with its receipt", async () => {
+  it("pays the price that the shop demands, and returns the response with its receipt", async () => {
     await using shop = await PaidShop.open()
     const receipts: Array<string> = []
     const { fetch, signed } = TestPayer.make({ onPayment: ({ transaction }) => void receipts.push(transaction) })

@@ -49,7 +49,7 @@ const show = (
   { init, url }: RequestOptions.RequestPlan,
   quotation: PaymentClient.Quotation | undefined
 ): void => {
-  if (quotation === undefined) return write(`${init.method} ${url.href}: no payment is asked for`)
+  if (quotation === undefined) return write(`${init.method} ${url.href}: the response demands no payment`)
   const { declined, payable } = quotation
   const [first] = payable
   screen.say(`${init.method} ${SafeText.line(first?.url ?? url.href, 500)}`)

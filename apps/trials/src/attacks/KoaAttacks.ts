@@ -280,7 +280,7 @@ const wholeBytes = 40 * pieceBytes
 const resetStreams: Attack = {
   name: "reset-stream",
   what: "the response of one payment over HTTP/2 is reset after 39 of its 40 pieces, five times",
-  expected: "a response of which so much has left is served: the payment opens no other",
+  expected: "a response counts as served once this part of it has left: the payment opens no other",
   targets: ["pontage"],
   mutation: [
     {

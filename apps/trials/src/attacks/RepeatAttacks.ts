@@ -151,7 +151,7 @@ const wholeBytes = 40 * pieceBytes
 const cutStreams: Attack = {
   name: "cut-stream",
   what: "the response of one payment is cut off after 39 of its 40 pieces, five times",
-  expected: "a response of which so much has left is served: the payment opens no other",
+  expected: "a response counts as served once this part of it has left: the payment opens no other",
   targets: ["pontage", "x402"],
   mutation: [
     {
