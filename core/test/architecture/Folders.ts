@@ -26,7 +26,8 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
     "wallet",
     "node",
     "crypto",
-    "primitives"
+    "primitives",
+    "cells"
   ],
   "schemes/tron/src/": [beside, ...family],
   "apps/facilitator/src/": [

@@ -50,7 +50,7 @@ export const table: ReadonlyArray<Layer> = [
     files: "schemes/evm/",
     may: [...effect, ...core, "viem", "viem/", "@noble/", "tiny-secp256k1", "node:", "@foundry-rs/anvil"]
   },
-  { files: "schemes/ton/", may: [...effect, ...core, "@ton/", "@noble/", "node:"] },
+  { files: "schemes/ton/", may: [...effect, ...core, "#cells", "@ton/", "@noble/", "node:"] },
   { files: "schemes/tron/", may: [...effect, ...core, "tronweb", "@ethereumjs/", "@noble/", "node:"] },
   { files: "adapters/fetch/", may: [...effect, ...core, "node:"] },
   { files: "adapters/http/", may: [...effect, ...core] },

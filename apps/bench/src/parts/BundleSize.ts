@@ -15,6 +15,8 @@ import { wrapFetch } from "@pontage/fetch"
 export const pay = (signer) => wrapFetch(fetch, { schemes: [exactEvm.client({ signer, network: "eip155:8453" })] })
 `
 
+const onTon = `export { client } from "@pontage/ton/client"`
+
 /** As its README writes it. */
 const theirs = `
 import { ExactEvmScheme } from "@x402/evm/exact/client"
@@ -26,6 +28,7 @@ export const pay = (signer) => wrapFetchWithPayment(fetch, new x402Client().regi
 export const measure = async (): Promise<ReadonlyArray<Row>> => {
   const mine = await sizesOf(ours, import.meta.dirname)
   const peers = await sizesOf(theirs, fileURLToPath(new URL("../../../conformance/src", import.meta.url)))
+  const ton = await sizesOf(onTon, import.meta.dirname)
   const than = "the peer's"
   return [
     {
@@ -38,7 +41,8 @@ export const measure = async (): Promise<ReadonlyArray<Row>> => {
       note: "target at most 40",
       ratios: [{ than, ratio: peers.gzipped / mine.gzipped, target: 3 }]
     },
-    row("the peer's", "min+gzip", peers.gzipped)
+    row("the peer's", "min+gzip", peers.gzipped),
+    { name: "scheme client of TON alone, ours, min+gzip", value: ton.gzipped / 1024, unit: "KB" }
   ]
 }
 

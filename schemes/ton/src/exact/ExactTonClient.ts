@@ -6,11 +6,12 @@ import { Misconfigured, type SchemeClient, type SignedPayment, SigningFailed, ty
 import { Entropy } from "@pontage/core/Entropy"
 import type { Network } from "@pontage/core/Network"
 import * as OptionCheck from "@pontage/core/OptionCheck"
-import type { StateInit } from "@ton/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import * as TonRpc from "../node/TonRpc.ts"
+import type { StateInit } from "#cells"
+
+import * as TonState from "../node/TonState.ts"
 import * as ExactTon from "../payment/ExactTon.ts"
 import * as TonAuthorization from "../payment/TonAuthorization.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
@@ -77,7 +78,7 @@ export const client = (options: Options): SchemeClient => {
   const table = Result.getOrThrow(TonAsset.table(assets ?? []))
   const network = TonNetwork.fromText(text)
   if (network === undefined) throw wrong(`network "${text}" is not a TON network`)
-  const rpc = Effect.runSync(TonRpc.make({ url: rpcUrl, network, ...(apiKey !== undefined && { apiKey }) }))
+  const rpc = Effect.runSync(TonState.make({ url: rpcUrl, network, ...(apiKey !== undefined && { apiKey }) }))
   if ("signMessage" in signer && kind === "external") throw wrong("signMessage signs for w5-internal alone")
   const payer = "signMessage" in signer ? walletOf(signer, network) : keyOf(signer, network, options.subwallet, rpc)
   const jettons = TonJettons.make(rpc)
@@ -167,7 +168,7 @@ const keyOf = (
   signer: TonSigner.TonKeySigner,
   network: Network,
   subwallet: number | undefined,
-  rpc: TonRpc.TonRpc
+  rpc: TonState.TonState
 ): Payer => {
   const key = TonSigner.fromKey(signer)
   if (key === undefined) throw wrong("the signer's keys are not 32 bytes of Ed25519 that belong together")

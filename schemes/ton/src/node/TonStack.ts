@@ -1,7 +1,7 @@
 /**
  * Arguments and results of a contract's get method, in the API's form.
  */
-import { beginCell, Cell } from "@ton/core"
+import { beginCell, type Cell } from "#cells"
 
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonBoc from "../primitives/TonBoc.ts"
@@ -32,10 +32,7 @@ export const read = (item: unknown): Item => {
     return { _tag: "Number", value: isNegative ? -size : size }
   }
   const bytes = typeof value === "object" && value !== null && "bytes" in value ? value.bytes : undefined
-  const cell =
-    (kind === "cell" || kind === "slice") && typeof bytes === "string"
-      ? TonBoc.attempt(() => Cell.fromBase64(bytes))
-      : undefined
+  const cell = (kind === "cell" || kind === "slice") && typeof bytes === "string" ? TonBoc.fromNode(bytes) : undefined
   return cell === undefined ? { _tag: "Other" } : { _tag: "Cell", cell }
 }
 

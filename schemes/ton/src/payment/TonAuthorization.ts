@@ -3,8 +3,10 @@
  * Jetton by a wallet, from the signed cells alone.
  */
 import { invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
-import type { Cell, StateInit } from "@ton/core"
+import * as Hex from "effect/encoding/Hex"
 import * as Result from "effect/Result"
+
+import type { Cell, StateInit } from "#cells"
 
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonBoc from "../primitives/TonBoc.ts"
@@ -60,7 +62,7 @@ export const read = (
     payer: message.to,
     init: message.init,
     body: message.body,
-    nonce: Buffer.from(request.signedHash).toString("hex")
+    nonce: Hex.encode(request.signedHash)
   }))
 }
 

@@ -1,11 +1,12 @@
+import * as Brand from "effect/Brand"
+import * as Schema from "effect/Schema"
+
 /**
  * TON addresses. Text is accepted strictly: raw `0:` and 64 lower-case hexadecimal digits, or the 48 characters of the
  * user-friendly form with a valid checksum. Only workchain 0, never the zero address. Inside and on the wire an address is
  * its raw text, so two addresses are the same account exactly when they are `===`.
  */
-import { Address as CoreAddress } from "@ton/core"
-import * as Brand from "effect/Brand"
-import * as Schema from "effect/Schema"
+import { Address as CoreAddress } from "#cells"
 
 /** A parsed address: raw, lower case, workchain 0. */
 export type Address = string & Brand.Brand<"@pontage/ton/Address">
@@ -49,7 +50,7 @@ export const fromCore = (address: CoreAddress): Address | undefined => {
   return isAddress(text) ? text : undefined
 }
 
-/** The address in the form of `@ton/core`. */
+/** The address in the form that cells take. */
 export const toCore = (address: Address): CoreAddress => CoreAddress.parseRaw(address)
 
 /** The address of an account by its hash: 32 bytes. */

@@ -1,11 +1,13 @@
+import * as Base64 from "effect/encoding/Base64"
+import * as Hex from "effect/encoding/Hex"
+import * as Result from "effect/Result"
+
 /**
  * Reads bags of cells from strangers within bounds: at most 8,192 characters and 64 cells, one root, a valid checksum,
- * ordinary cells only, nothing unused and nothing left over. `@ton/core` then parses the rest; its work is bounded too,
+ * ordinary cells only, nothing unused and nothing left over. The library then parses the rest; its work is bounded too,
  * since it builds each cell once.
  */
-import { Cell } from "@ton/core"
-import * as Base64 from "effect/encoding/Base64"
-import * as Result from "effect/Result"
+import { bytesOf, type Cell, cellFrom } from "#cells"
 
 /** The longest text that is decoded, in characters. */
 export const maximumCharacters = 8_192
@@ -49,7 +51,7 @@ const areRegular = (bytes: Uint8Array, header: NonNullable<ReturnType<typeof hea
   return at === header.end
 }
 
-/** Runs a reader of cells; `undefined` where it throws, since `@ton/core` throws on cells that end too early or do not match. */
+/** Runs a reader of cells; `undefined` where it throws, since the library throws on cells that end too early or do not match. */
 export const attempt = <A>(read: () => A | undefined): A | undefined => {
   try {
     return read()
@@ -65,11 +67,17 @@ export const fromBase64 = (text: string): Cell | undefined => {
   if (bytes === undefined || Base64.encode(bytes) !== text) return undefined
   const header = headerOf(bytes)
   if (header === undefined || !areRegular(bytes, header)) return undefined
-  return attempt(() => Cell.fromBoc(Buffer.from(bytes))[0])
+  return attempt(() => cellFrom(bytes))
+}
+
+/** The root of a bag of cells from a node, in base64 of either alphabet; `undefined` for any other text. */
+export const fromNode = (text: string): Cell | undefined => {
+  const bytes = Result.getOrUndefined(Base64.decode(text.replaceAll("-", "+").replaceAll("_", "/")))
+  return bytes && attempt(() => cellFrom(bytes))
 }
 
 /** A cell and all below it as base64, with a checksum. */
-export const toBase64 = (cell: Cell): string => cell.toBoc({ idx: false, crc32: true }).toString("base64")
+export const toBase64 = (cell: Cell): string => Base64.encode(bytesOf(cell))
 
 /** The hash of a cell in hexadecimal. */
-export const hashOf = (cell: Cell): string => cell.hash().toString("hex")
+export const hashOf = (cell: Cell): string => Hex.encode(cell.hash())

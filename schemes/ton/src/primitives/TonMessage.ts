@@ -4,17 +4,10 @@
  * cell. If the reader accepted an encoding that the chain refuses (a number with leading zero bytes, an address with anycast),
  * the wallet would keep the attached TON and send nothing.
  */
-import {
-  beginCell,
-  type Builder,
-  type Cell,
-  loadStateInit,
-  type Slice,
-  type StateInit,
-  storeStateInit
-} from "@ton/core"
+import { beginCell, type Builder, type Cell, loadStateInit, type Slice, type StateInit, storeStateInit } from "#cells"
 
 import * as TonAddress from "./TonAddress.ts"
+import * as TonBoc from "./TonBoc.ts"
 
 /** A message. */
 export interface TonMessage {
@@ -125,4 +118,4 @@ export const external = (to: TonAddress.Address, body: Cell, init?: StateInit): 
  * The normalised hash of an external message, in hexadecimal: that of the message with this recipient and body and nothing else,
  * so it does not depend on the message's layout (TEP-467).
  */
-export const externalHash = (to: TonAddress.Address, body: Cell): string => external(to, body).hash().toString("hex")
+export const externalHash = (to: TonAddress.Address, body: Cell): string => TonBoc.hashOf(external(to, body))

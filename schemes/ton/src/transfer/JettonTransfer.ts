@@ -2,7 +2,7 @@
  * Messages of a Jetton transfer (TEP-74): to the payer's Jetton wallet, from there to the recipient's Jetton wallet (the
  * credit), and to the account that receives the unused TON (the excess).
  */
-import { beginCell, type Cell } from "@ton/core"
+import { beginCell, type Cell } from "#cells"
 
 import * as TonAddress from "../primitives/TonAddress.ts"
 

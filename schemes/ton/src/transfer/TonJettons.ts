@@ -6,8 +6,8 @@ import { ChainUnavailable } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Effect from "effect/Effect"
 
-import type * as TonRpc from "../node/TonRpc.ts"
 import * as TonStack from "../node/TonStack.ts"
+import type * as TonState from "../node/TonState.ts"
 import type * as TonAddress from "../primitives/TonAddress.ts"
 
 /** Balance and locks of a Jetton wallet. */
@@ -45,7 +45,7 @@ const sendingLocked = 1n
 const receivingLocked = 2n
 
 /** Makes the requests to a node. */
-export const make = (rpc: TonRpc.TonRpc): TonJettons => {
+export const make = (rpc: Pick<TonState.TonState, "get" | "network">): TonJettons => {
   const wallets = BoundedMap.oldestOut<string, TonAddress.Address>(capacity)
   const ungoverned = new Set<TonAddress.Address>()
   const walletOf = Effect.fnUntraced(function* (master: TonAddress.Address, owner: TonAddress.Address) {
@@ -89,5 +89,5 @@ export const make = (rpc: TonRpc.TonRpc): TonJettons => {
 
 const nothing = { balance: 0n, maySend: true, mayReceive: true } as const
 
-const invalidResult = (rpc: TonRpc.TonRpc, contract: TonAddress.Address, what: string) =>
+const invalidResult = (rpc: Pick<TonState.TonState, "get" | "network">, contract: TonAddress.Address, what: string) =>
   Effect.fail(new ChainUnavailable({ network: rpc.network, message: `the contract ${contract} ${what}` }))

@@ -1,8 +1,11 @@
+import * as Hex from "effect/encoding/Hex"
+import * as Result from "effect/Result"
+
 /**
  * Wallet contracts: the known codes, the fields of their data, and the address of a key's W5 wallet. A contract with other code
  * could keep the TON that is relayed to it and do nothing.
  */
-import { beginCell, Cell, contractAddress, type StateInit } from "@ton/core"
+import { beginCell, type Cell, cellFrom, contractAddress, loadBytes, type StateInit, storeBytes } from "#cells"
 
 import { walletV5R1Code } from "../artifacts/WalletV5R1Code.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
@@ -42,7 +45,7 @@ const readData = (version: WalletVersion, data: Cell): TonWallet | undefined => 
   const isSignatureAllowed = version !== "w5" || slice.loadBit()
   const seqno = slice.loadUint(32)
   const walletId = slice.loadInt(32)
-  const publicKey = slice.loadBuffer(32)
+  const publicKey = loadBytes(slice, 32)
   const hasExtensions = version !== "v3r2" && slice.loadMaybeRef() !== null
   if (slice.remainingBits !== 0 || slice.remainingRefs !== 0) return undefined
   return { version, isSignatureAllowed, seqno, walletId, publicKey, hasExtensions }
@@ -68,7 +71,7 @@ export const isNew = ({ data }: StateInit, { publicKey, version, walletId }: Ton
 const newData = (version: WalletVersion, publicKey: Uint8Array, walletId: number): Cell => {
   const builder = beginCell()
   if (version === "w5") builder.storeBit(1)
-  builder.storeUint(0, 32).storeInt(walletId, 32).storeBuffer(Buffer.from(publicKey), 32)
+  storeBytes(builder.storeUint(0, 32).storeInt(walletId, 32), publicKey)
   if (version !== "v3r2") builder.storeBit(0)
   return builder.endCell()
 }
@@ -77,7 +80,7 @@ let w5Code: Cell | undefined
 
 /** The state init of a key's W5 wallet. */
 export const w5Init = (publicKey: Uint8Array, walletId: number): StateInit => ({
-  code: (w5Code ??= Cell.fromHex(walletV5R1Code)),
+  code: (w5Code ??= cellFrom(Result.getOrThrow(Hex.decode(walletV5R1Code)))),
   data: newData("w5", publicKey, walletId)
 })
 

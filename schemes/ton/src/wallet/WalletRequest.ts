@@ -3,7 +3,7 @@
  * pay for it) or an external one; the older wallets in an external one only. Read strictly: one action, no extensions, nothing
  * left over.
  */
-import { beginCell, Cell } from "@ton/core"
+import { beginCell, Cell, loadBytes, storeBytes } from "#cells"
 
 /** The wallets whose requests are read. */
 export type WalletVersion = "w5" | "v4r2" | "v3r2"
@@ -64,7 +64,7 @@ const readW5 = (body: Cell, op: number): WalletRequest | undefined => {
     .storeRef(body.refs[0] ?? Cell.EMPTY)
     .endCell()
     .hash()
-  return { ...terms, ...action, version: "w5", signedHash, signature: slice.loadBuffer(64) }
+  return { ...terms, ...action, version: "w5", signedHash, signature: loadBytes(slice, 64) }
 }
 
 /** Reads a list of exactly one message to send. */
@@ -79,7 +79,7 @@ const readAction = (actions: Cell): Pick<WalletTerms, "mode" | "message"> | unde
 /** Reads a request of V3 or V4. The signature comes first; V4 has an operation, zero for sending. */
 const readOlder = (body: Cell, version: "v4r2" | "v3r2"): WalletRequest | undefined => {
   const slice = body.beginParse()
-  const signature = slice.loadBuffer(64)
+  const signature = loadBytes(slice, 64)
   const unsigned = body.bits.substring(signatureBits, body.bits.length - signatureBits)
   const terms = { walletId: slice.loadInt(32), validUntil: slice.loadUint(32), seqno: slice.loadUint(32) }
   if (version === "v4r2" && slice.loadUint(8) !== 0) return undefined
@@ -117,4 +117,4 @@ export const unsignedW5 = (
 
 /** A W5 request with its signature. */
 export const signedW5 = (unsigned: Cell, signature: Uint8Array): Cell =>
-  beginCell().storeSlice(unsigned.beginParse()).storeBuffer(Buffer.from(signature), 64).endCell()
+  storeBytes(beginCell().storeSlice(unsigned.beginParse()), signature).endCell()
