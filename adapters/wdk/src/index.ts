@@ -1,0 +1,14 @@
+/** Accounts of the WDK (`@tetherto/wdk`) as payers: one seed, EVM, TON and TRON, and a `fetch` that pays from them. */
+export { underPolicies } from "./PolicyGate.ts"
+export type { EvmAccount, Governed, TonAccount, TransferOrder, TronAccount, WdkLike } from "./WdkAccount.ts"
+export {
+  wdkBuyer,
+  type AccountOptions,
+  type EvmAccountOptions,
+  type TonAccountOptions,
+  type TronAccountOptions,
+  type WdkAccounts,
+  type WdkBuyer,
+  type WdkBuyerOptions
+} from "./WdkBuyer.ts"
+export { evmSigner, tonSigner, tronSigner } from "./WdkSigners.ts"
