@@ -104,7 +104,9 @@ export type {
   AcceptedOffer,
   ResponseHead,
   HeaderFields,
+  SentHeaders,
   PayerDialect,
+  PaymentTerms,
   PresentedPayment,
   ReadHeader,
   ReadRefusal,
@@ -123,6 +125,7 @@ export * as X402ServerApiRequest from "./wire/x402-api/X402ServerApiRequest.ts"
 export * as MetaPayer from "./wire/x402/X402MetaPayer.ts"
 export * as MetaSeller from "./wire/x402/X402MetaSeller.ts"
 export * as PayerDialects from "./wire/PayerDialects.ts"
+export { mppPayer } from "./wire/mpp/MppPayer.ts"
 export { mppSeller, type MppOptions } from "./wire/mpp/MppSeller.ts"
 export { x402v1Payer } from "./wire/x402/X402v1Payer.ts"
 export { x402v1Seller } from "./wire/x402/X402v1Seller.ts"

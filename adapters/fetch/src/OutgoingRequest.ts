@@ -48,6 +48,7 @@ export const make = (
       return {
         method,
         url: new URL(url, globalThis.location?.href).href,
+        uses: (header) => again.headers.has(header),
         body: Effect.promise(() => RepeatableBody.contentOf(again.body ?? null, again.headers.get("content-type"))),
         send: (target, added) =>
           Effect.tryPromise({

@@ -76,16 +76,18 @@ export const make = Effect.fnUntraced(function* (
 
 /**
  * The receipt on a response: the payment as the server reports it. `undefined` if there is none, or it cannot be read.
- * Not every wire format contains the payer, the amount and the payment's id; `onPayment` receives all of them.
+ * Not every wire format contains the payer, the amount and the payment's id; `onPayment` receives all of them. A receipt of
+ * the Machine Payments Protocol may name no network, and then it is read on the response of a paying `fetch` alone.
  */
 export const settlementOf = (
   response: Response,
   dialects: ReadonlyArray<PayerDialect> = PayerDialects.usual
-): Settlement.Receipt | undefined => PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))
+): Settlement.Receipt | undefined =>
+  PayerDialects.readReceipt(dialects, (name) => response.headers.get(name)) ?? PaymentClient.settlementOf(response)
 
 /**
  * Whether this call may be paid: a caller that sends a payment of its own handles the refusal too, and HEAD is not
  * paid, because its response has no body.
  */
 const isOurs = ({ headers, method }: OutgoingRequest.OutgoingRequest, dialects: ReadonlyArray<PayerDialect>): boolean =>
-  !dialects.some(({ paymentHeader }) => headers.has(paymentHeader)) && method.toUpperCase() !== "HEAD"
+  !PayerDialects.isPaid(dialects, (name) => headers.get(name)) && method.toUpperCase() !== "HEAD"

@@ -6,15 +6,21 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
 
 import { Hash } from "../platform/Hash.ts"
-import type { HeaderFields } from "../wire/pontage/Dialect.ts"
+import type { HeaderFields, PaymentTerms } from "../wire/pontage/Dialect.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 import type { NoResponse } from "./PurchaseResponse.ts"
 
-/** A request that can be sent more than once. */
-export interface PayableRequest {
+/** The head of a request. */
+export interface RequestHead {
   readonly method: string
   /** Absolute URL, as the caller gave it. */
   readonly url: string
+  /** Whether the request itself has this header, which no payment replaces; absent if it has none. */
+  readonly uses?: (header: string) => boolean
+}
+
+/** A request that can be sent more than once. */
+export interface PayableRequest extends RequestHead {
   /** The body's content, to tell requests apart: the same content gives the same bytes. Empty without a body. */
   readonly body: Effect.Effect<Uint8Array>
   /** Sends the request to `url` with these headers added. It must not follow redirects. */
@@ -46,7 +52,7 @@ const withoutFragment = (url: string): URL => {
  * the body was still wanted.
  */
 export const targetOf = (
-  { method, url }: Pick<PayableRequest, "method" | "url">,
+  { method, url }: RequestHead,
   refusal: Pick<Response, "url" | "redirected">
 ): Result.Result<URL, PaymentDeclined> => {
   const requested = withoutFragment(url)
@@ -60,4 +66,11 @@ export const targetOf = (
     return Result.fail(decline("method_redirected", message))
   }
   return Result.succeed(target)
+}
+
+/** The reason why a payment in the header of these terms cannot be added to the request. */
+export const objection = ({ uses, url }: RequestHead, { header }: PaymentTerms): PaymentDeclined | undefined => {
+  if (uses?.(header) !== true) return undefined
+  const message = `${new URL(url).host} wants the payment in the header ${header}, which the request uses itself; a shop that sells to such requests names the header Payment-Authorization`
+  return decline("terms_unsupported", message)
 }

@@ -103,6 +103,8 @@ export interface PaymentStatus {
 /** The failures of a payment. */
 export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | ProtocolError
 
+export { settlementOf } from "./PurchaseResponse.ts"
+
 /** The service. */
 export class PaymentClient extends Context.Service<
   PaymentClient,
@@ -116,7 +118,7 @@ export class PaymentClient extends Context.Service<
     readonly pay: (request: PayableRequest.PayableRequest, demand: Demand) => Effect.Effect<Response, PayFailure>
     /** The cost of a refused request; nothing is signed or reserved. */
     readonly quote: (
-      request: Pick<PayableRequest.PayableRequest, "method" | "url">,
+      request: PayableRequest.RequestHead,
       demand: Demand
     ) => Effect.Effect<Quotation, PaymentDeclined | JournalUnavailable>
     readonly status: (paymentId: string) => Effect.Effect<PaymentStatus, JournalUnavailable | ProtocolError>
@@ -192,24 +194,23 @@ const pay = Effect.fnUntraced(function* (
   if (earlier !== undefined) return earlier
   const reused = yield* reuseRefused(context, purchases, request, { accepts, name, target })
   if (reused !== undefined) return reused
-  const allowed = yield* Effect.fromResult(
-    chosen(context, target, yield* judged(context, request.method, target, accepts))
-  )
+  const allowed = yield* Effect.fromResult(chosen(context, target, yield* judged(context, request, target, refusal)))
   if (!(yield* context.confirm(allowed.quote))) {
     return yield* decline("confirm_refused", `${target.host} asks ${allowed.quote.price}, and confirm said no`)
   }
   const index = accepts.indexOf(allowed.quote.requirements)
   const paymentHeaders: Purchase.PurchaseOrder["paymentHeaders"] = (payload) => refusal.paymentHeaders(index, payload)
-  return yield* Purchase.buy(purchases, request, { ...allowed, name, paymentHeaders })
+  const terms = refusal.termsOf?.(index)
+  return yield* Purchase.buy(purchases, request, { ...allowed, name, terms, paymentHeaders })
 })
 
 const quote = Effect.fnUntraced(function* (
   context: ClientContext,
-  request: Pick<PayableRequest.PayableRequest, "method" | "url">,
+  request: PayableRequest.RequestHead,
   { origin, refusal }: Demand
 ) {
   const target = yield* Effect.fromResult(admitted(context, request, origin))
-  const { allowed, declined } = yield* judged(context, request.method, target, refusal.required.accepts)
+  const { allowed, declined } = yield* judged(context, request, target, refusal)
   return { payable: allowed.map(({ quote }) => quote), declined }
 })
 
@@ -223,7 +224,7 @@ const status = Effect.fnUntraced(function* (context: ClientContext, paymentId: s
 /** The URL that a payment for this refusal may be sent to. */
 const admitted = (
   { policy }: ClientContext,
-  request: Pick<PayableRequest.PayableRequest, "method" | "url">,
+  request: PayableRequest.RequestHead,
   origin: Demand["origin"]
 ): Result.Result<URL, PaymentDeclined> =>
   Result.flatMap(PayableRequest.targetOf(request, origin), (target) => Result.map(policy.admit(target), () => target))
@@ -348,16 +349,22 @@ interface Judged {
 /** The options that would be paid now, in the offer's order, and the reasons against the others. */
 const judged = Effect.fnUntraced(function* (
   { schemeClients, journal, policy }: ClientContext,
-  method: string,
+  request: PayableRequest.RequestHead,
   url: URL,
-  accepts: ReadonlyArray<PaymentRequirements>
+  { required: { accepts }, termsOf }: ReadRefusal
 ) {
+  const { method } = request
+  const now = yield* Clock.currentTimeMillis
   const spent = yield* journal.spent
   const allowed: Array<PaymentPolicy.Allowed> = []
   const declined: Array<PaymentDeclined> = []
-  for (const requirements of accepts) {
+  for (const [index, requirements] of accepts.entries()) {
+    const terms = termsOf?.(index)
     const result = Result.flatMap(schemeClientFor(schemeClients, requirements), (schemeClient) =>
-      policy.judge({ method, url }, requirements, schemeClient)
+      Result.flatMap(policy.judge({ method, url }, requirements, schemeClient), (one) => {
+        const no = terms && (policy.objection(terms, url, now) ?? PayableRequest.objection(request, terms))
+        return no === undefined ? Result.succeed(one) : Result.fail(no)
+      })
     )
     const no = Result.isFailure(result) ? result.failure : result.success.exceeds(spent)
     if (no !== undefined) declined.push(no)

@@ -12,6 +12,7 @@ import { isLoopback } from "../protocol/text/Loopback.ts"
 import type { Scheme } from "../scheme/Scheme.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"
+import type { PaymentTerms } from "../wire/pontage/Dialect.ts"
 import { decline, type DeclineRule, type PaymentDeclined } from "./PaymentDeclined.ts"
 import * as PaymentLimits from "./PaymentLimits.ts"
 import * as Spending from "./Spending.ts"
@@ -19,13 +20,15 @@ import * as Spending from "./Spending.ts"
 /**
  * Allowed hosts, networks, assets and payees. An absent list allows all. A host is a URL's `host` (its name, and its
  * port unless it is the default one), an asset or a payee an address in any form of its family, a network any of its
- * names.
+ * names. `realms` lists the hosts that a challenge of the Machine Payments Protocol may name beside the request's own; a
+ * challenge for any other host is declined, since its payment would buy at that host.
  */
 export interface PaymentAllowances {
   readonly hosts?: ReadonlyArray<string>
   readonly networks?: ReadonlyArray<string>
   readonly assets?: ReadonlyArray<string>
   readonly payees?: ReadonlyArray<string>
+  readonly realms?: ReadonlyArray<string>
 }
 
 const texts = OptionCheck.optional(OptionCheck.list(OptionCheck.text))
@@ -35,7 +38,8 @@ export const check: OptionCheck.Check<PaymentAllowances> = OptionCheck.options<P
   hosts: texts,
   networks: texts,
   assets: texts,
-  payees: texts
+  payees: texts,
+  realms: texts
 })
 
 /** One option of an offer that this payer can sign and its rules allow, with its cost. */
@@ -74,6 +78,8 @@ export interface PaymentPolicy {
     requirements: PaymentRequirements,
     schemeClient: SchemeClient
   ) => Result.Result<Allowed, PaymentDeclined>
+  /** The reason against the terms of an option, at `now` in Unix milliseconds. */
+  readonly objection: (terms: PaymentTerms, url: URL, now: number) => PaymentDeclined | undefined
 }
 
 /**
@@ -104,7 +110,8 @@ export const make = (
     readable("allow.assets", allow.assets, isAddress, "an address of a scheme given here"),
     readable("allow.payees", allow.payees, isAddress, "an address of a scheme given here"),
     readable("allow.networks", allow.networks, isNetwork, "a network of a scheme given here"),
-    readable("allow.hosts", allow.hosts, isHost, 'a host such as "api.example.com" or "localhost:3000"')
+    readable("allow.hosts", allow.hosts, isHost, 'a host such as "api.example.com" or "localhost:3000"'),
+    readable("allow.realms", allow.realms, isHost, 'a host such as "api.example.com" or "localhost:3000"')
   ])
   return Result.map(read, ([limitsOf]) => policy(limitsOf, allow))
 }
@@ -128,6 +135,7 @@ const policy = (
   allow: PaymentAllowances
 ): PaymentPolicy => ({
   admit: (url) => admit(url, allow.hosts),
+  objection: (terms, url, now) => objection(terms, url, now, allow.realms ?? []),
   judge: (request, requirements, schemeClient) => {
     const asset = Result.flatMap(recognise(requirements, schemeClient), (asset) =>
       permit(requirements, asset, schemeClient, allow)
@@ -163,6 +171,25 @@ const admit = (url: URL, hosts: ReadonlyArray<string> | undefined): Result.Resul
     return refusal("host_not_allowed", message)
   }
   return Result.succeed(undefined)
+}
+
+/** Reads a realm that names a host; other realms are names of the server's own. */
+const hostGrammar = /^(?:https?:\/\/)?((?:[a-z0-9-]+\.)+[a-z0-9-]+|localhost|\[[0-9a-f:.]+\])\.?(:\d{1,5})?\/?$/i
+
+const objection = (
+  { binding: { realm }, validUntil }: PaymentTerms,
+  { host, hostname }: URL,
+  now: number,
+  realms: ReadonlyArray<string>
+): PaymentDeclined | undefined => {
+  if (validUntil !== undefined && validUntil * 1000 <= now) {
+    return decline("terms_unsupported", `the challenge of ${host} has expired; repeat the request for another one`)
+  }
+  const [, name = "", port = ""] = hostGrammar.exec(realm ?? "") ?? []
+  const named = `${name}${port}`.toLowerCase()
+  if (named === "" || [host, hostname, ...realms.map((one) => one.toLowerCase())].includes(named)) return undefined
+  const message = `${host} asks for a payment in the realm ${AsciiJson.quoted(realm ?? "")}, so it would buy at another host; list it in allow.realms if it is the same shop`
+  return decline("terms_unsupported", message)
 }
 
 const challengeGrammar = /^[A-Za-z0-9_-]{16,128}$/

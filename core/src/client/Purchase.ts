@@ -14,7 +14,7 @@ import { defaultMaxTimeoutSeconds } from "../protocol/PaymentRequirements.ts"
 import { SettlementPending } from "../protocol/ProtocolError.ts"
 import type { Settlement } from "../protocol/Settlement.ts"
 import { SigningFailed, type SignedPayment } from "../scheme/SchemeClient.ts"
-import type { HeaderFields, PayerDialect } from "../wire/pontage/Dialect.ts"
+import type { HeaderFields, PayerDialect, PaymentTerms } from "../wire/pontage/Dialect.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentJournal } from "./PaymentJournal.ts"
@@ -35,6 +35,8 @@ export interface PurchaseContext {
 export interface PurchaseOrder extends Allowed {
   /** The name of the logical request. */
   readonly name: string
+  /** The dialect's terms of the option, if it has such. */
+  readonly terms: PaymentTerms | undefined
   /** The headers that carry the scheme's signed payload. */
   readonly paymentHeaders: (payload: SignedPayment["payload"]) => HeaderFields
 }
@@ -88,7 +90,7 @@ const bought = Effect.fnUntraced(function* (
   )
 })
 
-const draft = Effect.fnUntraced(function* ({ name, quote }: PurchaseOrder) {
+const draft = Effect.fnUntraced(function* ({ name, quote, terms }: PurchaseOrder) {
   const { amount, asset, method, requirements, url } = quote
   const at = yield* Clock.currentTimeMillis
   const validity = Math.min(requirements.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds, maximumValiditySeconds)
@@ -105,7 +107,7 @@ const draft = Effect.fnUntraced(function* ({ name, quote }: PurchaseOrder) {
     amount: amount.toString(),
     spendings: spendingsOf(quote).map(({ digits, scale, unit }) => ({ unit, digits: digits.toString(), scale })),
     at,
-    validBefore: Math.floor(at / 1000) + validity
+    validBefore: Math.min(Math.floor(at / 1000) + validity, terms?.validUntil ?? Number.MAX_SAFE_INTEGER)
   }
   return entry
 })
@@ -114,7 +116,8 @@ const draft = Effect.fnUntraced(function* ({ name, quote }: PurchaseOrder) {
 const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: PurchaseOrder, reserved: JournalEntry) {
   const { asset, requirements } = order.quote
   const challenge = requirements.extra?.["challenge"]
-  const binding = typeof challenge === "string" ? yield* Binding.make(challenge) : undefined
+  const fresh = typeof challenge === "string" ? yield* Binding.make(challenge) : undefined
+  const binding = order.terms?.binding ?? fresh
   const validBefore = reserved.validBefore
   const signed = yield* order.schemeClient.sign({ requirements, asset, validAfter: 0, validBefore, binding }).pipe(
     Effect.timeoutOrElse({
@@ -137,10 +140,14 @@ const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: 
  */
 const bounded = (headers: HeaderFields) => {
   const length = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0)
-  if (length <= maximumHeaderLength) return Effect.succeed(headers)
+  if (length > 0 && length <= maximumHeaderLength) return Effect.succeed(headers)
+  if (length === 0) return Effect.fail(new SigningFailed({ message: uncarried }))
   const message = `the payment makes headers of ${length} characters, and at most ${maximumHeaderLength} are sent; nothing was sent: send the server for a shorter offer`
   return Effect.fail(new SigningFailed({ message }))
 }
+
+const uncarried =
+  "the wallet signed a payment that this server's protocol cannot carry; nothing was sent: pay with another wallet, or another option"
 
 const tooLate =
   "the wallet did not sign before the authorization expired; nothing was sent: repeat the request and sign sooner"

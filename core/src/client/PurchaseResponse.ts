@@ -70,6 +70,11 @@ export const fromNoResponse = ({ cause }: NoResponse): Unknown => ({
   said: `no response: ${cause instanceof Error ? cause.message : String(cause)}`
 })
 
+const receipts = new WeakMap<Response, Settlement>()
+
+/** The receipt of a response that was paid for here. */
+export const settlementOf = (response: Response): Settlement | undefined => receipts.get(response)
+
 /** The meaning of a response in these dialects. It reads the body only of a refusal. */
 export const fromResponse = Effect.fnUntraced(function* (
   understood: ReadonlyArray<PayerDialect>,
@@ -82,6 +87,7 @@ export const fromResponse = Effect.fnUntraced(function* (
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
     const ifRefused = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))?.ifRefused
+    if (receipt !== undefined) receipts.set(response, receipt)
     return { _tag: "NotRefused", response, receipt, ifRefused }
   }
   return Result.isSuccess(refusal)
@@ -95,7 +101,8 @@ const receiptOn = (
   entry: JournalEntry,
   { headers }: Response
 ): Settlement | undefined => {
-  const receipt = PayerDialects.readReceipt(dialects, (name) => headers.get(name))
+  const sent = { network: entry.network, headers: entry.headers ?? {} }
+  const receipt = PayerDialects.readReceipt(dialects, (name) => headers.get(name), sent)
   if (receipt === undefined) return undefined
   const { amount = entry.amount, network, transaction } = receipt
   if (network !== entry.network || amount !== entry.amount) return undefined

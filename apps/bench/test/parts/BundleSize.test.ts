@@ -37,15 +37,16 @@ const peer = 113_033
 
 /**
  * Each is what it has come down to, and 1 % above. 2.4 kB of it are tables (Circle's 37 deployments of USDC, the names of networks),
- * 1.4 kB are Keccak-256, by which a payment of the Machine Payments Protocol is bound. The client on TON alone took 142.8 kB with `@ton/core`.
+ * 1.4 kB are Keccak-256, by which a payment of the Machine Payments Protocol is bound, and 2.6 kB the dialect of that protocol. The
+ * client on TON alone took 142.8 kB with `@ton/core`.
  */
-const budget = { plain: 40_200, withJournal: 43_600, ton: 60_600 }
+const budget = { plain: 43_200, withJournal: 46_600, ton: 63_200 }
 
 describe("what a browser loads to pay", () => {
-  it("is little more than a third of what a peer's client takes", async () => {
+  it("is less than two fifths of what a peer's client takes", async () => {
     const size = await gzippedSize({ imports: "", options: "" })
     assert.isAtMost(size, budget.plain)
-    assert.isAtMost(budget.plain, peer * 0.36)
+    assert.isAtMost(budget.plain, peer * 0.385)
     assert.isAbove(size, 20_000, "it is the whole client that was measured")
   })
 

@@ -46,10 +46,9 @@ const passwordOf =
 /** Tells what it waits for, by the requests that pass. */
 const told = (plan: RequestPlan, screen: Screen): FetchFunction => {
   const { host } = plan.url
-  const paymentHeaders = PayerDialects.usual.map(({ paymentHeader }) => paymentHeader)
   return async (input, init) => {
     const headers = new Headers(init?.headers)
-    const isPaid = paymentHeaders.some((name) => headers.has(name))
+    const isPaid = PayerDialects.isPaid(PayerDialects.usual, (name) => headers.get(name))
     screen.wait(isPaid ? `The payment is sent to ${host}, which settles it` : `Asking ${host}`)
     return fetch(input, init)
   }

@@ -6,6 +6,7 @@ import {
   type PaymentClient,
   protocolPayer,
   type Quote,
+  mppPayer,
   x402v1Payer,
   x402v2Payer
 } from "@pontage/core"
@@ -43,15 +44,21 @@ const statusFault = (status: number): string => {
 const names: ReadonlyMap<PayerDialect, string> = new Map([
   [protocolPayer, "pontage"],
   [x402v2Payer, "x402 v2"],
+  [mppPayer, "MPP"],
   [x402v1Payer, "x402 v1"]
 ])
+
+const headOf = ({ headers, status }: ShopRequest.ShopResponse) => ({
+  status,
+  header: (name: string) => headers.get(name)
+})
 
 /** The dialects in which the refusal can be read. */
 export const dialects = (response: ShopRequest.ShopResponse): Findings => {
   const json = ShopRequest.jsonOf(response)
   const found = PayerDialects.usual.map((dialect) => {
     const name = names.get(dialect) ?? dialect.paymentHeader
-    const at = { status: response.status, header: (header: string) => response.headers.get(header) }
+    const at = headOf(response)
     const refusal = dialect.mayRefuse(at) ? dialect.readRefusal(at, json) : undefined
     if (refusal === undefined) return advice(name, "not offered")
     if (Result.isFailure(refusal)) return failed(name, SafeText.line(refusal.failure.message, 300))
@@ -59,7 +66,7 @@ export const dialects = (response: ShopRequest.ShopResponse): Findings => {
     const text = `${accepts.length} ${accepts.length === 1 ? "offer" : "offers"}`
     return accepts.length === 0 ? failed(name, "no offer that can be read") : passed(name, text)
   })
-  const none = failed("dialects", "no buyer of Pontage or x402 can read this response")
+  const none = failed("dialects", "no buyer of Pontage, x402 or MPP can read this response")
   return found.some(({ verdict }) => verdict === "passed") ? found : [...found, none]
 }
 
@@ -86,7 +93,7 @@ const offer = (url: URL, quote: Quote): Findings => {
     ...(amount === 0n ? [failed(check, "the price is zero: the route could be free")] : []),
     ...(isDear ? [advice(check, `more than $${dearDollars}: is the price in dollars?`)] : []),
     ...(/^(?:0x)?0+$/.test(payTo.replace(/^0:/, "")) ? [failed(check, "the payee is the zero address")] : []),
-    ...(origin === url.origin
+    ...(origin === url.origin || resource === ""
       ? []
       : [failed(check, `it names the resource ${SafeText.line(resource)}, not ${url.origin}: is "origin" right?`)]),
     ...(description === undefined || description === "" ? [advice(check, "no description")] : []),
@@ -105,7 +112,11 @@ const listed = (headers: Headers, name: string): ReadonlyArray<string> =>
 
 /** Whether pages of other origins can pay: the preflight, and the headers that they may read. */
 export const crossOrigin = async (url: URL, method: string, signal: AbortSignal): Promise<Findings> => {
-  const payment = PayerDialects.usual.map(({ paymentHeader }) => paymentHeader.toLowerCase())
+  const unpaid = await ShopRequest.send(url, { method, headers: { origin: page } }, signal)
+  const offered = PayerDialects.usual.filter(
+    ({ mayRefuse, recognises }) => recognises === undefined || mayRefuse(headOf(unpaid))
+  )
+  const payment = offered.map(({ paymentHeader }) => paymentHeader.toLowerCase())
   const asked = [...new Set(payment)].join(", ")
   const preflight = await ShopRequest.send(
     url,
@@ -122,8 +133,9 @@ export const crossOrigin = async (url: URL, method: string, signal: AbortSignal)
     ]
   }
   const allowed = listed(preflight.headers, "access-control-allow-headers")
-  const refused = payment.filter((name) => !allowed.includes(name) && !allowed.includes("*"))
-  const unpaid = await ShopRequest.send(url, { method, headers: { origin: page } }, signal)
+  // The wildcard never stands for Authorization.
+  const isNamed = (name: string) => allowed.includes(name) || (allowed.includes("*") && name !== "authorization")
+  const refused = payment.filter((name) => !isNamed(name))
   return [
     refused.length === 0
       ? passed("CORS", "the preflight allows the payment headers")
@@ -134,13 +146,16 @@ export const crossOrigin = async (url: URL, method: string, signal: AbortSignal)
   ]
 }
 
+const falsePayment = (header: string): string =>
+  /authorization$/i.test(header) ? "Payment bm8gcGF5bWVudA" : "bm8gcGF5bWVudA=="
+
 /** Payments that are none: they must be refused, and not by a fault of the server. */
 export const falsePayments = async (url: URL, method: string, signal: AbortSignal): Promise<Findings> => {
-  const headers = [...new Set(PayerDialects.usual.map(({ paymentHeader }) => paymentHeader))]
+  const headers = PayerDialects.headersOf(PayerDialects.usual)
   const findings: Array<ShopFinding> = []
   for (const name of headers) {
     // oxlint-disable-next-line no-await-in-loop -- a small shop is not asked twice at once
-    const { status } = await ShopRequest.send(url, { method, headers: { [name]: "bm8gcGF5bWVudA==" } }, signal)
+    const { status } = await ShopRequest.send(url, { method, headers: { [name]: falsePayment(name) } }, signal)
     const check = `false ${name}`
     if (status < 300) findings.push(failed(check, `${status}: the resource is given away`))
     else if (status >= 500) findings.push(failed(check, `${status}: expected a refusal (402 or 400)`))

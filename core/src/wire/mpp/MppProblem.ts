@@ -7,7 +7,8 @@ import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 /** The content type of the body. */
 export const contentType = "application/problem+json"
 
-const base = "https://paymentauth.org/problems/"
+/** The beginning of every problem's type. */
+export const base = "https://paymentauth.org/problems/"
 
 const titles = {
   "payment-required": "Payment Required",

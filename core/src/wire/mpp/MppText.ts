@@ -35,3 +35,15 @@ export const tokenIn = (text: string): string | undefined => /^\s*payment +(\S+)
 
 /** Whether the text of a header is in this scheme, whatever follows. */
 export const isPayment = (text: string): boolean => /^\s*payment(?:\s|$)/i.test(text)
+
+/** Whether a text can be written as UTF-8: a lone surrogate cannot, and would be hashed as another character. */
+export const isWellFormed = (text: string): boolean => !loneSurrogate.test(text)
+
+const loneSurrogate = /\p{Surrogate}/u
+
+/** Whether a JSON value holds only texts that can be written as UTF-8, as its canonical form (RFC 8785) demands. */
+export const isPlain = (value: unknown): boolean => {
+  if (typeof value === "string") return isWellFormed(value)
+  if (typeof value !== "object" || value === null) return true
+  return Object.entries(value).every(([name, field]) => isWellFormed(name) && isPlain(field))
+}

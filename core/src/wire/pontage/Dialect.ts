@@ -7,7 +7,7 @@ import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
 import type { PaymentError } from "../../protocol/PaymentError.ts"
-import type { PaymentPayload } from "../../protocol/PaymentPayload.ts"
+import type { PaymentPayload, RequestBinding } from "../../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { Receipt, Settlement } from "../../protocol/Settlement.ts"
@@ -117,18 +117,44 @@ export interface ResponseHead {
   readonly header: (name: string) => string | null
 }
 
+/** Terms of paying one option that its requirements do not say. The paying client keeps them, or does not pay. */
+export interface PaymentTerms {
+  /** The binding that the nonce is derived from, instead of a fresh one to the offer's challenge. */
+  readonly binding: RequestBinding
+  /** The Unix second before which the payment must end; `undefined` if the server names none. */
+  readonly validUntil: number | undefined
+  /** The request header that carries the payment. */
+  readonly header: string
+}
+
 /** A refusal as a payer reads it, and the way to pay one of its options. */
 export interface ReadRefusal {
   /** The readable part: options on networks without a CAIP-2 name are left out. */
   readonly required: PaymentRequired
-  /** The headers that pay the option at this index of `required.accepts` with the scheme's signed payload. */
+  /** The terms of the option at this index of `required.accepts`, in a dialect that has such. */
+  readonly termsOf?: (index: number) => PaymentTerms | undefined
+  /**
+   * The headers that pay the option at this index of `required.accepts` with the scheme's signed payload; none for a payload
+   * that the dialect cannot carry.
+   */
   readonly paymentHeaders: (index: number, payload: Schema.Json) => HeaderFields
+}
+
+/** A payment that was sent, as far as its receipt is compared with it. */
+export interface SentHeaders {
+  readonly network: string
+  /** The headers that carried the payment. */
+  readonly headers: HeaderFields
 }
 
 /** The payer's part of a wire format. */
 export interface PayerDialect {
   /** The request header that carries a payment. */
   readonly paymentHeader: string
+  /** Another header that carries one if a server wants it there. */
+  readonly otherHeader?: string
+  /** Whether a text of these headers is a payment, if other protocols use them too; absent if every text is one. */
+  readonly recognises?: (text: string) => boolean
   /** Whether the head of a response alone identifies a refusal; else only the body does, and `mayRefuse` is a guess. */
   readonly isKnownByHead: boolean
   /** Whether a response may be a refusal of this dialect, by its head. */
@@ -138,6 +164,6 @@ export interface PayerDialect {
    * of this dialect; a failure if it is, and cannot be read.
    */
   readonly readRefusal: (head: ResponseHead, body: unknown) => Result.Result<ReadRefusal, ValidationError> | undefined
-  /** The receipt on a response, if it has one and it says that the money has moved. */
-  readonly readReceipt: (header: ResponseHead["header"]) => Receipt | undefined
+  /** The receipt on a response, if it has one and it says that the money has moved; for `paid`, if that is known. */
+  readonly readReceipt: (header: ResponseHead["header"], paid?: SentHeaders) => Receipt | undefined
 }
