@@ -2,7 +2,7 @@
  * The local chains in one place: real nodes on this machine, each with a dollar token and funded accounts, so that the
  * whole flow can be run without an account anywhere.
  */
-import { deployBatchSettler, deployCounterfactualSettler, deployPaymentGuard } from "@pontage/evm"
+import { deployBatchSettler, deployCounterfactualSettler, deployOpSettler, deployPaymentGuard } from "@pontage/evm"
 import { type Anvil, EvmTestChain, PlainToken, SmartAccountContracts, SmartAccounts } from "@pontage/evm/testing"
 import { type ToncenterFacade, TonTestChain } from "@pontage/ton/testing"
 import { type TronDevNodeFailed, TronTestChain } from "@pontage/tron/testing"
@@ -26,6 +26,8 @@ export interface Options {
 export interface EvmSmartAccounts {
   /** The contract by which accounts that are not deployed yet pay. */
   readonly counterfactualSettler: string
+  /** The contract by which user operations share a transaction. */
+  readonly operationSettler: string
   /** The contract that ends the validity of user operations. */
   readonly paymentGuard: string
   /** A token without transfer authorizations. */
@@ -64,6 +66,7 @@ const startSmartAccounts = Effect.fnUntraced(function* (evm: EvmTestChain.Shape)
   yield* SmartAccountContracts.deploy(evm)
   const deployment = { signer: evm.accounts.deployer, rpcUrl: evm.rpcUrl }
   const counterfactualSettler = yield* Effect.orDie(deployCounterfactualSettler(deployment))
+  const operationSettler = yield* Effect.orDie(deployOpSettler(deployment))
   const paymentGuard = yield* Effect.orDie(deployPaymentGuard(deployment))
   const plainToken = yield* evm.deploy(PlainToken)
   const { address: safe } = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
@@ -72,7 +75,7 @@ const startSmartAccounts = Effect.fnUntraced(function* (evm: EvmTestChain.Shape)
     to: plainToken,
     data: encodeFunctionData({ abi: PlainToken.abi, functionName: "mint", args: [safe, safeBalance] })
   })
-  return { counterfactualSettler, paymentGuard, plainToken, safe }
+  return { counterfactualSettler, operationSettler, paymentGuard, plainToken, safe }
 })
 
 const startTon = ({ blockTime, tonPort }: Options) =>
@@ -100,14 +103,14 @@ const describeEvm = ({ evm, evmBatchSettler, evmSmartAccounts }: DevNet): Readon
   const { accounts, network, rpcUrl, token } = evm
   const [signer] = accounts.signers
   const [payer] = accounts.payers
-  const { counterfactualSettler, paymentGuard, plainToken, safe } = evmSmartAccounts
+  const { counterfactualSettler, operationSettler, paymentGuard, plainToken, safe } = evmSmartAccounts
   const { entryPoint07, entryPoint08, safeFactory, simple7702, simpleFactory07, simpleFactory08 } =
     SmartAccountContracts.published
   return [
     `EVM chain   ${network} at ${rpcUrl}`,
     `  token     ${token.symbol} ${token.address} (${token.decimals} decimals, EIP-3009)`,
     `  token     PUSD ${plainToken} (6 decimals, without EIP-3009: by user operations)`,
-    `  batches   ${evmBatchSettler} (the batch settler)`,
+    `  batches   ${evmBatchSettler} (the batch settler), ${operationSettler} (the operation settler)`,
     `  accounts  EntryPoint 0.7 ${entryPoint07} and 0.8 ${entryPoint08}; Simple7702Account ${simple7702}`,
     `  accounts  SimpleAccount's factories 0.7 ${simpleFactory07} and 0.8 ${simpleFactory08}, Safe's ${safeFactory}`,
     `  accounts  ${counterfactualSettler} (the counterfactual settler), ${paymentGuard} (the payment guard)`,

@@ -23,6 +23,7 @@ export const productDirectory = new URL("../src/artifacts/", import.meta.url)
 const products: ReadonlySet<string> = new Set([
   "BatchSettler",
   "CounterfactualSettler",
+  "OpSettler",
   "PaymentGuard",
   "TransferProbe"
 ])

@@ -7,7 +7,9 @@ export {
   counterfactualSettlerAddress,
   deployBatchSettler,
   deployCounterfactualSettler,
+  deployOpSettler,
   deployPaymentGuard,
+  opSettlerAddress,
   paymentGuardAddress
 } from "./sending/OwnContracts.ts"
 export * as Eip3009 from "./transfer/Eip3009.ts"

@@ -78,10 +78,10 @@ describe("exactEvm.facilitator refuses, before it asks a node,", () => {
     [{ ...good, batche: {} }, /batche: unknown key; did you mean batches\?$/],
     [
       { ...good, batches: { settler: "0x", maxCost: 1n } },
-      /batches\.maxCost: unknown key; the keys are settler, maximum/
+      /batches\.maxCost: unknown key; the keys are settler, operationSettler, maximum/
     ],
     [{ ...good, batches: null }, /batches: expected a plain object, got null$/],
-    [{ ...good, batches: {} }, /batches\.settler: expected a text, got nothing$/],
+    [{ ...good, batches: {} }, /batches: give settler for EIP-3009 transfers, operationSettler/],
     [{ ...good, contractPayers: "false" }, /contractPayers: expected "known" or "any" or "none", got "false"$/],
     [{ ...good, finalityDepth: 1.5 }, /finalityDepth: expected a whole number of at least 0, got 1\.5$/],
     [{ rpcUrl, signer: {} }, /signer: expected a signer, such as .*, got an object; or expected a list/],

@@ -2,7 +2,14 @@
  * Settings of `exact` on EVM networks: one network by variables of its own, or several as the entries of `PONTAGE_EVM`, and
  * the signers, tokens and limits of all of them.
  */
-import { batchSettlerAddress, counterfactualSettlerAddress, type EvmAsset, EvmAddress, EvmNetwork } from "@pontage/evm"
+import {
+  batchSettlerAddress,
+  counterfactualSettlerAddress,
+  EvmAddress,
+  type EvmAsset,
+  EvmNetwork,
+  opSettlerAddress
+} from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -51,7 +58,7 @@ const KnownImplementation = Schema.String.check(
 )
 
 /** Texts with commas between. */
-const listed = (member: typeof KnownImplementation) =>
+const listed = <Text extends string>(member: Schema.Codec<Text, string>) =>
   Schema.String.pipe(
     Schema.decodeTo(
       Schema.Array(member),
@@ -62,8 +69,8 @@ const listed = (member: typeof KnownImplementation) =>
     )
   )
 
-/** Versions of EntryPoints. */
-const EntryPointVersions = Schema.Literals(["0.7", "0.8", "0.7,0.8"])
+/** Version of an EntryPoint. */
+const EntryPointVersion = Schema.Literals(["0.7", "0.8", "0.9"])
 
 /** Ranges of the numbers that an entry of `PONTAGE_EVM` and a variable both set. */
 const ranges = {
@@ -82,16 +89,15 @@ const ranges = {
 const within = (range: Range) => Schema.optionalKey(Schema.Int.check(Schema.isBetween(range)))
 
 const Batches = Schema.Struct({
-  settler: ContractAddress,
+  settler: Schema.optionalKey(ContractAddress),
+  operationSettler: Schema.optionalKey(ContractAddress),
   maximum: within(ranges.batchMaximum),
   maximumCost: Schema.optionalKey(PositiveAmount),
   windowMillis: within(ranges.batchWindowMillis)
-})
-
-const EntryPointVersion = Schema.Literals(["0.7", "0.8"])
+}).check(Schema.makeFilter(({ operationSettler, settler }) => (settler ?? operationSettler) !== undefined))
 
 const UserOperations = Schema.Struct({
-  entryPoints: Schema.optionalKey(Schema.NonEmptyArray(EntryPointVersion)),
+  entryPoints: Schema.optionalKey(Schema.Array(EntryPointVersion).check(Schema.isMinLength(1))),
   minimumAmount: Schema.optionalKey(PositiveAmount)
 })
 
@@ -188,6 +194,12 @@ const batches = {
     batchSettlerAddress,
     ContractAddress
   ),
+  operationSettler: make(
+    "PONTAGE_EVM_OPERATION_SETTLER",
+    "the address that deploy-settler prints, 0x and 40 hexadecimal digits",
+    opSettlerAddress,
+    ContractAddress
+  ),
   maximum: whole("PONTAGE_EVM_BATCH_MAXIMUM", "payments", ranges.batchMaximum, "50"),
   maximumCost: make(
     "PONTAGE_EVM_BATCH_MAXIMUM_COST_WEI",
@@ -201,9 +213,9 @@ const batches = {
 const operations = {
   entryPoints: make(
     "PONTAGE_EVM_USER_OPERATIONS",
-    "the EntryPoints whose user operations are settled: 0.7, 0.8 or 0.7,0.8",
+    "the EntryPoints whose user operations are settled: 0.7, 0.8 and 0.9, with commas between",
     "0.7,0.8",
-    EntryPointVersions
+    listed(EntryPointVersion)
   ),
   minimumAmount: make(
     "PONTAGE_EVM_USER_OPERATION_MINIMUM",
@@ -301,26 +313,19 @@ const networksOf = ({
   }
   const { network, rpcUrl } = evmNode
   if (rpcUrl === undefined) return []
-  const { settler, ...limits } = evmBatches
+  const hasBatches = (evmBatches.settler ?? evmBatches.operationSettler) !== undefined
   const { entryPoints, minimumAmount } = evmOperations
   const served = {
-    ...(entryPoints !== undefined && { entryPoints: versionsIn[entryPoints] }),
+    ...(entryPoints !== undefined && { entryPoints }),
     ...(minimumAmount !== undefined && { minimumAmount })
   }
   const terms = {
     ...evmTerms,
-    ...(settler !== undefined && { batches: { settler, ...limits } }),
+    ...(hasBatches && { batches: evmBatches }),
     ...(entryPoints !== undefined && { userOperations: served })
   }
   return [{ network, rpcUrl: Redacted.make(rpcUrl), terms }]
 }
-
-const versionsIn: Readonly<Record<typeof EntryPointVersions.Type, readonly ["0.7" | "0.8", ...Array<"0.7" | "0.8">]>> =
-  {
-    "0.7": ["0.7"],
-    "0.8": ["0.8"],
-    "0.7,0.8": ["0.7", "0.8"]
-  }
 
 /** Contradictions between the variables of EVM networks. */
 export const contradictions = ({
@@ -331,14 +336,20 @@ export const contradictions = ({
   evmTerms
 }: EvmValues): ReadonlyArray<string> => {
   const mistakes =
-    evmBatches.settler === undefined
+    (evmBatches.settler ?? evmBatches.operationSettler) === undefined
       ? namesSet(batches, evmBatches).map(
-          (name) => `${name}: each payment has its own transaction without PONTAGE_EVM_BATCH_SETTLER; set that too`
+          (name) =>
+            `${name}: each payment has its own transaction without PONTAGE_EVM_BATCH_SETTLER or PONTAGE_EVM_OPERATION_SETTLER; set one of them too`
         )
       : []
   if (evmOperations.minimumAmount !== undefined && evmOperations.entryPoints === undefined) {
     mistakes.push(
       "PONTAGE_EVM_USER_OPERATION_MINIMUM: no user operations are settled without PONTAGE_EVM_USER_OPERATIONS; set that too"
+    )
+  }
+  if (evmBatches.operationSettler !== undefined && evmOperations.entryPoints === undefined) {
+    mistakes.push(
+      "PONTAGE_EVM_OPERATION_SETTLER: no user operations are settled without PONTAGE_EVM_USER_OPERATIONS; set that too"
     )
   }
   if ((evm.entries !== undefined || evmNode.rpcUrl !== undefined) && evm.signerKey === undefined) {

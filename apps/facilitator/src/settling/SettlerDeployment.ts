@@ -6,6 +6,7 @@ import { type ChainUnavailable, Misconfigured } from "@pontage/core"
 import {
   deployBatchSettler,
   deployCounterfactualSettler,
+  deployOpSettler,
   deployPaymentGuard,
   EvmNetwork,
   EvmRpc,
@@ -26,6 +27,7 @@ export interface DeployedSettler {
 const contracts = [
   { name: "batch settler", deploy: deployBatchSettler },
   { name: "counterfactual settler", deploy: deployCounterfactualSettler },
+  { name: "operation settler", deploy: deployOpSettler },
   { name: "payment guard", deploy: deployPaymentGuard }
 ]
 

@@ -179,6 +179,16 @@ describe("settings", () => {
         PONTAGE_EVM_BATCH_SETTLER: euro.address
       })
       assert.deepStrictEqual(few.evm[0]?.terms, { contractPayers: "any", batches: { settler: euro.address } })
+      const operations = yield* read({
+        ...enough,
+        PONTAGE_EVM_OPERATION_SETTLER: euro.address,
+        PONTAGE_EVM_USER_OPERATIONS: "0.8,0.9",
+        PONTAGE_EVM_USER_OPERATION_MINIMUM: "50000"
+      })
+      assert.deepStrictEqual(operations.evm[0]?.terms, {
+        batches: { operationSettler: euro.address },
+        userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n }
+      })
     })
   )
 
@@ -530,6 +540,9 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","contractPayers":true}]'],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","lossBudget":"0"}]'],
     ["PONTAGE_EVM_BATCH_SETTLER", "0x12"],
+    ["PONTAGE_EVM_OPERATION_SETTLER", "0x12"],
+    ["PONTAGE_EVM_USER_OPERATIONS", "0.6"],
+    ["PONTAGE_EVM_USER_OPERATIONS", "0.7,"],
     ["PONTAGE_EVM_BATCH_SETTLER", "0x60A3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "1"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "101"],
@@ -644,7 +657,11 @@ describe("a mistake names the variable, shows an example and never the value", (
     ],
     [
       { ...enough, PONTAGE_EVM_BATCH_MAXIMUM: "9", PONTAGE_EVM_BATCH_WINDOW_MS: "9" },
-      /^PONTAGE_EVM_BATCH_MAXIMUM: .*BATCH_SETTLER; set that too\nPONTAGE_EVM_BATCH_WINDOW_MS: .*set that too$/
+      /^PONTAGE_EVM_BATCH_MAXIMUM: .*BATCH_SETTLER or .*; set one .* too\nPONTAGE_EVM_BATCH_WINDOW_MS: .*set one .* too$/
+    ],
+    [
+      { ...enough, PONTAGE_EVM_OPERATION_SETTLER: euro.address },
+      /^PONTAGE_EVM_OPERATION_SETTLER: .*PONTAGE_EVM_USER_OPERATIONS; set that too$/
     ],
     [{ ...enough, HOST: "0.0.0.0" }, /^HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS/],
     [

@@ -101,7 +101,7 @@ const observeNow = Effect.fnUntraced(function* (
     inclusion: included.inclusion,
     observations: assessments.map(({ observation }) => observation),
     against: assessments.map(({ failure }) => failure?.error),
-    lost: lostWith(included, assessments)
+    lost: lostWith(included, observedPayments, assessments)
   }
 })
 
@@ -279,21 +279,27 @@ const laterUse = Effect.fnUntraced(function* (
 
 /** The least gas of a transfer that succeeds: the failed ones have burnt the rest. */
 const leastGas = 40_000n
-/** The most gas that a failed transfer of a batch can burn. */
-const mostGas = 175_000n
+/** The most gas that a failed transfer of a batch can burn, and a failed user operation, which may deploy its account. */
+const mostGas = { transfer: 175_000n, operation: 1_000_000n }
 
 /** The loss by each failed payment, in wei. */
 const lostWith = (
   { inclusion: { cost }, receipt }: EvmMissingTransfers.IncludedTransaction,
+  observedPayments: ReadonlyArray<SoughtPayment>,
   assessments: ReadonlyArray<Assessment>
 ): bigint => {
-  const failed = BigInt(assessments.filter(({ failure }) => failure !== undefined).length)
+  const isFailed = (index: number) => assessments[index]?.failure !== undefined
+  const failed = BigInt(assessments.filter((_, index) => isFailed(index)).length)
   const { gasUsed } = receipt
   if (failed === 0n || gasUsed === 0n) return 0n
   if (assessments.length === 1) return cost
   const settled = BigInt(
     assessments.filter(({ observation }) => observation._tag === "Settled" && !observation.external).length
   )
+  const isOperation = observedPayments.some(
+    ({ expected }, index) => expected.operation !== undefined && isFailed(index)
+  )
+  const most = isOperation ? mostGas.operation : mostGas.transfer
   const burnt = gasUsed > settled * leastGas ? (gasUsed - settled * leastGas) / failed : 0n
-  return ((burnt < mostGas ? burnt : mostGas) * cost) / gasUsed
+  return ((burnt < most ? burnt : most) * cost) / gasUsed
 }

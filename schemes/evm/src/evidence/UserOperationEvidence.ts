@@ -42,6 +42,7 @@ export const judge = (
   if (event.topics[1] !== expected.hash) return "burnt"
   if (BigInt(`0x${event.data.slice(66, 130)}`) !== 1n) return "failed"
   const own = logs.slice(beginOf(expected, logs, end), end)
+  if (own.some((log) => isOfAnotherPayment(expected, log))) return "failed"
   const sent = own.filter(
     ({ address, topics }) =>
       address === transfer.token &&
@@ -54,6 +55,14 @@ export const judge = (
     ? "paid"
     : "failed"
 }
+
+/**
+ * Whether an event among the operation's own is the evidence of another payment of the sender. An account's code may make its transfer
+ * by an authorization of its own, or by an operation of another EntryPoint: one transfer would pay twice.
+ */
+const isOfAnotherPayment = ({ sender }: ExpectedOperation, { topics: [event, first, second] }: EvmRpc.Event): boolean =>
+  (event === Eip3009.authorizationUsedTopic && first === Eip3009.addressTopic(sender)) ||
+  (event === UserOperation.operationTopic && second === Eip3009.addressTopic(sender))
 
 /** The first event of the operation that ends at a place: behind the end of the one before it, or behind all validations. */
 const beginOf = ({ entryPoint }: ExpectedOperation, logs: ReadonlyArray<EvmRpc.Event>, end: number): number => {

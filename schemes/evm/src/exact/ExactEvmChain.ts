@@ -22,10 +22,12 @@ import * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import type * as BatchCall from "../sending/BatchCall.ts"
 import * as BatchSettling from "../sending/BatchSettling.ts"
 import * as ContractDeployment from "../sending/ContractDeployment.ts"
 import * as EvmLosses from "../sending/EvmLosses.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
+import * as OperationSettling from "../sending/OperationSettling.ts"
 import * as OwnContracts from "../sending/OwnContracts.ts"
 import type * as CounterfactualTransfer from "../transfer/CounterfactualTransfer.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
@@ -41,132 +43,13 @@ import * as UserOperation from "../transfer/UserOperation.ts"
 import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
+import { type Batches, check, type Options } from "./ExactEvmOptions.ts"
 import * as OperationPayers from "./OperationPayers.ts"
 
-/** Settings of batches. */
-export interface Batches {
-  /** The address of the contract `BatchSettler`, which `deployBatchSettler` makes. Its code is checked at start. */
-  readonly settler: string
-  /** The most payments of one transaction: 2 to 100, default 50. */
-  readonly maximum?: number
-  /**
-   * The maximum cost of one transaction, in wei; default 1 ether, since nodes commonly reject a dearer one (`rpc.txfeecap` of
-   * geth). It counts the most gas that the payments may use, about 160 000 each.
-   */
-  readonly maximumCost?: bigint
-  /** The longest wait of a payment for others of its batch, in milliseconds; default 50. */
-  readonly windowMillis?: number
+/** The settlers of batches, and the batches' limits. */
+export interface ServedBatches extends Required<Omit<Batches, "settler" | "operationSettler">> {
+  readonly settlers: BatchCall.Settlers
 }
-
-/**
- * Settings of user operations. The contract `PaymentGuard` (`deployPaymentGuard`) has to be on the chain: its code is checked at
- * start, and so is that of the EntryPoints.
- */
-export interface UserOperations {
-  /** The versions of EntryPoints that are served; default both. */
-  readonly entryPoints?: ReadonlyArray<"0.7" | "0.8">
-  /**
-   * The least amount of a payment by a user operation, in the smallest unit of its token; default 0. On a dear network the gas of
-   * a small payment costs more than the payment.
-   */
-  readonly minimumAmount?: bigint
-}
-
-/** Options of `exactEvm.facilitator`. */
-export interface Options {
-  /** The account that sends transactions and pays their gas, or several that share the load. A viem local account fits. */
-  readonly signer: EvmTransactionSigner | ReadonlyArray<EvmTransactionSigner>
-  readonly rpcUrl: string
-  /** `eip155:<chain id>`, or a name such as `base`; default the network that the RPC serves. */
-  readonly network?: string
-  /** Tokens to settle beside the known ones; no other token is ever settled. */
-  readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
-  /** The maximum price of a unit of gas, in wei; default 500 gwei. While the chain costs more, nothing is settled. */
-  readonly maxFeePerGas?: bigint
-  /**
-   * Blocks behind the head from which a block counts as final; default 64. The node has to know the state that many blocks
-   * back.
-   */
-  readonly finalityDepth?: number
-  /** Several payments in one transaction; default one by one. */
-  readonly batches?: Batches
-  /** Milliseconds for which a verification waits for others that share its request; default 2, 0 for none. */
-  readonly verifyWindowMillis?: number
-  /**
-   * The accounts with code that may pay (ERC-1271, EIP-7702); default `known`: those that run only code known to validate a
-   * signature by the chain's state. `any` accepts every payment whose simulation succeeds. `none` refuses accounts with code;
-   * then a signature that is not the payer's own costs no request to the RPC. `lossBudget` bounds the cost of hostile code in
-   * any case.
-   */
-  readonly contractPayers?: ContractPayers.ContractPayers
-  /** Known code beside our own table: addresses of implementations (20 bytes), or Keccak-256 hashes of code (32 bytes). */
-  readonly knownImplementations?: ReadonlyArray<string>
-  /**
-   * The address of the contract `CounterfactualSettler`, which `deployCounterfactualSettler` makes; its code is checked at
-   * start. With it accounts that are not deployed yet pay too (ERC-6492): their first payment deploys them. Default none: they
-   * are refused.
-   */
-  readonly counterfactualSettler?: string
-  /** Factories of accounts beside our own table; no other factory is ever called. */
-  readonly knownFactories?: ReadonlyArray<string>
-  /** Payments by user operations of smart accounts (ERC-4337); default none. */
-  readonly userOperations?: UserOperations
-  /**
-   * The limit of losses by failed payments in 24 hours, in wei; default 0.1 ether, and about as much in other coins
-   * (`EvmSpendLimits`). Above it only payers that have settled a payment here in the last 24 hours are served.
-   */
-  readonly lossBudget?: bigint
-  /** The part of `lossBudget` that the payers of one caller may use, in wei; default its share by `callers`, else a quarter. */
-  readonly lossBudgetPerCaller?: bigint
-  /** The names of the callers who share `lossBudget`: half of it is held for them in equal parts (`CallerShares`). */
-  readonly callers?: ReadonlyArray<string>
-  /** Milliseconds of a payer's ban after its payment failed on the chain by its own fault; default one hour. */
-  readonly banMillis?: number
-  /** Timeout of a request to the RPC, in milliseconds; default 10 000. */
-  readonly rpcTimeoutMillis?: number
-  /** Called with the method of each request to the RPC, for counting. */
-  readonly onRequest?: (method: string) => void
-}
-
-const signer = OptionCheck.having<EvmTransactionSigner>(
-  "a signer, such as exactEvm.localSigner(privateKey) or a viem local account",
-  "address",
-  "signTransaction"
-)
-
-const check = OptionCheck.options<Options>({
-  signer: OptionCheck.either(signer, OptionCheck.list(signer)),
-  rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
-  network: OptionCheck.optional(OptionCheck.text),
-  assets: OptionCheck.optional(EvmAsset.check),
-  maxFeePerGas: OptionCheck.optional(OptionCheck.amount(1n)),
-  finalityDepth: OptionCheck.optional(OptionCheck.whole()),
-  batches: OptionCheck.optional(
-    OptionCheck.options<Batches>({
-      settler: OptionCheck.text,
-      maximum: OptionCheck.optional(OptionCheck.whole()),
-      maximumCost: OptionCheck.optional(OptionCheck.amount()),
-      windowMillis: OptionCheck.optional(OptionCheck.whole())
-    })
-  ),
-  verifyWindowMillis: OptionCheck.optional(OptionCheck.whole()),
-  contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none")),
-  knownImplementations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
-  counterfactualSettler: OptionCheck.optional(OptionCheck.text),
-  knownFactories: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
-  userOperations: OptionCheck.optional(
-    OptionCheck.options<UserOperations>({
-      entryPoints: OptionCheck.optional(OptionCheck.list(OptionCheck.oneOf("0.7", "0.8"))),
-      minimumAmount: OptionCheck.optional(OptionCheck.amount(0n))
-    })
-  ),
-  lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
-  lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
-  callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),
-  banMillis: OptionCheck.optional(OptionCheck.whole()),
-  rpcTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
-  onRequest: OptionCheck.optional(OptionCheck.callable())
-})
 
 /** The shared context of one scheme facilitator. */
 export interface ExactEvmChain {
@@ -189,7 +72,7 @@ export interface ExactEvmChain {
   readonly judgeOperation: OperationPayers.Judge
   readonly operations: OperationCall.ServedOperations | undefined
   readonly losses: EvmLosses.EvmLosses
-  readonly batches: (Required<Batches> & { readonly settler: EvmAddress.Address }) | undefined
+  readonly batches: ServedBatches | undefined
   /** Checks a token against the chain before it is first used. */
   readonly prove: (token: Asset) => Effect.Effect<void, ChainUnavailable>
 }
@@ -212,6 +95,10 @@ export const connect = Effect.fnUntraced(function* (
   const { finalityDepth = EvmChainHead.defaultFinalityDepth, verifyWindowMillis = defaultVerifyWindowMillis } = options
   yield* inRange("finalityDepth", finalityDepth, 0, Number.MAX_SAFE_INTEGER)
   yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)
+  const { batches } = options
+  if (batches !== undefined && (batches.settler ?? batches.operationSettler) === undefined) {
+    return yield* wrong("batches: give settler for EIP-3009 transfers, operationSettler for user operations, or both")
+  }
   const assets = yield* Effect.fromResult(EvmAsset.table(options.assets ?? []))
   const { network, node } = yield* connected(options)
   const lagGuard = EvmLagGuard.make(node)
@@ -339,10 +226,24 @@ const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches)
   yield* inRange("batches.maximum", maximum, 2, PackedTransfers.maximumEntries)
   yield* inRange("batches.windowMillis", windowMillis, 0, 60_000)
   if (maximumCost <= 0n) return yield* wrong(`batches.maximumCost ${maximumCost} is not above zero`)
-  const settler = EvmAddress.fromText(given.settler)
-  if (settler === undefined) return yield* wrong(`batches.settler: "${given.settler}" is not an address`)
-  yield* ContractDeployment.prove(rpc, BatchSettling.contract, settler)
-  return { settler, maximum, maximumCost, windowMillis }
+  const settlers: BatchCall.Settlers = {
+    transfers: yield* settlerAt(rpc, "settler", BatchSettling.contract, given.settler),
+    operations: yield* settlerAt(rpc, "operationSettler", OperationSettling.contract, given.operationSettler)
+  }
+  return { settlers, maximum, maximumCost, windowMillis }
+})
+
+const settlerAt = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  name: "settler" | "operationSettler",
+  contract: ContractDeployment.OwnContract,
+  given: string | undefined
+) {
+  if (given === undefined) return undefined
+  const address = EvmAddress.fromText(given)
+  if (address === undefined) return yield* wrong(`batches.${name}: "${given}" is not an address`)
+  yield* ContractDeployment.prove(rpc, contract, address)
+  return address
 })
 
 const provingOnce = (rpc: EvmRpc.Shape) => {

@@ -18,9 +18,8 @@ import * as Result from "effect/Result"
 
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
-import * as BatchSettling from "../sending/BatchSettling.ts"
+import * as BatchCall from "../sending/BatchCall.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
-import type { PlainTransfer } from "../transfer/PackedTransfers.ts"
 import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 
@@ -30,9 +29,9 @@ export type CallOf = (
 ) => Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 
 /**
- * Signs the transaction for the first payments of a list. Payments of plain accounts are batched where there is a batch
- * settler, up to the maximum cost of the transaction; a lone payment, and one of a contract account, is a plain transfer. A
- * payment that is left out of the transaction is not counted as pending.
+ * Signs the transaction for the first payments of a list. Payments of plain accounts, and user operations, are batched where there
+ * are settlers for them, up to the maximum cost of the transaction; a lone payment, and an authorization of a contract account, has a
+ * transaction of its own. A payment that is left out of the transaction is not counted as pending.
  */
 export const prepare = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
@@ -49,13 +48,7 @@ export const prepare = Effect.fnUntraced(function* (
   yield* Effect.catchTag(chain.losses.reserve(first, riskOf(alone), chainHead), "ValidationError", notRisked)
   const wanted = affordable(yield* batchOf(chain, callOf, alone, others), chainHead, maximumCost)
   const batch = wanted.slice(0, yield* reserved(chain, wanted, others, chainHead))
-  const call =
-    chain.batches === undefined || batch.length < 2
-      ? alone
-      : BatchSettling.toCall(
-          chain.batches.settler,
-          batch.map(({ plain }) => plain)
-        )
+  const call = chain.batches === undefined || batch.length < 2 ? alone : BatchCall.toCall(chain.batches.settlers, batch)
   const prepared = yield* Effect.onError(signIn(chain, place, call, chainHead), () =>
     release(chain, payments.slice(0, Math.max(batch.length, 1)))
   )
@@ -115,12 +108,6 @@ const placeOf = (chain: ExactEvmChain, slot: Slot | undefined): Effect.Effect<Pl
 const signIn = (chain: ExactEvmChain, { signer, slot }: Place, { data, gas, to }: Eip1559.Call, chainHead: ChainHead) =>
   sign(signer, chain.chainId, { to, data, gas }, slot, chainHead, chain.callContext.crypto)
 
-/** A payment of a batch. */
-interface BatchedTransfer {
-  readonly call: TransferCall
-  readonly plain: PlainTransfer
-}
-
 /** The first payment, and those right behind it that can be batched with it. */
 const batchOf = Effect.fnUntraced(function* (
   { batches }: ExactEvmChain,
@@ -128,12 +115,12 @@ const batchOf = Effect.fnUntraced(function* (
   first: TransferCall,
   others: ReadonlyArray<Payment<SignedAuthorization>>
 ) {
-  if (batches === undefined || first.plain === undefined) return []
-  const batch: Array<BatchedTransfer> = [{ call: first, plain: first.plain }]
+  if (batches === undefined || !BatchCall.isBatched(batches.settlers, first)) return []
+  const batch: Array<TransferCall> = [first]
   for (const payment of others.slice(0, batches.maximum - 1)) {
     const call = yield* Effect.result(callOf(payment))
-    if (Result.isFailure(call) || call.success.plain === undefined) break
-    batch.push({ call: call.success, plain: call.success.plain })
+    if (Result.isFailure(call) || !BatchCall.isBatched(batches.settlers, call.success)) break
+    batch.push(call.success)
   }
   return batch
 })
@@ -141,11 +128,11 @@ const batchOf = Effect.fnUntraced(function* (
 /** Reserves losses for the payments of a batch; returns the number that the budget allows. The first one is reserved already. */
 const reserved = Effect.fnUntraced(function* (
   { losses }: ExactEvmChain,
-  batch: ReadonlyArray<BatchedTransfer>,
+  batch: ReadonlyArray<TransferCall>,
   others: ReadonlyArray<Payment<SignedAuthorization>>,
   chainHead: ChainHead
 ) {
-  for (const [index, { call }] of batch.slice(1).entries()) {
+  for (const [index, call] of batch.slice(1).entries()) {
     const payment = others[index]
     if (payment === undefined) return index + 1
     if (Result.isFailure(yield* Effect.result(losses.reserve(payment, riskOf(call), chainHead)))) return index + 1
@@ -153,22 +140,22 @@ const reserved = Effect.fnUntraced(function* (
   return batch.length
 })
 
-/** The first payments of a batch, up to the maximum cost of a transaction. */
+/** The first payments of a batch, up to the maximum cost of a transaction and the gas that a chain lets it have. */
 const affordable = (
-  batch: ReadonlyArray<BatchedTransfer>,
+  batch: ReadonlyArray<TransferCall>,
   { fees }: ChainHead,
   maximumCost: bigint | undefined
-): ReadonlyArray<BatchedTransfer> => {
-  if (maximumCost === undefined || fees === undefined) return batch
-  const transfers = batch.map(({ plain }) => plain)
+): ReadonlyArray<TransferCall> => {
   let count = batch.length
-  while (count > 1 && BatchSettling.gasOf(transfers.slice(0, count)) * fees.maximum > maximumCost) count--
+  const isTooMuch = (gas: bigint) =>
+    gas > Eip1559.mostGas || (maximumCost !== undefined && fees !== undefined && gas * fees.maximum > maximumCost)
+  while (count > 1 && isTooMuch(BatchCall.gasOf(batch.slice(0, count)))) count--
   return batch.slice(0, count)
 }
 
 /** The most gas that may be lost with a payment, alone or in a batch. */
-const riskOf = ({ gas, plain }: TransferCall): bigint =>
-  plain === undefined ? gas : BatchSettling.gasOf([plain, plain]) / 2n
+const riskOf = (call: TransferCall): bigint =>
+  call.plain === undefined ? call.gas : BatchCall.gasOf([call, call]) / 2n
 
 /** The payer was banned after the verification: nothing has happened to the payment, and it may be tried again later. */
 const notRisked = ({ message }: ValidationError) => Effect.fail(new FacilitatorUnavailable({ message }))

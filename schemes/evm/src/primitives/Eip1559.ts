@@ -19,6 +19,9 @@ export interface UnsignedTransaction {
   readonly maxPriorityFeePerGas: bigint
 }
 
+/** The most gas of one transaction (EIP-7825). */
+export const mostGas = 16_777_216n
+
 const address = /^0x[0-9a-fA-F]{40}$/
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 const isBelow = (bits: bigint, value: bigint): boolean => value >= 0n && value >> bits === 0n

@@ -6,6 +6,7 @@ import { PaymentGuard } from "../artifacts/PaymentGuard.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as BatchSettling from "./BatchSettling.ts"
 import * as ContractDeployment from "./ContractDeployment.ts"
+import * as OperationSettling from "./OperationSettling.ts"
 
 /** The contract that deploys a payer's account and submits its transfer in one transaction. */
 export const counterfactualSettler: ContractDeployment.OwnContract = {
@@ -30,6 +31,9 @@ export const batchSettlerAddress: string = /* @__PURE__ */ addressOf(BatchSettli
 /** The address of the contract that {@link deployCounterfactualSettler} makes; with its checksum. */
 export const counterfactualSettlerAddress: string = /* @__PURE__ */ addressOf(counterfactualSettler)
 
+/** The address of the contract that {@link deployOpSettler} makes; with its checksum. */
+export const opSettlerAddress: string = /* @__PURE__ */ addressOf(OperationSettling.contract)
+
 /** The address of the contract that {@link deployPaymentGuard} makes; with its checksum. */
 export const paymentGuardAddress: string = /* @__PURE__ */ addressOf(paymentGuard)
 
@@ -38,6 +42,9 @@ export const deployBatchSettler = /* @__PURE__ */ ContractDeployment.deploy(Batc
 
 /** Deploys the counterfactual settler (`ContractDeployment.deploy`). */
 export const deployCounterfactualSettler = /* @__PURE__ */ ContractDeployment.deploy(counterfactualSettler)
+
+/** Deploys the operation settler (`ContractDeployment.deploy`). */
+export const deployOpSettler = /* @__PURE__ */ ContractDeployment.deploy(OperationSettling.contract)
 
 /** Deploys the payment guard (`ContractDeployment.deploy`). */
 export const deployPaymentGuard = /* @__PURE__ */ ContractDeployment.deploy(paymentGuard)

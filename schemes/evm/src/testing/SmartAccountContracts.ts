@@ -1,14 +1,14 @@
 /**
- * The published contracts of smart accounts on a test chain, at the addresses that they have on every chain: EntryPoint 0.7 and
- * 0.8, SimpleAccount's factories, Simple7702Account, and Safe 1.4.1 with its module for ERC-4337; and Solady's account. Their
- * bytecode is that of the packages `@account-abstraction/contracts` 0.8.0 (and 0.7.0 as `@account-abstraction/contracts-0.7`),
- * `@safe-global/safe-contracts` 1.4.1 and `@safe-global/safe-4337` 0.3.0, which have to be installed beside this one.
+ * The published contracts of smart accounts on a test chain, at the addresses that they have on every chain: EntryPoint 0.7, 0.8
+ * and 0.9, SimpleAccount's factories, Simple7702Account, and Safe 1.4.1 with its module for ERC-4337; and Solady's account. Their
+ * bytecode is that of the packages `@account-abstraction/contracts` 0.8.0 (and 0.7.0 as `@account-abstraction/contracts-0.7`; for
+ * {@link deploy09} 0.9.0-rc.1 as `@account-abstraction/contracts-0.9`), `@safe-global/safe-contracts` 1.4.1 and `@safe-global/safe-4337` 0.3.0, which have to be installed beside this one.
  */
 import { createRequire } from "node:module"
 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type Address, concatHex, getContractAddress, type Hex, isAddressEqual, isHex, pad } from "viem"
+import { type Address, concatHex, getContractAddress, type Hex, isAddressEqual, isHex, pad, parseAbi } from "viem"
 
 import { SoladyFactory } from "./artifacts/SoladyFactory.ts"
 import type * as EvmTestChain from "./EvmTestChain.ts"
@@ -22,9 +22,11 @@ export interface SmartAccountContracts {
 export const published = {
   entryPoint07: "0x0000000071727De22E5E9d8BAf0edAc6f37da032",
   entryPoint08: "0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108",
+  entryPoint09: "0x433709009B8330FDa32311DF1C2AFA402eD8D009",
   simpleFactory07: "0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985",
   simpleFactory08: "0x13E9ed32155810FDbd067D4522C492D6f68E5944",
   simple7702: "0xe6Cae83BdE06E4c305530e199D7217f42808555B",
+  simple7702For09: "0xa46cc63eBF4Bd77888AA327837d20b23A63a56B5",
   safe: "0x29fcB43b46531BcA003ddC8FCB67FFE91900C762",
   safeFactory: "0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67",
   safeMultiSend: "0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526",
@@ -45,6 +47,7 @@ export const bytecodeOf = (path: string): Hex => {
 
 const aa07 = (name: string) => bytecodeOf(`@account-abstraction/contracts-0.7/artifacts/${name}.json`)
 const aa08 = (name: string) => bytecodeOf(`@account-abstraction/contracts/artifacts/${name}.json`)
+const aa09 = (name: string) => bytecodeOf(`@account-abstraction/contracts-0.9/artifacts/${name}.json`)
 const safe = (path: string) => bytecodeOf(`@safe-global/safe-contracts/build/artifacts/contracts/${path}.json`)
 const safe4337 = (name: string) =>
   bytecodeOf(`@safe-global/safe-4337/build/artifacts/contracts/${name}.sol/${name}.json`)
@@ -110,5 +113,41 @@ export const deploy = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
   ] as const)
     yield* chain.setCode(address, yield* codeAt(yield* chain.deploy({ abi: [], bytecode })))
   const contracts: SmartAccountContracts = { solady: yield* chain.deploy(SoladyFactory) }
+  return contracts
+})
+
+/** The contracts of EntryPoint 0.9 that have no published address: SimpleAccount's factory and its implementation. */
+export interface SmartAccountContracts09 {
+  readonly simpleFactory: Address
+  readonly simpleImplementation: Address
+}
+
+/**
+ * Deploys EntryPoint 0.9 at its published address, Simple7702Account for it, and SimpleAccount's factory. The package has a release
+ * candidate, whose bytes another address would follow from: its constructor runs at the published one.
+ */
+export const deploy09 = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
+  const { entryPoint09, simple7702For09 } = published
+  const runsAt = Effect.fnUntraced(function* (address: Address, constructor: Hex) {
+    yield* chain.setCode(address, constructor)
+    yield* chain.request("anvil_setNonce", [address, "0x1"])
+    const { data: code = "0x" } = yield* Effect.promise(() => chain.client.call({ to: address, gas: 15_000_000n }))
+    yield* chain.send({ to: address, data: "0x", gas: 15_000_000n })
+    yield* chain.setCode(address, code)
+  })
+  yield* runsAt(entryPoint09, aa09("EntryPoint"))
+  yield* runsAt(simple7702For09, withAddress(aa09("Simple7702Account"), entryPoint09))
+  const simpleFactory = yield* chain.deploy({
+    abi: [],
+    bytecode: withAddress(aa09("SimpleAccountFactory"), entryPoint09)
+  })
+  const simpleImplementation = yield* Effect.promise(() =>
+    chain.client.readContract({
+      address: simpleFactory,
+      abi: parseAbi(["function accountImplementation() view returns (address)"]),
+      functionName: "accountImplementation"
+    })
+  )
+  const contracts: SmartAccountContracts09 = { simpleFactory, simpleImplementation }
   return contracts
 })

@@ -19,6 +19,7 @@ import {
 import {
   entryPoint07Abi,
   entryPoint08Abi,
+  entryPoint09Abi,
   getUserOperationHash,
   type SmartAccount,
   toSmartAccount,
@@ -43,8 +44,11 @@ const accountAbi = parseAbi([
 ])
 const batch07Abi = parseAbi(["function executeBatch(address[] targets, uint256[] values, bytes[] datas)"])
 
+/** The versions of SimpleAccount. */
+export type SimpleVersion = "0.7" | "0.8" | "0.9"
+
 const encodeSimple =
-  (version: "0.7" | "0.8") =>
+  (version: SimpleVersion) =>
   async (calls: ReadonlyArray<AccountCall>): Promise<Hex> => {
     const [first] = calls
     if (first !== undefined && calls.length === 1) {
@@ -54,7 +58,7 @@ const encodeSimple =
         args: [first.to, first.value ?? 0n, first.data ?? "0x"]
       })
     }
-    if (version === "0.8") {
+    if (version !== "0.7") {
       const list = calls.map(({ data = "0x", to, value = 0n }) => ({ target: to, value, data }))
       return encodeFunctionData({ abi: accountAbi, functionName: "executeBatch", args: [list] })
     }
@@ -76,18 +80,26 @@ const unsupported = async (): Promise<never> => {
   throw new Error("this account does not sign that")
 }
 
-/** SimpleAccount: it has no ERC-1271, so it pays by user operations alone. */
+const simpleEntryPoints = {
+  "0.7": { abi: entryPoint07Abi, address: published.entryPoint07, version: "0.7" },
+  "0.8": { abi: entryPoint08Abi, address: published.entryPoint08, version: "0.8" },
+  "0.9": { abi: entryPoint09Abi, address: published.entryPoint09, version: "0.9" }
+} as const
+const simpleFactories = {
+  "0.7": published.simpleFactory07,
+  "0.8": published.simpleFactory08,
+  "0.9": undefined
+} as const
+
+/** SimpleAccount: it has no ERC-1271, so it pays by user operations alone. Its factory of 0.9 has no published address: give it. */
 export const simple = (
   { chainId, client }: EvmTestChain.Shape,
   owner: EvmTestAccounts.TestAccount,
-  version: "0.7" | "0.8",
-  salt = 0n
+  version: SimpleVersion,
+  salt = 0n,
+  factory: Address = simpleFactories[version] ?? zeroAddress
 ): Promise<SmartAccount> => {
-  const is08 = version === "0.8"
-  const entryPoint = is08
-    ? ({ abi: entryPoint08Abi, address: published.entryPoint08, version: "0.8" } as const)
-    : ({ abi: entryPoint07Abi, address: published.entryPoint07, version: "0.7" } as const)
-  const factory = is08 ? published.simpleFactory08 : published.simpleFactory07
+  const entryPoint = simpleEntryPoints[version]
   const args = [owner.address, salt] as const
   return toSmartAccount({
     client,
@@ -109,7 +121,7 @@ export const simple = (
         entryPointVersion: entryPoint.version,
         userOperation: { ...userOperation, sender }
       })
-      return is08 ? owner.sign({ hash }) : owner.signMessage({ message: { raw: hash } })
+      return version === "0.7" ? owner.signMessage({ message: { raw: hash } }) : owner.sign({ hash })
     }
   })
 }

@@ -63,7 +63,7 @@ const calls = (list: ReadonlyArray<AccountCall>) =>
   )
 
 /** executeBatch((address,uint256,bytes)[]): SimpleAccount 0.8, Simple7702, Coinbase, Solady. */
-const executeBatch: Form = (list) => `0x34fcd5be${AbiEncoding.parameters([calls(list)])}`
+export const executeBatch: Form = (list) => `0x34fcd5be${AbiEncoding.parameters([calls(list)])}`
 
 /** executeBatch(address[],uint256[],bytes[]): SimpleAccount 0.7, with an amount of coin for each call, or for none. */
 const executeLists =

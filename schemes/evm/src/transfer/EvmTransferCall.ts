@@ -14,6 +14,7 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as CounterfactualTransfer from "./CounterfactualTransfer.ts"
 import * as Eip3009 from "./Eip3009.ts"
 import type * as EvmAccountCode from "./EvmAccountCode.ts"
+import type * as PackedOperations from "./PackedOperations.ts"
 import * as PackedTransfers from "./PackedTransfers.ts"
 
 /** The call that moves the money, and its gas limit. */
@@ -26,6 +27,8 @@ export interface TransferCall {
   readonly isByKey: boolean
   /** The same transfer in a form that can be batched: of a plain account, with numbers of usual size. */
   readonly plain: PackedTransfers.PlainTransfer | undefined
+  /** The user operation that it submits, where its EntryPoint takes several in one transaction. */
+  readonly operation?: PackedOperations.BatchedOperation
   /** The payer's account, where the call deploys it. */
   readonly deployment?: CounterfactualTransfer.Deployment
   /** Contracts that the call runs by our own choice, beside `to`. */

@@ -47,6 +47,7 @@ export const make = Effect.fnUntraced(function* (
     payer,
     isByKey: false,
     plain: undefined,
+    ...(entryPoint.isBatched && { operation: { entryPoint, operation } }),
     ours: [
       entryPoint.address,
       entryPoint.senderCreator,

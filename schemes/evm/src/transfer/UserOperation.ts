@@ -1,7 +1,7 @@
 /**
  * User operations (ERC-4337) whose gas costs their sender nothing: the facilitator submits them to the EntryPoint itself, at a
  * gas price of zero, without a bundler and without a paymaster. This module has their wire form, their hash, and the call that
- * submits them, for EntryPoint 0.7 and 0.8.
+ * submits them, for EntryPoint 0.7, 0.8 and 0.9.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import * as Amount from "@pontage/core/Amount"
@@ -35,10 +35,12 @@ export type UserOperation = typeof UserOperation.Type
 
 /** An EntryPoint: its version and its address, the same on every chain. */
 export interface EntryPoint {
-  readonly version: "0.7" | "0.8"
+  readonly version: "0.7" | "0.8" | "0.9"
   readonly address: EvmAddress.Address
   /** The contract by which it calls factories: the first one that it has made. */
   readonly senderCreator: EvmAddress.Address
+  /** Whether a contract may call it, such as `OpSettler`: several operations of it go into one transaction. */
+  readonly isBatched: boolean
 }
 
 const fromText = (text: string): EvmAddress.Address => EvmAddress.fromTail(EvmHex.fromTrusted(text))
@@ -47,12 +49,14 @@ const fromText = (text: string): EvmAddress.Address => EvmAddress.fromTail(EvmHe
 export const entryPoints: ReadonlyArray<EntryPoint> = /* @__PURE__ */ (
   [
     ["0.7", "0x0000000071727De22E5E9d8BAf0edAc6f37da032", "0xEFC2c1444eBCC4Db75e7613d20C6a62fF67A167C"],
-    ["0.8", "0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108", "0x449ED7C3e6Fee6a97311d4b55475DF59C44AdD33"]
+    ["0.8", "0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108", "0x449ED7C3e6Fee6a97311d4b55475DF59C44AdD33"],
+    ["0.9", "0x433709009B8330FDa32311DF1C2AFA402eD8D009", "0x0A630a99Df908A81115A3022927Be82f9299987e"]
   ] as const
 ).map(([version, address, senderCreator]) => ({
   version,
   address: fromText(address),
-  senderCreator: fromText(senderCreator)
+  senderCreator: fromText(senderCreator),
+  isBatched: version !== "0.9"
 }))
 
 /** The EntryPoint at an address; `undefined` for another contract. */
@@ -85,7 +89,8 @@ export const objection = (operation: UserOperation): readonly [rule: string, mes
 
 const bytesOf = (hex: EvmHex.Hex): number => (hex.length - 2) / 2
 
-const initCodeOf = ({ factory, factoryData = "0x" }: UserOperation): EvmHex.Hex =>
+/** The factory and its calldata as the EntryPoint takes them; `0x` without a deployment. */
+export const initCodeOf = ({ factory, factoryData = "0x" }: UserOperation): EvmHex.Hex =>
   factory === undefined ? "0x" : `0x${factory.slice(2)}${factoryData.slice(2)}`
 
 const gasLimitsOf = ({ callGasLimit, verificationGasLimit }: UserOperation): string =>

@@ -3,10 +3,12 @@ import { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmTransferEvidence from "../../src/evidence/EvmTransferEvidence.ts"
+import * as UserOperationEvidence from "../../src/evidence/UserOperationEvidence.ts"
 import type * as EvmRpc from "../../src/node/EvmRpc.ts"
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import * as Eip3009 from "../../src/transfer/Eip3009.ts"
+import * as UserOperation from "../../src/transfer/UserOperation.ts"
 
 const address = (digit: string) => EvmAddress.fromText(`0x${digit.repeat(40)}`) ?? EvmAddress.zero
 const [payer, payee, token, other] = [address("1"), address("2"), address("3"), address("4")]
@@ -60,10 +62,59 @@ const rows: ReadonlyArray<readonly [string, ReadonlyArray<EvmRpc.Log>, ReturnTyp
     ["an amount and more", [used(), { ...transfer(), data: `${amount(10_000n)}00` }], "burnt"]
   ]
 
+const [entryPoint, otherEntryPoint] = [address("6"), address("7")]
+const operation: UserOperationEvidence.ExpectedOperation = { entryPoint, hash: amount(8n), sender: payer, nonce: 9n }
+
+const executed = (at = entryPoint, of: EvmHex.Hex = operation.hash, sender = payer, isDone = 1n, number = 9n) =>
+  log([UserOperation.operationTopic, of, Eip3009.addressTopic(sender), amount(0n)], {
+    address: at,
+    data: `0x${[number, isDone, 0n, 0n].map(EvmHex.toWord).join("")}`
+  })
+const validated = log([UserOperation.executionTopic], { address: entryPoint })
+
+const operationRows: ReadonlyArray<
+  readonly [string, ReadonlyArray<EvmRpc.Log>, UserOperationEvidence.OperationVerdict]
+> = [
+  ["its transfer", [validated, transfer(), executed()], "paid"],
+  [
+    "its transfer behind another's",
+    [validated, transfer(), executed(entryPoint, amount(1n), payer, 1n, 1n), transfer(), executed()],
+    "paid"
+  ],
+  ["a transfer before the validations", [transfer(), validated, executed()], "failed"],
+  ["a transfer behind its end", [validated, executed(), transfer()], "failed"],
+  ["two transfers", [validated, transfer(), transfer(), executed()], "failed"],
+  ["less", [validated, transfer(payer, payee, 9_999n), executed()], "failed"],
+  ["a transfer to another account", [validated, transfer(payer, other), executed()], "failed"],
+  ["a transfer in another token", [validated, elsewhere(transfer()), executed()], "failed"],
+  ["an execution that failed", [validated, transfer(), executed(entryPoint, operation.hash, payer, 0n)], "failed"],
+  ["a transfer by an authorization", [validated, used(payer, otherNonce), transfer(), executed()], "failed"],
+  [
+    "a transfer of another payer's by an authorization beside it",
+    [validated, used(other), transfer(other), transfer(), executed()],
+    "paid"
+  ],
+  [
+    "a transfer by an operation of another EntryPoint",
+    [validated, transfer(), executed(otherEntryPoint, amount(2n)), executed()],
+    "failed"
+  ],
+  ["another operation under its nonce", [validated, transfer(), executed(entryPoint, amount(1n))], "burnt"],
+  ["the end of another sender's", [validated, transfer(), executed(entryPoint, operation.hash, other)], "absent"],
+  ["its end in another contract", [validated, transfer(), executed(otherEntryPoint)], "absent"]
+]
+
 describe("EvmTransferEvidence", () => {
   for (const [what, logs, verdict] of rows) {
     it(`judges ${what}: ${verdict}`, () => {
       assert.strictEqual(EvmTransferEvidence.judge(expected, EvmTransferEvidence.usesIn(logs)), verdict)
+    })
+  }
+
+  for (const [what, logs, verdict] of operationRows) {
+    it(`judges an operation with ${what}: ${verdict}`, () => {
+      const judged = UserOperationEvidence.judge(operation, { token, to: payee, value: 10_000n }, logs)
+      assert.strictEqual(judged, verdict)
     })
   }
 

@@ -1,12 +1,11 @@
 /** Payments by user operations: smart accounts of several makers pay in any token, without coin and without a bundler. */
 import { assert, describe, layer } from "@effect/vitest"
-import { PaymentPayload, type PaymentRequest } from "@pontage/core"
+import { PaymentPayload } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import {
   type Address,
   encodeAbiParameters,
   encodeFunctionData,
-  type Hex,
   pad,
   parseAbi,
   parseAbiParameters,
@@ -14,209 +13,29 @@ import {
 } from "viem"
 import { type SmartAccount, toSimple7702SmartAccount } from "viem/account-abstraction"
 
+import { EvmHex, exactEvm, paymentGuardAddress } from "../../src/index.ts"
+import { EvmTestChain, SmartAccountContracts, SmartAccounts } from "../../src/testing/index.ts"
+import * as Batch from "../EvmTestBatch.ts"
 import {
-  deployCounterfactualSettler,
-  deployPaymentGuard,
-  EvmHex,
-  exactEvm,
-  paymentGuardAddress
-} from "../../src/index.ts"
-import {
-  EvmTestChain,
-  PlainToken,
-  SmartAccountContracts,
-  SmartAccounts,
-  SwayingAccount
-} from "../../src/testing/index.ts"
+  byOwner,
+  erc20Abi,
+  guardAbi,
+  mintPlain,
+  type OperationDeviation,
+  paid,
+  read,
+  ready,
+  receiptOf,
+  request,
+  schemeWith,
+  settlers,
+  simpleOf,
+  swaying,
+  verdict
+} from "../EvmTestOperation.ts"
 import * as Payment from "../EvmTestPayment.ts"
 
 const chain = EvmTestChain.EvmTestChain
-
-/** The chain's contracts, a token of USDT's shape, and the options of a facilitator that serves user operations in it. */
-const ready = Effect.gen(function* () {
-  const one = yield* chain
-  const contracts = yield* SmartAccountContracts.deploy(one)
-  const deployment = { signer: one.accounts.deployer, rpcUrl: one.rpcUrl }
-  yield* deployPaymentGuard(deployment)
-  const counterfactualSettler = yield* deployCounterfactualSettler(deployment)
-  const plain = yield* one.deploy(PlainToken)
-  const implementation = yield* Effect.promise(() =>
-    one.client.readContract({
-      address: contracts.solady,
-      abi: parseAbi(["function implementation() view returns (address)"]),
-      functionName: "implementation"
-    })
-  )
-  const options = {
-    counterfactualSettler,
-    knownFactories: [contracts.solady],
-    knownImplementations: [implementation],
-    userOperations: {},
-    plain
-  }
-  return { contracts, plain, options }
-})
-
-const mintPlain = Effect.fnUntraced(function* (token: Address, to: Address, value = 1_000_000n) {
-  const { send } = yield* chain
-  yield* send({ to: token, data: encodeFunctionData({ abi: PlainToken.abi, functionName: "mint", args: [to, value] }) })
-})
-
-const guardAbi = parseAbi(["function check(uint256 validBefore, bytes32 tag) view"])
-const erc20Abi = parseAbi(["function transfer(address to, uint256 value)"])
-
-/** The deviation of an operation from the good one. */
-interface OperationDeviation {
-  readonly to?: Address
-  readonly value?: bigint
-  readonly validBefore?: bigint
-  readonly key?: bigint
-  readonly sequence?: bigint
-  readonly calls?: ReadonlyArray<{ to: Address; data: Hex; value?: bigint }>
-  readonly callData?: Hex
-  readonly fields?: Readonly<Record<string, unknown>>
-  readonly signed?: Readonly<Record<string, unknown>>
-  readonly isGuarded?: boolean
-  readonly binding?: PaymentPayload.RequestBinding
-  readonly tag?: Hex
-}
-
-let lastKey = 0n
-
-/** The calls of a payment, built by viem, independent of our own encoders. */
-const operationOf = Effect.fnUntraced(function* (
-  account: SmartAccount,
-  token: Address,
-  deviation: OperationDeviation = {}
-) {
-  const { accounts, chainId } = yield* chain
-  const { isGuarded = true, to = accounts.payee.address, value = 10_000n } = deviation
-  const validBefore = deviation.validBefore ?? (yield* Payment.latestTime) + 60n
-  const key = deviation.key ?? ++lastKey
-  const tag = deviation.tag ?? pad(`0x${key.toString(16)}`)
-  const check = encodeFunctionData({ abi: guardAbi, functionName: "check", args: [validBefore, tag] })
-  const transfer = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [to, value] })
-  const calls = deviation.calls ?? [
-    ...(isGuarded ? [{ to: paymentGuardAddress as Address, data: check, value: 0n }] : []),
-    { to: token, data: transfer, value: 0n }
-  ]
-  const { factory, factoryData } = yield* Effect.promise(() => account.getFactoryArgs())
-  const operation = {
-    sender: account.address,
-    nonce: (key << 64n) | (deviation.sequence ?? 0n),
-    ...(factory && factoryData && { factory, factoryData }),
-    callData: deviation.callData ?? (yield* Effect.promise(() => account.encodeCalls(calls))),
-    verificationGasLimit: factory ? 600_000n : 150_000n,
-    callGasLimit: 150_000n,
-    preVerificationGas: 0n,
-    maxFeePerGas: 0n,
-    maxPriorityFeePerGas: 0n,
-    ...deviation.signed
-  }
-  const signature = yield* Effect.promise(() =>
-    account.signUserOperation({ ...operation, chainId, signature: "0x" } as never)
-  )
-  return { ...operation, signature, ...deviation.fields }
-})
-
-const request = Effect.fnUntraced(function* (
-  account: SmartAccount,
-  token: Address,
-  deviation: OperationDeviation = {}
-) {
-  const { network } = yield* chain
-  const operation = yield* operationOf(account, token, deviation)
-  const json = {
-    entryPoint: account.entryPoint.address,
-    userOperation: Object.fromEntries(
-      Object.entries(operation).map(([name, value]) => [name, typeof value === "bigint" ? `${value}` : value])
-    ),
-    ...(deviation.binding && { binding: deviation.binding })
-  }
-  const requirements = yield* Payment.requirements
-  const made: PaymentRequest = {
-    paymentPayload: PaymentPayload.sealPayload("exact", network, json),
-    paymentRequirements: { ...requirements, asset: token }
-  }
-  return made
-})
-
-/** The scheme facilitator on the test chain, with the token of USDT's shape. */
-const schemeWith = Effect.fnUntraced(function* ({
-  plain,
-  ...options
-}: Payment.FacilitatorOptions & { plain: Address }) {
-  return yield* Payment.schemeOf(yield* chain, options, [
-    { network: (yield* chain).network, address: plain, symbol: "PUSD", decimals: 6 }
-  ])
-})
-
-type Options = Effect.Success<typeof ready>["options"]
-
-const read = Effect.fnUntraced(function* (
-  options: Options,
-  account: SmartAccount,
-  token: Address,
-  deviation: OperationDeviation = {}
-) {
-  const schemeFacilitator = yield* schemeWith(options)
-  const payment = yield* Payment.read(schemeFacilitator, yield* request(account, token, deviation))
-  return { schemeFacilitator, payment }
-})
-
-const receiptOf = (hash: string) =>
-  Effect.flatMap(chain, ({ client }) =>
-    Effect.promise(() => client.getTransactionReceipt({ hash: EvmHex.fromTrusted(hash) }))
-  )
-
-/** Verifies, sends, and says how it ended, what the payee got and what it cost. */
-const paid = Effect.fnUntraced(function* (
-  options: Options,
-  account: SmartAccount,
-  token: Address,
-  deviation: OperationDeviation = {},
-  meanwhile: Effect.Effect<void, never, EvmTestChain.EvmTestChain> = Effect.void
-) {
-  const { accounts, balanceOf } = yield* chain
-  const { payment, schemeFacilitator } = yield* read(options, account, token, deviation)
-  const before = yield* balanceOf(accounts.payee.address, token)
-  yield* schemeFacilitator.verify(payment)
-  const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
-  yield* meanwhile
-  const end = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
-  const { gasUsed } = yield* receiptOf(prepared.transaction)
-  return { end: end._tag, received: (yield* balanceOf(accounts.payee.address, token)) - before, gasUsed }
-})
-
-/** The outcome of a verification. */
-const verdict = (options: Options, account: SmartAccount, token: Address, deviation: OperationDeviation = {}) =>
-  Payment.outcome(
-    Effect.flatMap(read(options, account, token, deviation), ({ payment, schemeFacilitator }) =>
-      schemeFacilitator.verify(payment)
-    )
-  )
-
-const simpleOf = Effect.fnUntraced(function* (plain: Address, salt: bigint, version: "0.7" | "0.8" = "0.8") {
-  const one = yield* chain
-  const account = yield* Effect.promise(() => SmartAccounts.simple(one, one.accounts.payers[0], version, salt))
-  yield* mintPlain(plain, account.address)
-  return account
-})
-
-/** An account of this code, deployed, that any signature satisfies. */
-const swaying = Effect.fnUntraced(function* (plain: Address, mode: number, fact: bigint) {
-  const one = yield* chain
-  const address = yield* one.deploy(SwayingAccount, [BigInt(mode), fact])
-  yield* mintPlain(plain, address)
-  const simple = yield* simpleOf(plain, 99n)
-  const account: SmartAccount = {
-    ...simple,
-    address,
-    getFactoryArgs: async () => ({ factory: undefined, factoryData: undefined }),
-    signUserOperation: async () => "0x1234"
-  }
-  return account
-})
 
 const unsupported = (detail: string) => `unsupported_authorization ${detail}`
 
@@ -270,6 +89,43 @@ describe("a user operation", () => {
         const { gasUsed, ...end } = yield* paid(options, account, plain)
         assert.deepStrictEqual(end, { end: "Settled", received: 10_000n })
         assert.isBelow(Number(gasUsed), 104_000)
+      })
+    )
+
+    it.effect("pays by EntryPoint 0.9 too, each in a transaction of its own that a plain account sends", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { client } = one
+        const { options, plain } = yield* ready
+        const { simpleFactory, simpleImplementation } = yield* SmartAccountContracts.deploy09(one)
+        const served = {
+          ...options,
+          batches: yield* settlers,
+          knownFactories: [simpleFactory],
+          knownImplementations: [simpleImplementation],
+          userOperations: { entryPoints: ["0.8", "0.9"] }
+        } as const
+        const [owner, other] = one.accounts.payers
+        if (other === undefined) return assert.fail("there is a second payer")
+        const simple = yield* Effect.promise(() => SmartAccounts.simple(one, owner, "0.9", 0n, simpleFactory))
+        for (const account of [simple, one.accounts.payee]) yield* mintPlain(plain, account.address)
+        for (const most of [257_000, 109_000]) {
+          const { gasUsed, ...end } = yield* paid(served, simple, plain)
+          assert.deepStrictEqual(end, { end: "Settled", received: 10_000n })
+          assert.isBelow(Number(gasUsed), most)
+        }
+        yield* one.delegate(other, SmartAccountContracts.published.simple7702For09)
+        const delegated = yield* Effect.promise(() =>
+          toSimple7702SmartAccount({ client, owner: other, entryPoint: "0.9" })
+        )
+        yield* mintPlain(plain, delegated.address)
+        assert.strictEqual((yield* paid(served, delegated, plain)).end, "Settled")
+        const schemeFacilitator = yield* schemeWith(served)
+        const payments = yield* Effect.forEach([simple, delegated], (account) =>
+          Effect.flatMap(request(account, plain), (made) => Payment.read(schemeFacilitator, made))
+        )
+        assert.strictEqual((yield* Batch.prepare(schemeFacilitator, payments)).count, 1)
+        assert.strictEqual(yield* verdict(options, simple, plain), unsupported("operation_entry_point"))
       })
     )
 
@@ -380,9 +236,9 @@ describe("a user operation", () => {
             [options, { fields: { factory: accounts.stranger.address } }, "operation_factory"]
           ] as const
           for (const [served, deviation, rule] of refusals)
-            assert.strictEqual(yield* verdict(served as Options, account, plain, deviation), unsupported(rule))
+            assert.strictEqual(yield* verdict(served, account, plain, deviation), unsupported(rule))
           const { userOperations: __, ...none } = options
-          assert.strictEqual(yield* verdict(none as Options, account, plain), unsupported("operation_unserved"))
+          assert.strictEqual(yield* verdict(none, account, plain), unsupported("operation_unserved"))
           const elsewhere = { ...account, entryPoint: { ...account.entryPoint, address: plain } } as SmartAccount
           assert.strictEqual(yield* verdict(options, elsewhere, plain), unsupported("operation_entry_point"))
         })
@@ -470,20 +326,6 @@ describe("a user operation", () => {
 })
 
 const incrementAbi = parseAbi(["function incrementNonce(uint192 key)"])
-
-/** Sends a transaction of the account, by its owner, through a call of its own. */
-const byOwner = (account: SmartAccount, to: Address, data: Hex) =>
-  Effect.gen(function* () {
-    const { accounts, request: ask, send } = yield* chain
-    const [owner] = accounts.payers
-    yield* ask("anvil_setBalance", [owner.address, "0xde0b6b3a7640000"])
-    yield* ask("anvil_impersonateAccount", [owner.address])
-    const execute = parseAbi(["function execute(address target, uint256 value, bytes data)"])
-    const call = encodeFunctionData({ abi: execute, args: [to, 0n, data] })
-    const receipt = yield* send({ from: owner.address, to: account.address, data: call, gas: 300_000n })
-    assert.strictEqual(receipt.status, "success")
-    return receipt.gasUsed
-  })
 
 describe("a user operation that fails between its verification and its block", () => {
   layer(EvmTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
