@@ -67,7 +67,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     // More workers than cores: many tests wait for chains, databases and processes.
-    maxWorkers: Math.max(3, availableParallelism()),
+    maxWorkers: Math.max(4, availableParallelism()),
     sequence: { sequencer: LongestFirst },
     // A test that stands still ends some time. No verdict depends on it: a machine that is ten times slower stays below it.
     testTimeout: 900_000,

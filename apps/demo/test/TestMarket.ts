@@ -67,7 +67,7 @@ export const settling = Effect.fnUntraced(function* (
   schemes: ReadonlyArray<FacilitatorScheme>,
   options: LocalFacilitator.Options = {}
 ) {
-  const memory = yield* Layer.build(LocalFacilitator.layerMemory({ schemes, ...options }))
+  const memory = yield* Layer.build(LocalFacilitator.layerMemory({ schemes, drainMillis: 0, ...options }))
   const front = yield* Effect.acquireRelease(open(memory, 0), ({ close }) => close)
   let current = front
   yield* Effect.addFinalizer(() => Effect.suspend(() => current.close))

@@ -26,7 +26,7 @@ const open = Effect.gen(function* () {
     assets: [{ ...chain.token, network: chain.network }],
     finalityDepth
   })
-  const local = LocalFacilitator.layerMemory({ schemes: [scheme], intake, settleTimeoutMillis: 20_000 })
+  const local = LocalFacilitator.layerMemory({ schemes: [scheme], intake, settleTimeoutMillis: 20_000, drainMillis: 0 })
   const log = Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))])
   const inside = Layer.mergeAll(local, Layer.succeed(Metric.MetricRegistry, new Map()), log)
   const context = yield* Layer.build(inside)

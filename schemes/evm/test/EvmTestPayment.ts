@@ -317,7 +317,9 @@ export const facilitatorOf = Effect.fnUntraced(function* (
   const schemes = [schemeOf(chain, rest, assets)]
   const local = LocalFacilitator.layerMemory({
     schemes,
-    settleTimeoutMillis
+    settleTimeoutMillis,
+    // Payments that a test leaves unfinished are not waited for.
+    drainMillis: 0
   })
   return Context.get(yield* Layer.build(local), Facilitator)
 })

@@ -10,8 +10,15 @@ export interface NodeRequest {
   readonly params: ReadonlyArray<unknown>
 }
 
-/** Responds to one request in any way. */
-export type Handler = (response: ServerResponse, request: NodeRequest, incoming: IncomingMessage) => void
+/**
+ * Responds to one request in any way. A rejected promise breaks the connection: the chain behind may end while a request of
+ * an ended test is still on its way.
+ */
+export type Handler = (
+  response: ServerResponse,
+  request: NodeRequest,
+  incoming: IncomingMessage
+) => void | Promise<void>
 
 /** Starts the node; it stops with the scope and closes open connections. */
 export const make = (handler: Handler) =>
@@ -20,7 +27,8 @@ export const make = (handler: Handler) =>
       const server = createServer((incoming, response) => {
         let text = ""
         incoming.on("data", (chunk: Buffer) => void (text += chunk.toString()))
-        incoming.on("end", () => handler(response, JSON.parse(text), incoming))
+        const respond = async () => handler(response, JSON.parse(text), incoming)
+        incoming.on("end", () => void respond().catch(() => response.destroy()))
       })
       const close = () => {
         server.closeAllConnections()

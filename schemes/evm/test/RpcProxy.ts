@@ -82,7 +82,7 @@ export const make = Effect.gen(function* () {
   const { rpcUrl } = yield* EvmTestChain.EvmTestChain
   const faults = new Map<string, { readonly fault: Fault; times: number }>()
   const requests: Array<HostileNode.NodeRequest> = []
-  const node = yield* HostileNode.make((response, request) => {
+  const node = yield* HostileNode.make(async (response, request) => {
     requests.push(request)
     const pass = async () => {
       const body = JSON.stringify({ jsonrpc: "2.0", ...request })
@@ -90,8 +90,8 @@ export const make = Effect.gen(function* () {
       return answer.text()
     }
     const spoilt = faults.get(request.method)
-    if (spoilt === undefined || spoilt.times-- <= 0) return void pass().then((text) => response.end(text))
-    void spoilt.fault(response, request, pass)
+    if (spoilt === undefined || spoilt.times-- <= 0) return void response.end(await pass())
+    await spoilt.fault(response, request, pass)
   })
   return {
     url: node.url,

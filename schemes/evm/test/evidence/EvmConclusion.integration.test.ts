@@ -1,8 +1,9 @@
 /** The last word on an authorization whose validity is over, as blocks that are final show it. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import type { Conclusion } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as Batch from "../EvmTestBatch.ts"
 import * as Payment from "../EvmTestPayment.ts"
@@ -48,8 +49,8 @@ const isUnused = (conclusion: Conclusion) =>
 
 const pending = { _tag: "Pending" }
 
-describe("EvmConclusion", () => {
-  layer(EvmTestChain.layer({ payers: 12 }), { excludeTestServices: true })((it) => {
+describe.concurrent("EvmConclusion", () => {
+  layerEach(EvmTestChain.layer({ payers: 12 }))((it) => {
     it.effect("knows nothing until the final block is past the validity, and then that nothing was used", () =>
       Effect.gen(function* () {
         const { mine } = yield* chain

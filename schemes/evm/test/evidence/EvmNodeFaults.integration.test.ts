@@ -1,7 +1,8 @@
 /** Nodes that cap their logs, tell false receipts or are behind their fellows: no payment fails by them, and each is found. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import * as EvmChainHead from "../../src/node/EvmChainHead.ts"
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as Batch from "../EvmTestBatch.ts"
@@ -35,8 +36,8 @@ const planned = Effect.fnUntraced(function* (place: number, validFor = 60n) {
 const falseReceipt = RpcProxy.changed({ status: "0x0", logs: [] })
 const zero = `0x${"0".repeat(64)}`
 
-describe("a node that answers about the events of 50 blocks at once", () => {
-  layer(EvmTestChain.layer({ payers: 4 }), { excludeTestServices: true })((it) => {
+describe.concurrent("a node that answers about the events of 50 blocks at once", () => {
+  layerEach(EvmTestChain.layer({ payers: 4 }))((it) => {
     it.effect("shows who has moved the money, however many blocks have passed", () =>
       Effect.gen(function* () {
         const { accounts, mine, send } = yield* chain
@@ -109,8 +110,8 @@ describe("a node that answers about the events of 50 blocks at once", () => {
   })
 })
 
-describe("a node that tells of a good payment that it has failed", () => {
-  layer(EvmTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
+describe.concurrent("a node that tells of a good payment that it has failed", () => {
+  layerEach(EvmTestChain.layer({ payers: 6 }))((it) => {
     const lies: Readonly<Record<string, ReadonlyArray<readonly [string, RpcProxy.Fault]>>> = {
       "by its receipt": [["eth_getTransactionReceipt", falseReceipt]],
       "by its receipt, and has no events": [
@@ -158,8 +159,8 @@ describe("a node that tells of a good payment that it has failed", () => {
   })
 })
 
-describe("a node behind its fellows", () => {
-  layer(EvmTestChain.layer({ payers: 3 }), { excludeTestServices: true })((it) => {
+describe.concurrent("a node behind its fellows", () => {
+  layerEach(EvmTestChain.layer({ payers: 3 }))((it) => {
     it.effect("that has neither the events nor the state of the receipt's block is no proof of anything", () =>
       Effect.gen(function* () {
         const { accounts, mine, send } = yield* chain
@@ -180,8 +181,8 @@ describe("a node behind its fellows", () => {
   })
 })
 
-describe("a failure in a block that is taken back", () => {
-  layer(EvmTestChain.layer({ payers: 3, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+describe.concurrent("a failure in a block that is taken back", () => {
+  layerEach(EvmTestChain.layer({ payers: 3, payerBalance: 10_000n }))((it) => {
     it.effect("was not reported, the payer is no longer banned, and the payment is settled", () =>
       Effect.gen(function* () {
         const { accounts, mine, mint, reorg, send } = yield* chain
@@ -234,8 +235,8 @@ describe("a failure in a block that is taken back", () => {
   })
 })
 
-describe("a failure that is held back", () => {
-  layer(EvmTestChain.layer({ payers: 3, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+describe.concurrent("a failure that is held back", () => {
+  layerEach(EvmTestChain.layer({ payers: 3, payerBalance: 10_000n }))((it) => {
     const failing = Effect.fnUntraced(function* (place: number, spoil: (proxy: RpcProxy.RpcProxy) => void) {
       const { accounts, send } = yield* chain
       const plan = yield* planned(place)
@@ -289,8 +290,8 @@ describe("a failure that is held back", () => {
   })
 })
 
-describe("the usual finality", () => {
-  layer(EvmTestChain.layer({ payers: 1 }), { excludeTestServices: true })((it) => {
+describe.concurrent("the usual finality", () => {
+  layerEach(EvmTestChain.layer({ payers: 1 }))((it) => {
     it.effect("is 64 blocks, and no failure is reported before", () =>
       Effect.gen(function* () {
         const { accounts, mine, send } = yield* chain

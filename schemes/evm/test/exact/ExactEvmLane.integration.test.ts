@@ -1,8 +1,9 @@
 /** One signer's line of transactions, and all that can happen to it: everybody behind a fault still gets through, once. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as Payment from "../EvmTestPayment.ts"
@@ -30,8 +31,8 @@ const isGranted = (end: Effect.Success<ReturnType<typeof Payment.settled>>) => {
   assert.deepInclude(end, { status: "included", execution: "granted" })
 }
 
-describe("a signer's lane", () => {
-  layer(EvmTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
+describe.concurrent("a signer's lane", () => {
+  layerEach(EvmTestChain.layer({ payers: 6 }))((it) => {
     it.effect("a transaction that is dropped from the pool is sent again as it was", () =>
       Effect.gen(function* () {
         const { drop, mine, setAutomine } = yield* chain

@@ -1,8 +1,9 @@
 /** A node that fails any request: no payer is blamed for it, none is served, and once the node works the payment settles. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import type { PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import { exactEvm } from "../../src/index.ts"
 import { type EvmTestAccounts, EvmTestChain } from "../../src/testing/index.ts"
 import * as Payment from "../EvmTestPayment.ts"
@@ -60,8 +61,8 @@ const settleThrough = Effect.fnUntraced(function* (
   assert.strictEqual(yield* Payment.timesUsed(authorization), 1, name)
 })
 
-describe("a node in trouble", () => {
-  layer(EvmTestChain.layer({ payers: 1 }), { excludeTestServices: true })((it) => {
+describe.concurrent("a node in trouble", () => {
+  layerEach(EvmTestChain.layer({ payers: 1 }))((it) => {
     it.effect("cannot make a payment valid or invalid", () =>
       Effect.gen(function* () {
         const request = yield* Payment.payment()

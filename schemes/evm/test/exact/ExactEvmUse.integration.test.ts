@@ -1,8 +1,9 @@
 /** The use of an authorization, for a seller whose facilitator cannot name it. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { PaymentPayload } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import { exactEvm } from "../../src/index.ts"
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as Batch from "../EvmTestBatch.ts"
@@ -29,8 +30,8 @@ const start = Effect.fnUntraced(function* (place: number, rpcUrl?: string) {
 
 const unseen = { _tag: "Unseen" }
 
-describe("exactEvm.server tells what has used an authorization", () => {
-  layer(EvmTestChain.layer({ payers: 5 }), { excludeTestServices: true })((it) => {
+describe.concurrent("exactEvm.server tells what has used an authorization", () => {
+  layerEach(EvmTestChain.layer({ payers: 5 }))((it) => {
     it.effect("nothing, and then the payment, whoever sent it, with the time of its block", () =>
       Effect.gen(function* () {
         const { client, mine } = yield* chain

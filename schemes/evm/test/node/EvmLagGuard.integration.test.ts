@@ -1,7 +1,8 @@
 /** A node that lags behind others: its results against a payment do not count. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import { Erc1271Wallet, EvmTestChain } from "../../src/testing/index.ts"
 import * as Batch from "../EvmTestBatch.ts"
 import * as Payment from "../EvmTestPayment.ts"
@@ -62,8 +63,8 @@ const paid = (place: number) =>
     return yield* Payment.payment({ ...deviation, requirements: { maxAmountRequired: "20000" } })
   })
 
-describe("a payer whose money came in the last block", () => {
-  layer(EvmTestChain.layer({ payers: 5, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+describe.concurrent("a payer whose money came in the last block", () => {
+  layerEach(EvmTestChain.layer({ payers: 5, payerBalance: 10_000n }))((it) => {
     it.effect("is good, though one of the nodes does not know of it", () =>
       Effect.gen(function* () {
         const { schemeFacilitator } = yield* withNodeBehind(everyOther, deposit(1))
@@ -115,8 +116,8 @@ describe("a payer whose money came in the last block", () => {
   })
 })
 
-describe("a contract account that was deployed in the last block", () => {
-  layer(EvmTestChain.layer(), { excludeTestServices: true })((it) => {
+describe.concurrent("a contract account that was deployed in the last block", () => {
+  layerEach(EvmTestChain.layer())((it) => {
     it.effect("pays, though one of the nodes knows no code there", () =>
       Effect.gen(function* () {
         const { accounts, deploy, mint } = yield* chain

@@ -1,9 +1,10 @@
 /** Verifications that share a request: each gets the result that it would get alone, after a short wait. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import { TransferProbe } from "../../src/artifacts/TransferProbe.ts"
 import { Delegate7702, DollarToken, EvmTestChain, GasBurner1271, ReturnBomb1271 } from "../../src/testing/index.ts"
 import * as Batch from "../EvmTestBatch.ts"
@@ -68,8 +69,8 @@ const withoutProbes =
     response.end(await pass())
   }
 
-describe("TransferSimulation", () => {
-  layer(EvmTestChain.layer({ payers: 60, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
+describe.concurrent("TransferSimulation", () => {
+  layerEach(EvmTestChain.layer({ payers: 60, payerBalance: 10_000n }))((it) => {
     it.effect("gives each the response that it would get alone, for every reason there is, in any company", () =>
       Effect.gen(function* () {
         const { accounts, client, delegate, deploy, mint, send, token } = yield* chain

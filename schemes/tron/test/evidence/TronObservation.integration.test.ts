@@ -1,13 +1,14 @@
 /** Observation of payments under misleading nodes and reorganisations: only blocks prove an outcome, never a node's response. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import { TronTestChain } from "../../src/testing/index.ts"
 import * as TronTransaction from "../../src/transfer/TronTransaction.ts"
 import * as Payment from "../TronTestPayment.ts"
 
-describe("TronObservation, with a misleading node or chain,", () => {
-  layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
+describe.concurrent("TronObservation, with a misleading node or chain,", () => {
+  layerEach(TronTestChain.layer())((it) => {
     it.effect("settles though the node calls an accepted transaction a duplicate", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
@@ -46,25 +47,19 @@ describe("TronObservation, with a misleading node or chain,", () => {
         })
     )
 
-    it.effect("submits a payment again after a node's rejection, and settles it", () =>
-      Effect.gen(function* () {
-        const chain = yield* TronTestChain.TronTestChain
-        for (const code of [
-          "SIGERROR",
-          "TAPOS_ERROR",
-          "CONTRACT_VALIDATE_ERROR",
-          "SERVER_BUSY",
-          "OTHER_ERROR"
-        ] as const) {
+    for (const code of ["SIGERROR", "TAPOS_ERROR", "CONTRACT_VALIDATE_ERROR", "SERVER_BUSY", "OTHER_ERROR"] as const) {
+      it.effect(`submits a payment again after a node's rejection with ${code}, and settles it`, () =>
+        Effect.gen(function* () {
+          const chain = yield* TronTestChain.TronTestChain
           const { settle } = yield* Payment.facilitator()
           yield* chain.plant({ _tag: "Refuse", code }, { path: "broadcasthex", times: 1 })
           const [settled, gained] = yield* Payment.gain(
             Effect.flatMap(Payment.payment(), (request) => Payment.settled(settle(request)))
           )
-          assert.deepStrictEqual([settled, gained], ["included", 10_000n], code)
-        }
-      })
-    )
+          assert.deepStrictEqual([settled, gained], ["included", 10_000n])
+        })
+      )
+    }
 
     it.effect("settles once if the response to its bytes is lost", () =>
       Effect.gen(function* () {

@@ -1,8 +1,9 @@
 /** A node that fails at any request: payments get no verdict and no settlement, and settle once the node works again. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import type { PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import { layerEach } from "../../../../core/test/LayerEach.ts"
 import { type NodeFault, TronTestChain } from "../../src/testing/index.ts"
 import * as Payment from "../TronTestPayment.ts"
 
@@ -54,8 +55,8 @@ const insist = <A, R>(settle: Effect.Effect<A, PaymentFailure, R>) =>
 
 const started = (options: Payment.FacilitatorOptions) => Payment.outcome(Payment.schemeFacilitator(options))
 
-describe("exactTron.facilitator, with a failing node,", () => {
-  layer(TronTestChain.layer(), { excludeTestServices: true })((it) => {
+describe.concurrent("exactTron.facilitator, with a failing node,", () => {
+  layerEach(TronTestChain.layer())((it) => {
     it.effect("gives no verdict", () =>
       Effect.gen(function* () {
         const request = yield* Payment.payment()
