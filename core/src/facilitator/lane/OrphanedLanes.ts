@@ -1,6 +1,6 @@
 /**
  * Lanes on record whose signer is not configured any more, or whose whole network is not. Their transactions are watched to their
- * ends and nothing is signed; payments that were never sent leave them. A network that is not configured cannot be queried: its
+ * ends and nothing is signed; payments that were never sent, or that a foreign transaction has displaced for good, leave them. A network that is not configured cannot be queried: its
  * payments stay as they are until it is configured again.
  */
 import * as Duration from "effect/Duration"
@@ -62,6 +62,12 @@ export const logWatch = ({ name, scheme }: OrphanedLane): Effect.Effect<void> =>
 
 /** The note and the exit of a payment that leaves such a lane. */
 export const withoutSigner = ["its lane has no signer any more; nothing was sent", "signer_missing"] as const
+
+/** The same of a payment whose transaction a foreign one has displaced for good. */
+export const displacedWithoutSigner = [
+  "a foreign transaction has used its slot for good, and its lane has no signer any more",
+  "signer_missing"
+] as const
 
 /** Takes payments that were never sent out of a lane whose network is not configured, as long as the lease holds. */
 export const release = (store: PaymentStore["Service"], lease: Lease): Effect.Effect<void> => {

@@ -1,14 +1,17 @@
 /**
  * Payments that a foreign transaction has displaced and that cannot be submitted again now. Their signed bytes were sent, so others
- * may submit them: such a payment never leaves its lane and never ends by a verdict, but only by proof on the chain. Until then it is
- * set aside: tried again from time to time, outside the queue, so that it blocks no other. The same holds for bound payments that a
- * third party has settled before anything was signed for them.
+ * may submit them: such a payment never ends by a verdict, but only by proof on the chain. Until then it is set aside: tried again from
+ * time to time, outside the queue, so that it blocks no other. The same holds for bound payments that a third party has settled before
+ * anything was signed for them. A displaced payment stays in its lane while the lane's own transaction may still be included; after
+ * that, a lane whose signer is not configured any more leaves it to another.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import type { StateChange, StoredPayment } from "../store/PaymentStore.ts"
+import { leaving } from "./LaneQueue.ts"
 import { type LaneState, recordQueued, type Stopped } from "./LaneState.ts"
+import * as OrphanedLanes from "./OrphanedLanes.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import { type BatchedPayment, wasSent } from "./TrackedTransaction.ts"
 
@@ -28,7 +31,8 @@ export const setAside = Effect.fnUntraced(function* (
     const message = `${stored.paymentId} waits in ${state.lease.lane} and cannot be read`
     return yield* Effect.logError(message, payment.failure)
   }
-  yield* recordQueued(state, yield* proven(state, { stored, payment: payment.success, concluded: false }))
+  const ends = yield* proven(state, { stored, payment: payment.success, concluded: false })
+  yield* recordQueued(state, ends.length === 0 ? toAnotherLane(state, stored) : ends)
   state.setAsidePayments.delete(stored.paymentId)
   state.store.signals.notify(state.lease.lane)
 })
@@ -44,3 +48,15 @@ const proven = Effect.fnUntraced(function* ({ chain }: LaneState, batched: Batch
   const settled: StateChange = { ...change, to: "final" }
   return isFinal ? [settled] : []
 })
+
+/**
+ * The change by which a displaced payment leaves a lane without a signer: none while its last transaction is tracked, because a
+ * reorganisation may take the foreign one back until that is final.
+ */
+const toAnotherLane = (state: LaneState, stored: StoredPayment): ReadonlyArray<StateChange> => {
+  const isTracked = [...state.transactions.values()].some(({ attempts }) =>
+    attempts.some(({ transaction }) => transaction === stored.transaction)
+  )
+  const isStuck = state.orphaned === true && wasSent(stored) && !isTracked
+  return isStuck ? [leaving(stored, ...OrphanedLanes.displacedWithoutSigner)] : []
+}

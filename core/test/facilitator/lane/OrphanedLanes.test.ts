@@ -259,17 +259,67 @@ describe("a signer that is not configured any more", () => {
     })
   )
 
-  it.effect("ends a payment that has lost its slot by proof alone", () =>
+  /** One whose slot a foreign transaction has used, three blocks from final, and which has lost its signer since. */
+  const displaced = Effect.gen(function* () {
+    const shop = yield* LedgerShop.open({ settleTimeoutMillis: 600_000 })
+    const { facilitator, ledger } = shop
+    ledger.faults.holdBlocks = true
+    const request = yield* pay({ validFor: 80 })
+    const caller = yield* Effect.forkDetach(facilitator.settle(request, claim("a")))
+    yield* TestClock.adjust("1 second")
+    yield* Fiber.interrupt(caller)
+    ledger.useSlot("signer-1")
+    ledger.faults.holdBlocks = false
+    return { ...shop, request }
+  })
+
+  it.effect("leaves a payment whose slot was used for good to another signer, once that is final and no earlier", () =>
     Effect.gen(function* () {
-      const shop = yield* interrupted(1, {})
-      const { ledger, restartWith, store } = shop
-      ledger.useSlot("signer-1")
-      ledger.faults.holdBlocks = false
+      const { ledger, request, restartWith, store } = yield* displaced
+      const signed: Array<string | undefined> = []
+      const changed = yield* restartWith([other(ledger, signed)])
+      const asking = yield* Effect.forkDetach(changed.settle(request, claim("a")))
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* Fiber.join(asking)).execution, "granted")
+      assert.deepStrictEqual(signed, ["signer-2"])
+      assert.strictEqual(ledger.transfers.length, 1)
+      const [stored] = yield* store.page(0n, 1)
+      assert.strictEqual(stored?.status, "final")
+      assert.deepStrictEqual(
+        stored.history.filter(({ exit }) => exit !== undefined).map(({ exit, status }) => [status, exit]),
+        [["accepted", "signer_missing"]]
+      )
+      assert.deepStrictEqual(yield* store.lanesInUse, [])
+    })
+  )
+
+  it.effect("keeps such a payment while a reorganisation may still let its own transaction in", () =>
+    Effect.gen(function* () {
+      const { ledger, request, restartWith, store } = yield* displaced
+      const signed: Array<string | undefined> = []
+      const changed = yield* restartWith([other(ledger, signed)])
+      ledger.finality = 1000
+      const asking = yield* Effect.forkDetach(changed.settle(request, claim("a")))
+      yield* TestClock.adjust("60 seconds")
+      assert.deepStrictEqual(
+        (yield* store.page(0n, 1)).map(({ lane, status }) => [status, lane]),
+        [["accepted", lane]]
+      )
+      assert.deepStrictEqual(signed, [])
+      yield* Fiber.interrupt(asking)
+    })
+  )
+
+  it.effect("ends such a payment by proof where nobody asks for it again", () =>
+    Effect.gen(function* () {
+      const { ledger, restartWith, store } = yield* displaced
       yield* restartWith([other(ledger, [])])
-      yield* TestClock.adjust("30 seconds")
-      assert.deepStrictEqual(yield* statusesIn(shop), ["accepted"])
-      yield* TestClock.adjust("90 seconds")
-      assert.deepStrictEqual(yield* statusesIn(shop), ["expired"])
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual(
+        (yield* store.page(0n, 1)).map(({ status }) => status),
+        ["expired"]
+      )
+      assert.deepStrictEqual(ledger.transfers, [])
       assert.deepStrictEqual(yield* store.lanesInUse, [])
     })
   )
