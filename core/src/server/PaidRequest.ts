@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
 import { type Claim, NotOnRecord, notOnRecord, type ExecutionEnd, type Settled } from "../facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
+import * as Execution from "../facilitator/store/Execution.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
 import type { Authorization } from "../protocol/Authorization.ts"
@@ -166,8 +167,11 @@ const accept = Effect.fnUntraced(function* (
   repeatable?: KeptResponses.RepeatablePayment
 ): Effect.fn.Return<Granted | SettleAfter | Refused, PaymentFailure> {
   const late = request.priced.route.settle === "after-handler"
+  const askedAt = yield* Clock.currentTimeMillis
   const { claimed, settled } = yield* taken(context, request, late)
-  const refusal = yield* unlessGranted(context, request, claimed, settled)
+  const refusal =
+    (yield* unlessGranted(context, request, claimed, settled)) ??
+    (yield* unlessStillHeld(context, request, claimed, askedAt))
   if (refusal !== undefined) return refusal
   const begun = yield* ExecutionLeases.start(context.executions, { ...claimed, paymentId: settled.paymentId })
   // Served under an earlier claim whose end is not reported yet: the end of this claim reports it.
@@ -302,6 +306,25 @@ const unlessGranted = (
         nonsense(`it granted a payment with another ${difference} than this offer's`)
       )
 }
+
+/**
+ * Refuses if the execution is not held any more. A process that stood still since it asked, or a response that came late, may
+ * find that its lease has lapsed and that another claim runs: a grant is believed for half of a lease after its request, and
+ * then confirmed before the handler starts.
+ */
+const unlessStillHeld = Effect.fnUntraced(function* (
+  context: PaidRequestContext,
+  request: PaidRequest,
+  claimed: ClaimedOffer,
+  askedAt: number
+): Effect.fn.Return<Refused | undefined, PaymentFailure> {
+  if ((yield* Clock.currentTimeMillis) < askedAt + Execution.firmMillis) return undefined
+  const confirmed = yield* Effect.tapError(
+    context.executions.facilitator.claim(claimed.request, claimed.claim),
+    (failure) => leftOpen(context, claimed, failure)
+  )
+  return yield* unlessGranted(context, request, claimed, confirmed)
+})
 
 const nonsense = (why: string) =>
   Effect.fail(new FacilitatorUnavailable({ message: `the facilitator's response is not usable: ${why}` }))

@@ -779,6 +779,44 @@ describe("after-handler", () => {
   )
 })
 
+/** A grant that came late, and what the facilitator says of it then. */
+const lateGrants = [
+  ["is not begun if another claim runs meanwhile", 409, Effect.succeed(settled({ execution: "held" }))],
+  ["is not begun if it was served meanwhile", 409, Effect.succeed(settled({ execution: "spent" }))],
+  ["is not begun while nobody can say", 503, Effect.fail(unavailable)]
+] as const
+
+describe("a run that is granted when half of its lease may be over", () => {
+  const slowly = Effect.delay(Effect.succeed(settled()), "30 seconds")
+  for (const [name, status, says] of lateGrants) {
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const { gate, sell, told } = yield* open({ settle: () => slowly, claim: () => says })
+        const route = yield* sell(report)
+        const paying = yield* Effect.forkChild(pay(gate, route, request("/report")))
+        yield* TestClock.adjust("30 seconds")
+        assert.strictEqual(refused(yield* Fiber.join(paying)).status, status)
+        const ids = told.map((one) => (one.ask === "finish" ? one.claimId : one.claim?.id))
+        assert.strictEqual(new Set(ids).size, 1)
+      })
+    )
+  }
+
+  it.effect("is confirmed by the same claim, and begins", () =>
+    Effect.gen(function* () {
+      const { gate, sell, told } = yield* open({ settle: () => slowly })
+      const route = yield* sell(report)
+      const paying = yield* Effect.forkChild(pay(gate, route, request("/report")))
+      yield* TestClock.adjust("30 seconds")
+      granted(yield* Fiber.join(paying))
+      assert.deepStrictEqual(
+        told.map(({ ask }) => ask),
+        ["settle", "claim"]
+      )
+    })
+  )
+})
+
 describe("a run", () => {
   it.effect("is spoken for every 20 seconds, with the same claim, until it ends", () =>
     Effect.gen(function* () {

@@ -1,7 +1,9 @@
 /**
  * Calls that ended with their process. A call for a settlement learns of its claim only after the money has moved. If
  * the process is gone and the money had not moved, nothing executes under the claim, and waiting for its lease would be
- * pointless. A claim without a settlement was answered earlier: its handler may be running.
+ * pointless. A claim without a settlement was answered earlier: its handler may be running. A caller that runs its handler
+ * before the settlement has run it by the time it asks for that; it may not let the result out unless the settlement is
+ * granted as well, so another claim may be granted in its place.
  */
 import { PaymentChange, type PaymentStore, Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"

@@ -27,6 +27,7 @@ layer(PostgresServer.layer, { timeout: 900_000, excludeTestServices: true })("ca
       yield* Effect.scoped(Effect.flatMap(PostgresServers.instance(url), ({ store }) => DeadCallsTrial.leave(store)))
       const next = yield* PostgresServers.instance(url)
       assert.deepStrictEqual(yield* DeadCallsTrial.grants(next.store), DeadCallsTrial.dead)
+      assert.strictEqual(yield* DeadCallsTrial.verdictOnFirst(next.store), "held")
     })
   )
 

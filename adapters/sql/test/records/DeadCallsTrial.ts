@@ -8,17 +8,19 @@ import { lane, payment, prepared } from "../TrialPayments.ts"
 type Store = PaymentStore.PaymentStore["Service"]
 
 const claimOf = (name: string) => ({ id: `claim-of-${name}`, resource: "report" })
-const names = ["waiting", "sent", "included", "taken-back", "claimed"] as const
+const names = ["waiting", "sent", "included", "taken-back", "claimed", "settled-after"] as const
+const isClaimedFirst = (name: (typeof names)[number]) => name === "claimed" || name === "settled-after"
 
 /**
- * A call queued in a lane, one with sent bytes, two whose money has moved (one was taken back), and one with a claim
- * alone.
+ * A call queued in a lane, one with sent bytes, two whose money has moved (one was taken back), one with a claim alone,
+ * and one whose caller has run its handler under its claim and then asked for the settlement.
  */
 export const leave = Effect.fnUntraced(function* (store: Store) {
   const lease = { lane, epoch: 1, isValid: () => true }
   for (const name of names) {
-    yield* store.claim(payment(name), claimOf(name), name === "claimed" ? {} : { lane })
+    yield* store.claim(payment(name), claimOf(name), isClaimedFirst(name) ? {} : { lane })
   }
+  yield* store.queue("pay_settled-after", lane, { available: 1_000_000_000n })
   yield* store.openLane(lease, 0n)
   const travelling = ["sent", "included", "taken-back"].map((name) => `pay_${name}`)
   yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: travelling }])
@@ -43,4 +45,10 @@ export const grants = Effect.fnUntraced(function* (store: Store) {
 })
 
 /** The payments whose calls got no response. */
-export const dead: ReadonlyArray<string> = ["waiting", "sent"]
+export const dead: ReadonlyArray<string> = ["waiting", "sent", "settled-after"]
+
+/** The verdict on the claim of the caller that had run its handler, once another is granted: its result stays with it. */
+export const verdictOnFirst = (store: Store) =>
+  Effect.map(store.claim(payment("settled-after"), claimOf("settled-after")), (result) =>
+    result._tag === "Claimed" ? result.execution : undefined
+  )

@@ -3,6 +3,7 @@
  * says that another denies is a finding. It knows the promises of a facilitator and nothing of how they are kept.
  */
 import * as PaymentStory from "./PaymentStory.ts"
+import * as RunGrants from "./RunGrants.ts"
 
 /** The rules in which trials differ. */
 export interface Rules {
@@ -115,13 +116,10 @@ const looks = {
     )
     return wrong !== undefined && `is good and was refused: ${wrong.refusal} ${wrong.detail}`
   },
-  /** Two claims were granted the run of one payment. */
+  /** Two claims were granted runs of one payment that exclude each other (`RunGrants`). */
   "granted-twice": (story) => {
-    const granted = [...verdicts(story, "settle"), ...verdicts(story, "claim")].filter(
-      ({ execution, success }) => success && execution === "granted"
-    )
-    const claims = new Set(granted.map(({ sent }) => sent.claimId))
-    return claims.size > 1 && `its run was granted to ${claims.size} claims`
+    const claims = RunGrants.conflicting(story)
+    return claims.size > 0 && `its run was granted to ${claims.size} claims`
   }
 } satisfies Record<string, Look>
 

@@ -70,6 +70,9 @@ export const run = (
 /** Longest delay of a copy after the first, in milliseconds. */
 const copiesWithin = 1_500
 
+/** Longest run of a handler before the settlement, in milliseconds: copies come while it runs. */
+const longestHandler = 2_000
+
 const usual: Mix = { unclaimed: 150, afterHandler: 100, copied: 100 }
 
 /** Signs one payment and has it settled. */
@@ -132,10 +135,13 @@ const insisting = Effect.fnUntraced(function* (
   }
 })
 
-/** Claims first, as a server does that settles after its handler has run. */
+/** Claims first and runs its handler, as a server does that settles afterwards. */
 const taken = (attempt: Attempt) =>
-  insisting(attempt, (facilitator) =>
-    attempt.options.caller.present("claim", facilitator, attempt.payment, attempt.claim)
+  Effect.andThen(
+    insisting(attempt, (facilitator) =>
+      attempt.options.caller.present("claim", facilitator, attempt.payment, attempt.claim)
+    ),
+    Effect.suspend(() => Effect.sleep(attempt.luck.branch("handler").below(longestHandler)))
   )
 
 const settled = Effect.fnUntraced(function* (attempt: Attempt): Effect.fn.Return<PurchaseEnd> {

@@ -68,6 +68,22 @@ const settled: CallerOutcome = {
 const pending: CallerOutcome = { ...settled, success: false, status: "sent", transaction: "" }
 const refused = (refusal: string): CallerOutcome => ({ ...pending, refusal, execution: undefined })
 
+/** A claim that was granted before the money moved. */
+const claimed: CallerOutcome = { ...settled, status: "accepted", transaction: "" }
+
+/** Requests of several callers for payment 1, one after the other, and payment 2 in order. */
+const journalOfCalls = (
+  ...calls: ReadonlyArray<readonly ["settle" | "claim", string, CallerOutcome | undefined]>
+): Testimony => ({
+  ...good,
+  journal: [
+    ...calls.flatMap(([operation, claimId, told], index) =>
+      journalOf(paymentOf(1), [[claimId, told]], index * 2, operation)
+    ),
+    ...journalOf(paymentOf(2), [["b", settled]], 1000)
+  ]
+})
+
 /** Requests of a payment and their outcomes, one after the other. */
 const journalOf = (
   payment: JournalPayment,
@@ -159,6 +175,18 @@ describe("the audit", () => {
   }
 
   const alsoFound: Readonly<Record<string, readonly [string, Testimony]>> = {
+    "a run that is granted while another's handler runs before the money": [
+      "granted-twice",
+      journalOfCalls(["claim", "a", claimed], ["settle", "c", settled], ["settle", "a", { ...pending, execution: "held" }])
+    ],
+    "two runs that are granted before the money, at once": [
+      "granted-twice",
+      journalOfCalls(["claim", "a", claimed], ["claim", "c", claimed], ["settle", "a", settled])
+    ],
+    "two runs that are granted with the money, whichever claimed before": [
+      "granted-twice",
+      journalOfCalls(["claim", "a", claimed], ["settle", "a", settled], ["claim", "c", settled])
+    ],
     "a settlement of another amount": [
       "unpaid-settlement",
       chainWith({ transfers: [transferOf(1, { value: 99n }), transferOf(2)] })
@@ -203,6 +231,17 @@ describe("the audit", () => {
       { refusals: ["INSUFFICIENT_BALANCE"] }
     ],
     "a copy is held while the first runs": [journalWith(["a", settled], ["c", { ...pending, execution: "held" }])],
+    "a run before the money is over, its settlement is lost, and another caller is granted": [
+      journalOfCalls(
+        ["claim", "a", claimed],
+        ["settle", "a", undefined],
+        ["settle", "c", settled],
+        ["settle", "a", { ...pending, execution: "held" }]
+      )
+    ],
+    "a caller is granted what it claimed": [
+      journalOfCalls(["claim", "a", claimed], ["settle", "c", { ...pending, execution: "held" }], ["settle", "a", settled])
+    ],
     "a stranger pays a payee without us": [
       chainWith({ transfers: [...good.chain.transfers, transferOf(7, { sender: stranger, nonce: undefined })] })
     ],

@@ -24,6 +24,7 @@ import * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as SpendLimits from "../lane/SpendLimits.ts"
 import * as Admission from "../queue/Admission.ts"
 import * as LaneChoice from "../queue/LaneChoice.ts"
+import * as Execution from "../store/Execution.ts"
 import { LaneLeases, layerSole } from "../store/LaneLeases.ts"
 import * as MemoryPaymentStore from "../store/MemoryPaymentStore.ts"
 import { type OpenPayments, PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
@@ -294,8 +295,9 @@ const settlePresented = Effect.fnUntraced(function* (
 })
 
 /**
- * A claim that waited may have lost the execution meanwhile: to its lease, or to a call of its own that gave up. Of
- * several waiting callers without a claim, one gets the answer.
+ * A claim that waited may have lost the execution meanwhile: to its lease, or to a call of its own that gave up; or too
+ * little of its lease is left to begin. It claims again, now that the money has moved. Of several waiting callers without
+ * a claim, one gets the answer.
  */
 const confirmed = Effect.fnUntraced(function* (
   context: IntakeContext,
@@ -308,9 +310,7 @@ const confirmed = Effect.fnUntraced(function* (
     return isTheirs ? undefined : yield* Presentation.used(stored)
   }
   if (stored === before) return execution
-  const { holder } = stored.execution
-  const now = yield* context.store.now
-  if (fresh && holder?.claimId === claim.id && now < holder.until) return execution
+  if (fresh && Execution.isFirm(stored.execution, claim.id, yield* context.store.now)) return execution
   return (yield* claimKnown(context, presented, claim)).execution
 })
 

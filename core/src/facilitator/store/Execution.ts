@@ -9,6 +9,12 @@ import type { Claim, Entitlement, ClaimVerdict, ExecutionEnd } from "../Facilita
 export const leaseMillis = 60_000
 
 /**
+ * Milliseconds of a lease that a caller has at least left when it is granted an execution. Its first renewal comes after
+ * 20 seconds, so no other claim is granted before.
+ */
+export const firmMillis = leaseMillis / 2
+
+/**
  * Time during which a failed paid execution may be repeated, in milliseconds, counted from the failure or the transfer,
  * whichever came later.
  */
@@ -98,6 +104,10 @@ export const standing = (self: Execution, at: Circumstances): "running" | "serve
 
 /** Whether a claim holds the execution now. */
 export const isHeld = (self: Execution, now: number): boolean => self.holder !== undefined && now < self.holder.until
+
+/** Whether this claim holds the execution for long enough to begin to run it. */
+export const isFirm = ({ holder }: Execution, claimId: string, now: number): boolean =>
+  holder?.claimId === claimId && now + firmMillis <= holder.until
 
 /**
  * Whether this claim holds the execution, or one of the same process that got no response. Resuming takes no other

@@ -739,6 +739,22 @@ describe("claim", () => {
     })
   )
 
+  it.effect("holds the execution for its caller until a first renewal, however long the settlement took", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger } = yield* LedgerShop.open({ settleTimeoutMillis: 58_000 })
+      ledger.faults.holdBlocks = true
+      const request = yield* LedgerShop.pay()
+      const settling = yield* Effect.forkChild(facilitator.settle(request, claim("a")))
+      yield* TestClock.adjust("50 seconds")
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* Fiber.join(settling)).execution, "granted")
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual((yield* facilitator.claim(request, claim("b"))).execution, "held")
+      assert.strictEqual((yield* facilitator.claim(request, claim("a"))).execution, "granted")
+    })
+  )
+
   it.effect("frees an authorization whose handler failed without a transfer, for its resource alone", () =>
     Effect.gen(function* () {
       const { facilitator } = yield* LedgerShop.open()
