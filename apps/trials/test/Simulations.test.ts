@@ -26,7 +26,9 @@ const found = [
   // The same, and the record counts our own transaction as another's once the slot is closed.
   700015347,
   // A stranger settles an unbound payment before it is prepared: its record says that no money has moved.
-  625097494, 700015302
+  625097494, 700015302,
+  // Served at depth one; a reorganisation of seven blocks takes it back, and the account has spent its money otherwise.
+  730004354
 ]
 
 describe("simulated worlds that broke a promise once keep it", () => {

@@ -153,20 +153,21 @@ const leftBehind = (
       status === "expired" &&
       awaited.includes(paymentId) &&
       !purchases.some(({ buyer, isPoor }) => isPoor && chain.payer(buyer) === authorization.payer) &&
-      moneyAtItsEnd(chain, authorization) >= authorization.amount
+      moneyAt(chain, authorization, authorization.validBefore) >= authorization.amount
   )
   return one && { invariant: "all-ends", words: `${one.paymentId.slice(0, 10)} had time enough, and is ${one.status}` }
 }
 
-/** The payer's balance when this authorization ended: its balance now plus its payments since, such as one that it signed instead. */
-const moneyAtItsEnd = (
+/** The payer's balance at an instant (Unix seconds): its balance now plus its payments since, such as one that it signed instead. */
+const moneyAt = (
   { keyOf, truth }: SimulationWorld["chain"],
-  authorization: PaymentStore.StoredPayment["authorization"]
+  authorization: PaymentStore.StoredPayment["authorization"],
+  seconds: number
 ): bigint => {
   const [payer = ""] = keyOf(authorization).split(" ")
   return truth
     .transfers()
-    .filter(({ block, key }) => key.startsWith(`${payer} `) && block.time >= authorization.validBefore)
+    .filter(({ block, key }) => key.startsWith(`${payer} `) && block.time >= seconds)
     .reduce((sum, { amount }) => sum + amount, truth.balanceOf(authorization.payer))
 }
 
@@ -194,14 +195,27 @@ const chargedWords = ({ chain }: SimulationWorld, { signed }: PurchaseStory): st
 
 /**
  * A shop that serves for a transfer in the newest block takes the risk that a reorganisation takes it back, and that nothing brings it
- * into a block again before its validity is over: where there was other trouble too, or little time.
+ * into a block again before its validity is over: where there was other trouble too, or little time, or where the account has spent
+ * the money otherwise on the branch that came instead.
  */
-const isTakenBack = ({ chain, plan }: SimulationWorld, { authorization }: PaymentStore.StoredPayment): boolean => {
+const isTakenBack = ({ chain, plan }: SimulationWorld, record: PaymentStore.StoredPayment): boolean => {
+  const { authorization } = record
   const reorganisations = plan.acts.filter((act) => act._tag === "Chain" && act.trouble._tag === "Reorganise")
   const last = reorganisations.reduce((latest, { at }) => Math.max(latest, at), 0)
   const left = authorization.validBefore * 1000 - (SimulationGround.start + last)
   const isAlone = reorganisations.length === plan.acts.length
-  return chain.truth.wasEverShown(chain.keyOf(authorization)) && !(isAlone && left > timeToSettleAgain)
+  const isExplained = !(isAlone && left > timeToSettleAgain) || isSpentOtherwise(chain, record)
+  return chain.truth.wasEverShown(chain.keyOf(authorization)) && isExplained
+}
+
+/** Whether it failed for its payer's balance, and the account had indeed less than its amount by then. */
+const isSpentOtherwise = (
+  chain: SimulationWorld["chain"],
+  { authorization, history, refusal }: PaymentStore.StoredPayment
+): boolean => {
+  const endedAt = Math.ceil((history.at(-1)?.at ?? 0) / 1000)
+  const isForBalance = refusal?._tag === "PaymentError" && refusal.code === "INSUFFICIENT_BALANCE"
+  return isForBalance && moneyAt(chain, authorization, endedAt) < authorization.amount
 }
 
 const timeToSettleAgain = 15_000
