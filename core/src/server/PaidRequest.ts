@@ -9,7 +9,6 @@ import * as Result from "effect/Result"
 import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
 import { type Claim, NotOnRecord, notOnRecord, type ExecutionEnd, type Settled } from "../facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
-import * as Execution from "../facilitator/store/Execution.ts"
 import * as Entropy from "../platform/Entropy.ts"
 import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
 import type { Authorization } from "../protocol/Authorization.ts"
@@ -318,7 +317,7 @@ const unlessStillHeld = Effect.fnUntraced(function* (
   claimed: ClaimedOffer,
   askedAt: number
 ): Effect.fn.Return<Refused | undefined, PaymentFailure> {
-  if ((yield* Clock.currentTimeMillis) < askedAt + Execution.firmMillis) return undefined
+  if ((yield* Clock.currentTimeMillis) < askedAt + ExecutionLeases.believedMillis) return undefined
   const confirmed = yield* Effect.tapError(
     context.executions.facilitator.claim(claimed.request, claimed.claim),
     (failure) => leftOpen(context, claimed, failure)

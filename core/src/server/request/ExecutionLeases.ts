@@ -38,6 +38,10 @@ export interface GrantedExecution {
 }
 
 const renewal = Duration.seconds(20)
+
+/** Milliseconds after its request for which a grant is believed: half of a lease is left then, or more, and it is renewed in time. */
+export const believedMillis = 30_000
+
 const closeTimeout = "5 seconds"
 
 /**
