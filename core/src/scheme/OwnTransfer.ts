@@ -18,7 +18,8 @@
  * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others). If nothing was prepared here for an unbound payment, its
  * transfer still counts from `earliest` on: the money has moved, and a payer that learns otherwise pays again. So does its transfer by
  * a signer of this facilitator, in whatever block: a reorganisation may put our own transaction below the head at which it was
- * prepared.
+ * prepared. And so does the transfer of a payment that was settled as its own before a reorganisation, which is the rule for families
+ * whose chain does not name who has sent a payer's transaction.
  */
 import type { Block, ObservedPayment } from "./SchemeFacilitator.ts"
 
@@ -32,16 +33,18 @@ export const isOwn = (
   {
     earliest,
     payment,
+    settledBefore,
     since,
     unprepared
-  }: Pick<ObservedPayment, "earliest" | "since" | "unprepared"> & {
+  }: Pick<ObservedPayment, "earliest" | "since" | "unprepared" | "settledBefore"> & {
     readonly payment: { readonly authorization: Pick<ObservedPayment["payment"]["authorization"], "binding"> }
   },
   { number, time }: TimedBlock,
   byUs = false
 ): boolean =>
   number > since ||
-  ((payment.authorization.binding !== undefined || unprepared === true || byUs) && isSince({ earliest }, time))
+  ((payment.authorization.binding !== undefined || unprepared === true || settledBefore === true || byUs) &&
+    isSince({ earliest }, time))
 
 /** Whether a block of this time (Unix seconds) is not older than the payment's record. */
 export const isSince = ({ earliest }: { readonly earliest?: number | undefined }, time: number): boolean =>

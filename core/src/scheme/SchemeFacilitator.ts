@@ -154,6 +154,11 @@ export interface ObservedPayment<Payload = unknown> {
    * engine knows that a third party has sent it.
    */
   readonly unprepared?: true
+  /**
+   * It was settled as its own before, and a reorganisation took that back: its transfer counts from `earliest` on, bound or not, in
+   * whatever block the chain puts it again.
+   */
+  readonly settledBefore?: true
 }
 
 /**

@@ -109,9 +109,14 @@ export const observedPaymentOf = (
     payment,
     since: stored.since ?? since,
     ...(earliest !== undefined && { earliest }),
-    ...(stored.since === undefined && { unprepared: true })
+    ...(stored.since === undefined && { unprepared: true }),
+    ...(wasSettledAsOwn(stored) && { settledBefore: true })
   }
 }
+
+/** Whether its own transfer was in a block once: a refusal for another party's stays on record. */
+const wasSettledAsOwn = ({ history, refusal }: StoredPayment): boolean =>
+  refusal === undefined && history.some(({ status }) => isSettled(status))
 
 /**
  * The longest time from a payment's verification to its record, and the most that the chain's clock is behind ours: milliseconds

@@ -216,14 +216,14 @@ const boundIsOwn = law(
 )
 
 const ownIsKnownAgain = law(
-  "what the facilitator has sent itself is concluded as its own, even in a block below the plan, where a reorganisation may put it",
+  "what the facilitator has sent itself is concluded as its own, even in a block below the plan, where a reorganisation may put it; a family without lanes has to have seen it before",
   (subject) =>
     gaining(
       subject,
-      subject.facilitator.lanes.length > 0 ? 1n : 0n,
+      1n,
       Effect.gen(function* () {
         const { facilitator } = subject
-        if (facilitator.lanes.length === 0) return
+        const seenBefore = facilitator.lanes.length === 0 && ({ settledBefore: true } as const)
         const payment = yield* newPayment(subject, { bound: false })
         const before = (yield* succeeds("chainHead", facilitator.chainHead)).head
         const prepared = yield* plan(facilitator, payment)
@@ -231,7 +231,7 @@ const ownIsKnownAgain = law(
         yield* included(facilitator, [payment], [prepared])
         const { head } = yield* succeeds("chainHead", facilitator.chainHead)
         for (const since of [prepared.head, head.number]) {
-          const observedPayment = { payment, since, earliest: before.time - overlap }
+          const observedPayment = { payment, since, earliest: before.time - overlap, ...seenBefore }
           const seen = yield* succeeds("conclude", facilitator.conclude(observedPayment))
           yield* isSettledBy(subject, seen, prepared.transaction, false)
         }

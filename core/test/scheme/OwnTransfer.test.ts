@@ -1,0 +1,49 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import { observedPaymentOf } from "../../src/facilitator/lane/TrackedTransaction.ts"
+import type { StoredPayment } from "../../src/facilitator/store/PaymentStore.ts"
+import { invalid } from "../../src/protocol/ValidationError.ts"
+import * as OwnTransfer from "../../src/scheme/OwnTransfer.ts"
+
+/** Block 100 was the head at the preparation; the record was made at second 1000. */
+const since = 100n
+const earliest = 1_000
+const unbound = { authorization: { binding: undefined } }
+const bound = { authorization: { binding: { challenge: "c", salt: "s" } } }
+
+describe("a transfer in a block below the preparation", () => {
+  const below = { number: 99n, time: 1_001 }
+  const older = { number: 99n, time: 999 }
+  const rows = [
+    ["of an unbound payment is another's", { payment: unbound }, false],
+    ["of a bound payment is its own", { payment: bound }, true],
+    ["of a payment that nothing was prepared for is its own", { payment: unbound, unprepared: true }, true],
+    ["of a payment that it settled before a reorganisation is its own", { payment: unbound, settledBefore: true }, true]
+  ] as const
+  for (const [name, payment, isOwn] of rows) {
+    it(name, () => assert.strictEqual(OwnTransfer.isOwn({ since, earliest, ...payment }, below), isOwn))
+    it(`${name}, and never if it is older than the record`, () =>
+      assert.isFalse(OwnTransfer.isOwn({ since, earliest, ...payment }, older)))
+  }
+
+  it("of a signer of ours is its own", () =>
+    assert.isTrue(OwnTransfer.isOwn({ since, earliest, payment: unbound }, below, true)))
+})
+
+describe("a payment as the scheme observes it", () => {
+  const at = 1_700_000_000_000
+  const stored = (statuses: ReadonlyArray<StoredPayment["status"]>, refusal?: StoredPayment["refusal"]) =>
+    ({ since, refusal, history: statuses.map((status) => ({ status, at })) }) as unknown as StoredPayment
+  const observed = (one: StoredPayment) =>
+    observedPaymentOf({ stored: one, payment: {} as never, concluded: false }, 0n, at).settledBefore
+
+  it("was settled before if its own transfer was in a block, whatever became of that", () => {
+    assert.isUndefined(observed(stored(["accepted", "planned", "sent"])))
+    assert.isTrue(observed(stored(["accepted", "planned", "sent", "included", "sent"])))
+  })
+
+  it("was not if the transfer was another's, which its refusal says", () => {
+    const refusal = invalid("already_used", "used", "another has sent it")
+    assert.isUndefined(observed(stored(["accepted", "included", "sent"], refusal)))
+  })
+})
