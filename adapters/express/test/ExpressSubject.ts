@@ -93,13 +93,14 @@ export const make = (version: 4 | 5, manner: "map" | "steps"): HostLaws.HostSubj
   keepsReceiptOnErrors: true,
   open: (application) => {
     const express = versions[version]
-    const { headers, prefix, shop, sold } = application
+    const { discovery, headers, prefix, shop, sold } = application
     const app = express()
     app.set("env", "production").disable("x-powered-by")
     if (headers !== undefined) app.use((_request, response, next) => (response.set(headers), next()))
     const router = express.Router()
     if (sold === undefined || manner === "map") {
-      const gate = sold === undefined ? undefined : paymentMiddleware({ ...shop, routes: sold })
+      const gate =
+        sold === undefined ? undefined : paymentMiddleware({ ...shop, routes: sold, ...(discovery && { discovery }) })
       if (gate !== undefined) app.use(gate)
       if (application.overridesMethod === true) app.use(overriding)
       addRoutes(router, version, application, () => [])

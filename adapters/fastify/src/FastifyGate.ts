@@ -39,10 +39,10 @@ const pass = ({ proceed, reply, request }: Exchange, seller: Seller.Seller, rout
   })
 }
 
-/** Sends a refusal by Fastify's own means, so that headers of other plugins stay. */
+/** Sends a response of the gate by Fastify's own means, so that headers of other plugins stay. */
 const refuse = (reply: FastifyReply, { body, headers, status }: GateResponse): void => {
   ResponseSeal.seal(reply.raw, headers)
-  if (body !== "") void reply.type("application/json")
+  if (body !== "") void reply.type(headers["Content-Type"] ?? "application/json")
   void reply.code(status).send(body === "" ? undefined : body)
 }
 
@@ -61,12 +61,16 @@ export type PaymentPlugin = FastifyPluginAsync & SoldRoutes.OpenShop
  * fail. Throws `Misconfigured` for every mistake that is visible without the routes.
  */
 export const paymentPlugin = <Keys extends string>(options: SoldRoutes.SoldRoutesOptions<Keys>): PaymentPlugin => {
-  const { close, demandRoutes, onRouted, ready, seller } = SoldRoutes.open(options, { keepsResponses: true })
+  const { close, demandRoutes, onRouted, pages, ready, seller } = SoldRoutes.open(options, { keepsResponses: true })
   const plugin: FastifyPluginAsync = async (app) => {
     const routes: Array<SoldRoutes.KnownRoute> = []
     app.addHook("onRoute", (route) => void routes.push(route))
     app.addHook("onReady", async () => demandRoutes(routes))
     app.addHook("onClose", close)
+    app.addHook("onRequest", (request, reply, proceed) => {
+      const page = pages.find(request.method, RequestTarget.pathOf(request.originalUrl))
+      return page === undefined ? proceed() : refuse(reply, page)
+    })
     app.addHook("preHandler", (request, reply, proceed) => {
       const { originalUrl, routeOptions } = request
       // The application's own response to unknown paths has no URL.

@@ -44,7 +44,7 @@ const closedShop = { ready: () => Promise.resolve(), close: () => Promise.resolv
 export const make = (manner: "map" | "steps"): HostLaws.HostSubject => ({
   keepsReceiptOnErrors: true,
   open: async (application) => {
-    const { headers, prefix, rescue, shop, sold } = application
+    const { discovery, headers, prefix, rescue, shop, sold } = application
     const app = fastify({ forceCloseConnections: true, bodyLimit: 4 * 1024 * 1024 })
     if (headers !== undefined) {
       app.addHook("onRequest", async (_request, reply) => {
@@ -63,7 +63,7 @@ export const make = (manner: "map" | "steps"): HostLaws.HostSubject => ({
         : replyWith(reply, rescue(error))
     )
     const isMap = sold !== undefined && manner === "map"
-    const plugin = isMap ? paymentPlugin({ ...shop, routes: sold }) : undefined
+    const plugin = isMap ? paymentPlugin({ ...shop, routes: sold, ...(discovery && { discovery }) }) : undefined
     const steps = sold === undefined || isMap ? undefined : paymentRoutes(shop)
     if (plugin !== undefined) await app.register(plugin)
     const paid = (key: string) => (steps === undefined || sold?.[key] === undefined ? [] : [steps.paid(sold[key], key)])

@@ -53,7 +53,7 @@ const closedShop = { ready: () => Promise.resolve(), close: () => Promise.resolv
 
 /** An application of Hono, and its shop. */
 export const build = (application: HostLaws.TrialApplication, manner: "map" | "steps" | "bare") => {
-  const { headers, prefix, rescue, shop, sold } = application
+  const { discovery, headers, prefix, rescue, shop, sold } = application
   const app = new Hono()
   if (headers !== undefined) {
     app.use(async (context, next) => {
@@ -64,7 +64,7 @@ export const build = (application: HostLaws.TrialApplication, manner: "map" | "s
   if (rescue !== undefined) app.onError((error) => responseOf(rescue(error)))
   else app.onError(() => new Response("failed", { status: 500 }))
   const isMap = sold !== undefined && manner === "map"
-  const map = isMap ? paymentMiddleware({ ...shop, routes: sold }) : undefined
+  const map = isMap ? paymentMiddleware({ ...shop, routes: sold, ...(discovery && { discovery }) }) : undefined
   const steps = sold === undefined || manner !== "steps" ? undefined : paymentRoutes(shop)
   if (map !== undefined) app.use(map)
   const inner = new Hono()

@@ -103,13 +103,13 @@ const around =
   }
 
 const build = (application: HostLaws.TrialApplication, manner: "map" | "handlers") => {
-  const { prefix = "", routes, shop, sold } = application
+  const { discovery, prefix = "", routes, shop, sold } = application
   const steps = sold === undefined || manner === "map" ? undefined : paymentRoutes(shop)
   const paid = (key: string, handle: Handler): Handler =>
     steps === undefined || sold?.[key] === undefined ? handle : steps.paid(key, sold[key], handle)
   const handler = around(routed(routes.map((route) => endpointOf(route, prefix, paid))), application)
   if (sold === undefined || manner !== "map") return { fetch: handler, shop: steps ?? closedShop }
-  const gated = paymentHandler({ ...shop, routes: sold }, handler)
+  const gated = paymentHandler({ ...shop, routes: sold, ...(discovery && { discovery }) }, handler)
   return { fetch: gated as Handler, shop: gated }
 }
 

@@ -3,6 +3,8 @@
  * route.
  */
 import {
+  DiscoveryOptions,
+  DiscoveryPages,
   OptionCheck,
   RequestTarget,
   RouteKey,
@@ -44,13 +46,19 @@ export interface PaymentOptions<Keys extends string = string> extends Seller.Sel
    * error when the middleware is made and when it gets `ready`; without it they are one at the first request.
    */
   readonly app?: RouterOrder.LayeredApp
+  /**
+   * Serves `/openapi.json` of the listed routes with their prices, for buyers' agents, and `/llms.txt` if wanted. Default:
+   * the shop announces nothing. These paths then belong to the gate.
+   */
+  readonly discovery?: DiscoveryOptions.DiscoveryOptions
 }
 
 const check = OptionCheck.options<PaymentOptions>({
   ...Seller.keys,
   routes: OptionCheck.record(OptionCheck.any()),
   router: OptionCheck.optional(OptionCheck.having("a router of @koa/router", "stack")),
-  app: OptionCheck.optional(OptionCheck.having("a Koa application", "middleware"))
+  app: OptionCheck.optional(OptionCheck.having("a Koa application", "middleware")),
+  discovery: OptionCheck.optional(DiscoveryOptions.check)
 })
 
 /** The start and the end of a shop. */
@@ -66,7 +74,9 @@ export interface OpenShop {
  * request.
  */
 export const paymentMiddleware = <Keys extends string>(options: PaymentOptions<Keys>): Middleware & OpenShop => {
-  const { app, router, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options as PaymentOptions))
+  const { app, discovery, router, routes, ...shop } = Result.getOrThrow(
+    OptionCheck.read(check, options as PaymentOptions)
+  )
   const seller = Seller.make(shop, { keepsResponses: true })
   try {
     const keyed = Object.entries(routes).map(([name, config]) => ({
@@ -75,7 +85,8 @@ export const paymentMiddleware = <Keys extends string>(options: PaymentOptions<K
     }))
     const table = Result.getOrThrow(RouteTable.make(keyed.map(({ key, route }) => [key, route])))
     const gate = router === undefined ? before(seller, table, keyed) : inside(seller, router, keyed)
-    return standing(seller, gate, app)
+    const pages = Result.getOrThrow(DiscoveryPages.make(discovery, seller.origin, keyed))
+    return standing(seller, withPages(gate, pages), app)
   } catch (mistake) {
     void seller.close()
     throw mistake
@@ -87,6 +98,15 @@ interface Gate {
   /** Throws if a router of the application serves a sold handler for free. */
   readonly checkOrder: (app: RouterOrder.LayeredApp, self: object | undefined) => void
 }
+
+/** Sends the discovery documents in front of the gate. */
+const withPages = (gate: Gate, pages: DiscoveryPages.DiscoveryPages): Gate => ({
+  checkOrder: gate.checkOrder,
+  middleware: (ctx, next) => {
+    const page = pages.find(ctx.method, RequestTarget.pathOf(ctx.originalUrl))
+    return page === undefined ? gate.middleware(ctx, next) : PaidResponse.send(ctx, page)
+  }
+})
 
 /** Checks the application's routers whenever it has more middleware than before. */
 const standing = (seller: Seller.Seller, gate: Gate, app: RouterOrder.LayeredApp | undefined) => {

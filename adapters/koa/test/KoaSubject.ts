@@ -68,7 +68,7 @@ const closedShop = { ready: () => Promise.resolve(), close: () => Promise.resolv
 /** Koa with this manner of selling. */
 export const make = (version: 2 | 3, manner: "a gate in front" | "a gate inside" | "steps"): HostLaws.HostSubject => ({
   keepsReceiptOnErrors: true,
-  open: async ({ headers, overridesMethod, prefix, rescue, routes, shop, sold }) => {
+  open: async ({ discovery, headers, overridesMethod, prefix, rescue, routes, shop, sold }) => {
     const steps = sold === undefined || manner !== "steps" ? undefined : paymentRoutes(shop)
     const app = new versions[version]()
     if (headers !== undefined) app.use(headed(headers))
@@ -81,7 +81,9 @@ export const make = (version: 2 | 3, manner: "a gate in front" | "a gate inside"
       router.register(pathIn(route.path), [route.method], [...paid, handlerOf(route)])
     }
     const isMap = sold !== undefined && manner !== "steps"
-    const gate = isMap ? paymentMiddleware({ ...shop, routes: sold, ...(inside && { router }) }) : undefined
+    const gate = isMap
+      ? paymentMiddleware({ ...shop, routes: sold, ...(discovery && { discovery }), ...(inside && { router }) })
+      : undefined
     if (gate !== undefined) app.use(gate)
     if (overridesMethod === true) app.use(overriding)
     if (prefix === undefined || inside) app.use(router.routes())

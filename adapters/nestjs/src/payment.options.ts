@@ -1,6 +1,6 @@
 /** Options of `PaymentModule`, as a value or from other providers. */
 import type { FactoryProvider, ModuleMetadata } from "@nestjs/common"
-import { OptionCheck, type RouteMap, Seller } from "@pontage/core"
+import { DiscoveryOptions, OptionCheck, type RouteMap, Seller } from "@pontage/core"
 
 /** Options of `PaymentModule.forRoot`. */
 export interface PaymentModuleOptions<Keys extends string = string> extends Seller.SellerOptions {
@@ -12,6 +12,11 @@ export interface PaymentModuleOptions<Keys extends string = string> extends Sell
    * has to name them the same.
    */
   readonly routes?: RouteMap<Keys>
+  /**
+   * Serves `/openapi.json` of the listed handlers with their prices, for buyers' agents, and `/llms.txt` if wanted. Default:
+   * the shop announces nothing. The application has no routes of its own at these paths then.
+   */
+  readonly discovery?: DiscoveryOptions.DiscoveryOptions
 }
 
 /** Options of `PaymentModule.forRootAsync`: a factory and its injected arguments. */
@@ -26,7 +31,8 @@ export interface PaymentModuleAsyncOptions {
 /** The options, checked. */
 export const moduleCheck: OptionCheck.Check<PaymentModuleOptions> = OptionCheck.options<PaymentModuleOptions>({
   ...Seller.keys,
-  routes: OptionCheck.optional(OptionCheck.record(OptionCheck.any()))
+  routes: OptionCheck.optional(OptionCheck.record(OptionCheck.any())),
+  discovery: OptionCheck.optional(DiscoveryOptions.check)
 })
 
 /** The options of the factory's form, checked; its result is checked when it is made. */

@@ -4,7 +4,15 @@
  */
 import { type HttpServer, Inject, Injectable, Logger, type OnApplicationShutdown } from "@nestjs/common"
 import { ApplicationConfig, DiscoveryService, HttpAdapterHost, MetadataScanner, ModulesContainer } from "@nestjs/core"
-import { Misconfigured, OptionCheck, type PricedRoute, type RouteConfig, Seller } from "@pontage/core"
+import {
+  DiscoveryPages,
+  Misconfigured,
+  OptionCheck,
+  type PricedRoute,
+  type RouteConfig,
+  RouteKey,
+  Seller
+} from "@pontage/core"
 import * as Result from "effect/Result"
 
 import { type RoutedHandler, routedHandlers, type Surroundings } from "./payment.endpoints.ts"
@@ -49,11 +57,13 @@ export class PaymentRoutes implements OnApplicationShutdown {
   open(): void {
     const handlers = routedHandlers(this.#surroundings)
     refuseStrays(this.#surroundings, handlers)
-    const { routes = {}, ...shop } = Result.getOrThrow(OptionCheck.read(moduleCheck, this.#options))
+    const { discovery, routes = {}, ...shop } = Result.getOrThrow(OptionCheck.read(moduleCheck, this.#options))
     const seller = Seller.make(shop, { keepsResponses: true })
     this.#seller = seller
     try {
       this.#sales = salesOf(seller, handlers, routes, this.#firstWins())
+      const pages = Result.getOrThrow(DiscoveryPages.make(discovery, seller.origin, listedOf(handlers, this.#sales)))
+      this.#announce(pages)
     } catch (mistake) {
       void seller.close()
       throw mistake
@@ -79,6 +89,18 @@ export class PaymentRoutes implements OnApplicationShutdown {
     const handlers = this.#sales.get(controller)
     if (handlers === undefined || handlers.has(handler)) return handlers?.get(handler)
     throw new Misconfigured({ message: "a controller with paid handlers has replaced one of its methods since start" })
+  }
+
+  /** Serves the discovery documents as routes of the host itself, in front of those of controllers. */
+  #announce({ find, paths }: DiscoveryPages.DiscoveryPages): void {
+    const { httpAdapter } = this.#host
+    for (const path of paths) {
+      const page = find("GET", path)
+      httpAdapter.get(path, (_request: unknown, response: unknown) => {
+        for (const [name, value] of Object.entries(page?.headers ?? {})) httpAdapter.setHeader(response, name, value)
+        return httpAdapter.reply(response, page?.body, page?.status)
+      })
+    }
   }
 
   #firstWins(): boolean {
@@ -116,6 +138,17 @@ const salesOf = (
   }
   return new Map([...sales].filter(([controller]) => selling.has(controller)))
 }
+
+/** The sold handlers by their methods and paths, as far as a key can name them. */
+const listedOf = (handlers: ReadonlyArray<RoutedHandler>, sales: Sales) =>
+  handlers.flatMap(({ controller, endpoints, handler }) => {
+    const sale = sales.get(controller)?.get(handler)
+    if (sale === undefined) return []
+    return endpoints.flatMap(({ method, path }) => {
+      const key = RouteKey.parse(`${method} ${path}`)
+      return Result.isSuccess(key) && method !== "ALL" ? [{ key: key.success, route: sale.route }] : []
+    })
+  })
 
 const decorationOf = ({ controller, declared }: RoutedHandler): RouteConfig | undefined =>
   Reflect.getMetadata(PAID_METADATA, declared) ?? Reflect.getMetadata(PAID_METADATA, controller)

@@ -73,12 +73,16 @@ const controllerOf = (host: "Express" | "Fastify", routes: HostLaws.TrialApplica
   return TrialController
 }
 
-const moduleOf = (host: "Express" | "Fastify", { routes, shop, sold }: HostLaws.TrialApplication): DynamicModule => {
+const moduleOf = (
+  host: "Express" | "Fastify",
+  { discovery, routes, shop, sold }: HostLaws.TrialApplication
+): DynamicModule => {
   @Module({})
   class TrialModule {}
   return {
     module: TrialModule,
-    imports: sold === undefined ? [] : [PaymentModule.forRoot({ ...shop, routes: sold })],
+    imports:
+      sold === undefined ? [] : [PaymentModule.forRoot({ ...shop, routes: sold, ...(discovery && { discovery }) })],
     controllers: [controllerOf(host, routes)]
   }
 }

@@ -36,9 +36,19 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
         exactTron.server({ rpcUrl: tron.rpcUrl, network: "tron:local" })
       ],
       router,
+      discovery: {
+        title: "Reports and renderings",
+        description: "Weather reports, and pages by the piece",
+        contact: { url: "https://github.com/pontage/pontage" },
+        guidance:
+          "Buy GET /report for the weather. GET /render/{pages} renders 1 to 100 pages, each for 0.002 dollars.",
+        llms: true
+      },
       routes: {
         "GET /report": {
           description: "The report",
+          input: {},
+          output: { schema: { type: "object", properties: { report: { type: "string" } } } },
           accepts: [
             { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.payTo },
             { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.payTo },
@@ -47,6 +57,11 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
         },
         "GET /render/:pages": {
           description: "As many pages as you like",
+          input: {
+            params: { type: "object", properties: { pages: { type: "integer", minimum: 1, maximum: 100 } } },
+            example: { params: { pages: 3 } }
+          },
+          output: { schema: { type: "object", properties: { pages: { type: "array", items: { type: "string" } } } } },
           scheme: "exact",
           network: "eip155:31337",
           payTo: evm.payTo,

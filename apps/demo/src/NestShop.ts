@@ -28,6 +28,8 @@ export const nestShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOp
     @Get("report")
     @Paid({
       description: "The report",
+      input: {},
+      output: { schema: { type: "object", properties: { report: { type: "string" }, paidBy: { type: "string" } } } },
       accepts: [
         { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.payTo },
         { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.payTo },
@@ -40,7 +42,7 @@ export const nestShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOp
   }
 
   @Module({
-    imports: [PaymentModule.forRoot({ origin, facilitator, secret, schemes })],
+    imports: [PaymentModule.forRoot({ origin, facilitator, secret, schemes, discovery: { title: "Reports" } })],
     controllers: [ReportController]
   })
   class ShopModule {}

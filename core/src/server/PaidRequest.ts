@@ -144,7 +144,7 @@ const refusalFor = (
   Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
     _tag: "Refused",
     response: GateResponse.drafted(
-      { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(signer, priced.route) },
+      { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(signer, priced) },
       refusal,
       accepts
     )(RetryToken.make(entropy), now)

@@ -90,6 +90,8 @@ const check = OptionCheck.options<SellerOptions>(keys)
  * can show make `ready` reject and keep the routes at 503.
  */
 export interface Seller {
+  /** The shop's public origin. */
+  readonly origin: string
   /** Checks a route; `name` appears in error messages: `GET /report`. Throws `Misconfigured`. */
   readonly route: <Name extends string>(name: Name, config: RouteConfig<PathParams<Name>>) => PricedRoute.PricedRoute
   /** Returns a plain value if nothing has to be awaited: unpaid requests cost no promise. Never rejects. */
@@ -175,6 +177,7 @@ const unavailable = ({ settle: order, dialects }: PricedRoute.PricedRoute): Deci
 const notOpen = Refusal.fromFailure(new FacilitatorUnavailable({ message: "the shop is not open" }))
 
 class OpenShop implements Seller {
+  readonly origin: string
   readonly #shop: Shop.Shop
   readonly #runtime: ManagedRuntime.ManagedRuntime<PaymentGate, unknown>
   /** Routes that were made before the gate started. */
@@ -184,6 +187,7 @@ class OpenShop implements Seller {
 
   constructor(shop: Shop.Shop, runtime: ManagedRuntime.ManagedRuntime<PaymentGate, unknown>) {
     this.#shop = shop
+    this.origin = shop.origin
     this.#runtime = runtime
     this.#opened = runtime.runPromiseExit(PaymentGate).then((exit) => this.#open(exit))
   }

@@ -13,7 +13,7 @@ const family = ["exact", "evidence", "sending", "wallet", "payment", "transfer",
 /** The folders in a folder, from the top down. */
 export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
   "core/src/wire/": [beside, "x402-api", "x402", "mpp", "pontage", "http"],
-  "core/src/server/": ["host", beside, "request", "offer", "route", "shop", "http"],
+  "core/src/server/": ["host", beside, "discovery", "request", "offer", "route", "shop", "http"],
   "core/src/facilitator/": ["local", "lane", "queue", "x402", "remote", "store", beside],
   "schemes/evm/src/": [beside, ...family],
   "schemes/ton/src/": [

@@ -32,6 +32,9 @@ const longest = {
   extra: { words: "€".repeat(337) }
 }
 
+/** Its extension of x402 has 2048 bytes. */
+const longestCall = { query: { type: "object", description: "x".repeat(1_683) } }
+
 const opened = Effect.gen(function* () {
   const shop = { origin: "https://shop.example", secret: "s".repeat(32) }
   const { layer } = FakeFacilitator.make()
@@ -49,30 +52,44 @@ const pairs: ReadonlyArray<readonly [string, SellerDialect, PayerDialect]> = [
 
 describe("the largest offer", () => {
   const both = pairs.flatMap(([name, seller, payer]) =>
-    (["none", "same"] as const).map((repeat) => [name, repeat, seller, payer] as const)
+    (["none", "same"] as const).flatMap((repeat) =>
+      (["no call", "a described call"] as const).map((call) => [name, repeat, call, seller, payer] as const)
+    )
   )
-  it.effect.each(both)("of %s, with responses that come again: %s, can be paid", ([, repeat, seller, payer]) =>
-    Effect.gen(function* () {
-      const gate = yield* opened
-      const resource = seller === metaSeller ? { resource: `mcp://tool/${"x".repeat(1000)}` } : {}
-      const route = yield* gate.route("GET /report", { ...longest, ...resource, repeat, dialects: [seller] })
-      yield* gate.ready
-      for (const target of [`/${"a".repeat(2_000)}`, `/report?${"b".repeat(6_000)}`, `/${"c/".repeat(3_000)}`]) {
-        const refused = yield* gate.decide(route, request(target))
-        assert(refused._tag === "Refused")
-        const { body, headers, status } = refused.response
-        const fields = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, value]))
-        const head: ResponseHead = { status, header: (name) => fields.get(name) }
-        const read = payer.readRefusal(head, JSON.parse(body))
-        assert(read !== undefined)
-        const text = Result.getOrThrow(read).paymentHeaders(0, payload)[payer.paymentHeader]
-        assert.isString(text)
-        const presented = seller.readPayment(text ?? "")
-        assert.isTrue(Result.isSuccess(presented), `${text?.length} bytes: ${JSON.stringify(presented).slice(0, 200)}`)
-        // Node takes 16 KiB of headers altogether.
-        assert.isBelow(text?.length ?? 0, 11_000)
-      }
-    })
+  it.effect.each(both)(
+    "of %s, with responses that come again: %s, and %s, can be paid",
+    ([, repeat, call, seller, payer]) =>
+      Effect.gen(function* () {
+        const gate = yield* opened
+        const resource = seller === metaSeller ? { resource: `mcp://tool/${"x".repeat(1000)}` } : {}
+        const described = call === "no call" ? {} : { input: longestCall }
+        const route = yield* gate.route("GET /report", {
+          ...longest,
+          ...resource,
+          ...described,
+          repeat,
+          dialects: [seller]
+        })
+        yield* gate.ready
+        for (const target of [`/${"a".repeat(2_000)}`, `/report?${"b".repeat(6_000)}`, `/${"c/".repeat(3_000)}`]) {
+          const refused = yield* gate.decide(route, request(target))
+          assert(refused._tag === "Refused")
+          const { body, headers, status } = refused.response
+          const fields = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, value]))
+          const head: ResponseHead = { status, header: (name) => fields.get(name) }
+          const read = payer.readRefusal(head, JSON.parse(body))
+          assert(read !== undefined)
+          const text = Result.getOrThrow(read).paymentHeaders(0, payload)[payer.paymentHeader]
+          assert.isString(text)
+          const presented = seller.readPayment(text ?? "")
+          assert.isTrue(
+            Result.isSuccess(presented),
+            `${text?.length} bytes: ${JSON.stringify(presented).slice(0, 200)}`
+          )
+          // Node takes 16 KiB of headers altogether.
+          assert.isBelow(text?.length ?? 0, 11_000)
+        }
+      })
   )
 
   it.effect.each([

@@ -6,6 +6,8 @@ import * as Result from "effect/Result"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
+import * as DiscoveryOptions from "../discovery/DiscoveryOptions.ts"
+import * as DiscoveryPages from "../discovery/DiscoveryPages.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { RouteMap } from "../route/RouteConfig.ts"
 import * as RouteKey from "../route/RouteKey.ts"
@@ -24,12 +26,18 @@ export interface OpenShop {
 export interface SoldRoutesOptions<Keys extends string = string> extends Seller.SellerOptions {
   /** Prices by `<METHOD> <path>`, for example `GET /reports/:day`: its functions then read `params.day`. */
   readonly routes: RouteMap<Keys>
+  /**
+   * Serves `/openapi.json` of the listed routes with their prices, for buyers' agents, and `/llms.txt` if wanted. Default:
+   * the shop announces nothing. These paths then belong to the gate.
+   */
+  readonly discovery?: DiscoveryOptions.DiscoveryOptions
 }
 
 /** The keys of the options, for adapters that add their own. */
 export const keys: OptionCheck.Table<SoldRoutesOptions> = {
   ...Seller.keys,
-  routes: /* @__PURE__ */ OptionCheck.record(/* @__PURE__ */ OptionCheck.any())
+  routes: /* @__PURE__ */ OptionCheck.record(/* @__PURE__ */ OptionCheck.any()),
+  discovery: /* @__PURE__ */ OptionCheck.optional(DiscoveryOptions.check)
 }
 
 const check = /* @__PURE__ */ OptionCheck.options<SoldRoutesOptions>(keys)
@@ -44,9 +52,11 @@ export interface KeyedRoute {
 export interface SoldRoutes extends OpenShop {
   readonly seller: Seller.Seller
   readonly keyed: ReadonlyArray<KeyedRoute>
+  /** The shop's discovery documents. */
+  readonly pages: DiscoveryPages.DiscoveryPages
   /**
    * The route of a request by its possible paths (without queries), for a gate in front of a router: it finds too much
-   * rather than too little.
+   * rather than too little. The last path is the one of the request's target: a discovery document has it exactly.
    */
   readonly onPath: (method: string, ...paths: ReadonlyArray<string>) => RouteTable.RouteMatch<PricedRoute>
   /** The route whose key covers one of the path patterns that the host's router has matched; the most specific key. */
@@ -68,7 +78,7 @@ export interface KnownRoute {
 
 /** Opens a shop. Throws `Misconfigured` for every mistake that is visible without a request. */
 export const open = (options: SoldRoutesOptions, abilities?: Seller.HostAbilities): SoldRoutes => {
-  const { routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
+  const { discovery, routes, ...shop } = Result.getOrThrow(OptionCheck.read(check, options))
   const seller = Seller.make(shop, abilities)
   try {
     const keyed = Object.entries(routes).map(([name, config]): KeyedRoute => ({
@@ -76,7 +86,8 @@ export const open = (options: SoldRoutesOptions, abilities?: Seller.HostAbilitie
       route: seller.route(name, config)
     }))
     const table = Result.getOrThrow(RouteTable.make(keyed.map(({ key, route }) => [key, route])))
-    return new OpenRoutes(seller, keyed, table)
+    const pages = Result.getOrThrow(DiscoveryPages.make(discovery, seller.origin, keyed))
+    return new OpenRoutes(seller, keyed, pages, table)
   } catch (mistake) {
     void seller.close()
     throw mistake
@@ -86,14 +97,26 @@ export const open = (options: SoldRoutesOptions, abilities?: Seller.HostAbilitie
 class OpenRoutes implements SoldRoutes {
   readonly seller: Seller.Seller
   readonly keyed: ReadonlyArray<KeyedRoute>
-  readonly onPath: SoldRoutes["onPath"]
+  readonly pages: DiscoveryPages.DiscoveryPages
+  readonly #find: SoldRoutes["onPath"]
   readonly #bySpecificity: ReadonlyArray<KeyedRoute>
 
-  constructor(seller: Seller.Seller, keyed: ReadonlyArray<KeyedRoute>, { find }: RouteTable.RouteTable<PricedRoute>) {
+  constructor(
+    seller: Seller.Seller,
+    keyed: ReadonlyArray<KeyedRoute>,
+    pages: DiscoveryPages.DiscoveryPages,
+    { find }: RouteTable.RouteTable<PricedRoute>
+  ) {
     this.seller = seller
     this.keyed = keyed
-    this.onPath = find
+    this.pages = pages
+    this.#find = find
     this.#bySpecificity = keyed.toSorted((one, other) => RouteKey.compare(one.key.segments, other.key.segments))
+  }
+
+  readonly onPath: SoldRoutes["onPath"] = (method, ...paths) => {
+    const response = this.pages.find(method, paths.at(-1) ?? "/")
+    return response === undefined ? this.#find(method, ...paths) : { _tag: "Responded", response }
   }
 
   readonly onPattern: SoldRoutes["onPattern"] = (method, patterns) => {
@@ -105,7 +128,7 @@ class OpenRoutes implements SoldRoutes {
   }
 
   readonly onRouted: SoldRoutes["onRouted"] = (method, pattern, path) => {
-    const found = this.onPath(method, path)
+    const found = this.#find(method, path)
     const covering = this.onPattern(method, [pattern])
     if (covering !== undefined) return { _tag: "Found", route: covering.route, params: {} }
     if (found._tag !== "Found") return found

@@ -8,6 +8,7 @@ import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RouteToken from "../../protocol/RouteToken.ts"
 import type { OfferTerms } from "../../wire/pontage/Dialect.ts"
 import type { PricedOption, PricedRoute } from "../route/PricedRoute.ts"
+import * as RouteCall from "../route/RouteCall.ts"
 import * as KeyedDigest from "../shop/KeyedDigest.ts"
 import * as Challenge from "./Challenge.ts"
 
@@ -77,9 +78,13 @@ export const toRequirements = (
 })
 
 /** The terms of a route beyond its options. */
-export const termsOf = ({ origin }: Pick<ChallengeSigner, "origin">, { repeat }: PricedRoute): OfferTerms => ({
-  repeats: repeat === "same",
-  realm: realmOf(origin)
+export const termsOf = (
+  { origin }: Pick<ChallengeSigner, "origin">,
+  { method, route }: Pick<PricedRequest, "method" | "route">
+): OfferTerms => ({
+  repeats: route.repeat === "same",
+  realm: realmOf(origin),
+  call: RouteCall.of(route, method)
 })
 
 /** The realm of a shop, for dialects that name one: the host of its origin. */

@@ -56,7 +56,7 @@ export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
       const known = key === undefined ? undefined : pairs.get(key)
       if (known !== undefined) return pick(entropy, known, crossOrigin, now)
       return Effect.map(RouteOffer.accepts(signer, request, epoch), (accepts) => {
-        const pair = pairOf(signer, request.route, accepts)
+        const pair = pairOf(signer, request, accepts)
         if (key !== undefined) pairs.set(key, pair)
         return pick(entropy, pair, crossOrigin, now)
       })
@@ -71,11 +71,11 @@ const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean, now:
 
 const pairOf = (
   signer: RouteOffer.ChallengeSigner,
-  route: PricedRoute,
+  request: RouteOffer.PricedRequest,
   accepts: ReadonlyArray<PaymentRequirements>
 ): Pair => {
-  const { dialects, settle: order } = route
-  const manner = { dialects, order, crossOrigin: false, terms: RouteOffer.termsOf(signer, route) }
+  const { dialects, settle: order } = request.route
+  const manner = { dialects, order, crossOrigin: false, terms: RouteOffer.termsOf(signer, request) }
   return {
     plain: GateResponse.drafted(manner, Refusal.unpaid, accepts),
     crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)

@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 import type { Asset } from "../../protocol/Asset.ts"
+import type { CallInput, CallOutput } from "../../protocol/CallDescription.ts"
 import * as Network from "../../protocol/Network.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { defaultMaxTimeoutSeconds } from "../../protocol/PaymentRequirements.ts"
@@ -17,6 +18,7 @@ import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type * as NetworkReadiness from "../shop/NetworkReadiness.ts"
 import * as PriceResolver from "../shop/PriceResolver.ts"
 import * as Shop from "../shop/Shop.ts"
+import * as RouteCall from "./RouteCall.ts"
 import type { AcceptTerms, GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
 
 /** One way to pay for a route, checked. */
@@ -42,6 +44,9 @@ export interface PricedRoute {
   readonly cache: string
   readonly description: string | undefined
   readonly mimeType: string | undefined
+  readonly input: CallInput | undefined
+  readonly output: CallOutput | undefined
+  readonly listed: boolean
   readonly maxTimeoutSeconds: number
   /** Time limit for each call of `getPrice` and of `validate`, in milliseconds. */
   readonly priceTimeoutMillis: number
@@ -81,7 +86,9 @@ const terms = {
   repeat: Schema.optional(Schema.Literals(["none", "same"])),
   binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
   cache: Schema.optional(line),
-  resource: Schema.optional(line)
+  resource: Schema.optional(line),
+  listed: Schema.optional(Schema.Boolean),
+  ...RouteCall.fields
 }
 
 const defaultPriceTimeoutMillis = 10_000
@@ -213,6 +220,7 @@ const check = (
 ): Checked<PricedRoute> =>
   Result.gen(function* () {
     if (terms.repeat === "same" && !shop.keepsResponses) yield* Result.fail(keepsNone)
+    const call = yield* RouteCall.check(name, terms)
     const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
     yield* distinct(chosen)
     const price = yield* priceOf(shop, chosen, getPrice)
@@ -224,6 +232,8 @@ const check = (
       cache: terms.cache ?? "private",
       description: terms.description,
       mimeType: terms.mimeType,
+      ...call,
+      listed: terms.listed ?? true,
       maxTimeoutSeconds: terms.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds,
       priceTimeoutMillis: terms.priceTimeoutMillis ?? defaultPriceTimeoutMillis,
       refused: terms.refused ?? "reusable",

@@ -4,6 +4,7 @@
  */
 import type * as Schema from "effect/Schema"
 
+import type { CallInput, CallOutput } from "../../protocol/CallDescription.ts"
 import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
 
 /** One way to pay for a route, without its price. */
@@ -26,6 +27,15 @@ export interface RouteTerms<Params extends string = string> {
   readonly description?: string
   /** Content type of the paid response; sent with the offer. */
   readonly mimeType?: string
+  /**
+   * The parameters and the body of a request, as JSON Schemas with an example, for buyers' agents; `{}` says that it takes
+   * none. A 402 of x402 version 2 and the shop's `/openapi.json` carry it. Nothing is checked by it: use `validate`.
+   */
+  readonly input?: CallInput
+  /** The paid response in the same documents. */
+  readonly output?: CallOutput
+  /** Whether the shop's discovery documents list the route; default `true`. */
+  readonly listed?: boolean
   /** Maximum validity of a signed authorization, in seconds: 1 to 86400, default 60. */
   readonly maxTimeoutSeconds?: number
   /**

@@ -3,6 +3,7 @@
  * Each law opens an application of its own, so the laws can run one after another.
  */
 import * as HostBodyLaws from "./HostBodyLaws.ts"
+import * as HostDiscoveryLaws from "./HostDiscoveryLaws.ts"
 import * as HostLateLaws from "./HostLateLaws.ts"
 import * as HostMarket from "./HostMarket.ts"
 import * as HostRepeatLaws from "./HostRepeatLaws.ts"
@@ -20,6 +21,9 @@ export const shopForTrial = () => HostMarket.open().shop
 
 /** Laws of a host that keeps responses for routes with `repeat: "same"`; others refuse such routes at start. */
 export const repeating: ReadonlyArray<HostLaw> = HostRepeatLaws.laws
+
+/** Laws of a host that serves the discovery documents of its shop. */
+export const discovering: ReadonlyArray<HostLaw> = HostDiscoveryLaws.laws
 
 /** All laws of a host. */
 export const all: ReadonlyArray<HostLaw> = [

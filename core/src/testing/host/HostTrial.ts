@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
 import type { Settlement } from "../../protocol/Settlement.ts"
+import type { DiscoveryOptions } from "../../server/discovery/DiscoveryOptions.ts"
 import type { RouteMap } from "../../server/route/RouteConfig.ts"
 import type { SellerOptions } from "../../server/Seller.ts"
 import { type Law, LawBroken } from "../Law.ts"
@@ -45,6 +46,8 @@ export interface TrialApplication {
   readonly shop: SellerOptions
   /** The prices; without them the application is built without a gate. */
   readonly sold?: RouteMap
+  /** The option of the same name, for the shop of `sold`. */
+  readonly discovery?: DiscoveryOptions
   readonly routes: ReadonlyArray<TrialRoute>
   /** Headers that middleware of the application sets in front of the gate, on every response. */
   readonly headers?: Readonly<Record<string, string>>

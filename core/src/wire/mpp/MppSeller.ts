@@ -35,6 +35,9 @@ const isCharge = (scheme: string, network: string, extra: PaymentRequirements["e
   /^eip155:[1-9]\d{0,15}$/.test(network) &&
   (extra["assetTransferMethod"] ?? "eip3009") === "eip3009"
 
+/** The method and the intent of every challenge. */
+const charge = { method: "evm", intent: "charge" } as const
+
 /** A challenge in parts: the token of the response goes between the first two, the time of its end between the last. */
 interface Draft {
   readonly head: string
@@ -63,8 +66,7 @@ const draftOf = (
   const text = MppText.challenge({
     id: `${marks.token}${challenge}`,
     realm,
-    method: "evm",
-    intent: "charge",
+    ...charge,
     request: MppText.encode(request),
     expires: marks.expires,
     ...(header !== "Authorization" && { header })
@@ -137,6 +139,8 @@ export const mppSeller = (options: MppOptions = {}): SellerDialect => {
     exposed: ["WWW-Authenticate", "Payment-Receipt"],
     offersInBody: false,
     canOffer: (scheme, network, extra) => isCharge(scheme, network, extra),
+    listing: ({ asset: currency, extra, network, scheme }) =>
+      isCharge(scheme, network, extra) ? { protocol: { mpp: { ...charge, currency } }, offer: charge } : undefined,
     recognises: MppText.isPayment,
     readPayment,
     refusal: (required, _order, terms = {}) => {

@@ -6,6 +6,7 @@
 import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
+import type { CallDescription } from "../../protocol/CallDescription.ts"
 import type { PaymentError } from "../../protocol/PaymentError.ts"
 import type { PaymentPayload, RequestBinding } from "../../protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
@@ -73,6 +74,8 @@ export interface OfferTerms {
   readonly repeats?: boolean
   /** The host of the shop's origin. */
   readonly realm?: string
+  /** The call of the resource, if the route describes it. */
+  readonly call?: CallDescription | undefined
   /** The status of the response. */
   readonly status?: number
 }
@@ -82,6 +85,23 @@ export interface PaidFacts {
   /** Unix milliseconds. */
   readonly now: number
   readonly challengeId?: string | undefined
+}
+
+/** An option of a route as discovery documents list it. */
+export interface ListedOption {
+  readonly scheme: string
+  readonly network: string
+  /** Address of the token. */
+  readonly asset: string
+  readonly extra: PaymentRequirements["extra"]
+}
+
+/** A dialect's entries in the `x-payment-info` of an OpenAPI document. */
+export interface Listing {
+  /** An item of `protocols`: the protocol's name with its parameters. */
+  readonly protocol: Schema.JsonObject
+  /** The fields that its item of `offers` begins with; without it, the protocol has none there. */
+  readonly offer?: Schema.JsonObject
 }
 
 /** The seller's part of a wire format. */
@@ -107,6 +127,8 @@ export interface SellerDialect {
   readonly recognises: (text: string) => boolean
   readonly readPayment: (text: string) => Result.Result<PresentedPayment, PaymentError | ValidationError>
   readonly refusal: (required: PaymentRequired, order?: SettleOrder, terms?: OfferTerms) => RefusalMessage
+  /** Its entries for an option in discovery documents; without it, those leave the dialect out. */
+  readonly listing?: (option: ListedOption) => Listing | undefined
   /** The headers of a paid response. */
   readonly receiptHeaders: (settlement: Settlement, facts: PaidFacts) => HeaderFields
 }

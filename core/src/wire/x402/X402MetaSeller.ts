@@ -39,7 +39,11 @@ const bodyOf = (
   offers: OfferTerms | undefined
 ) => {
   const { accepts: _, error: message, ...words } = required
-  const request = requestOf(required, order, retryToken, offers) ?? { x402Version: 2, error: message, accepts: [] }
+  const request = requestOf(required, order, retryToken, { ...offers, call: undefined }) ?? {
+    x402Version: 2,
+    error: message,
+    accepts: []
+  }
   return Object.keys(words).length === 0 ? request : { ...request, ...words, message }
 }
 

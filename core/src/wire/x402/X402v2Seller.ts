@@ -16,6 +16,7 @@ import { invalid, type ValidationError } from "../../protocol/ValidationError.ts
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import * as Base64Json from "../http/Base64Json.ts"
 import type { OfferTerms, PresentedPayment, RefusalMessage, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import * as X402Bazaar from "./X402Bazaar.ts"
 import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
@@ -67,49 +68,68 @@ const maximumDescriptionLength = 340
 /** Maximum length of a URL in an offer. */
 const maximumUrlLength = 2048
 
-/** The same beside extensions, which payers repeat too. */
+/** The same beside the payment identifier, which payers repeat too. */
 const maximumDescriptionLengthExtended = maximumDescriptionLength - Math.ceil(X402Identifier.offeredLength / 3) - 40
 
+/** The same beside a described call, which is longer. */
+const maximumDescriptionLengthDescribed = 40
+
+/** Maximum length of a URL in an offer beside a described call. */
+const maximumUrlLengthDescribed = 640
+
+type Extensions = Schema.JsonObject
+
+/** The extensions of a payment request; `undefined` for none. */
+const extensionsOf = ({ call, repeats = false }: OfferTerms): Extensions | undefined => {
+  const described = call && X402Bazaar.of(call)
+  return repeats || described ? { ...(repeats && X402Identifier.offered), ...described } : undefined
+}
+
 /** The resource of an offer. A payer repeats it in a header, outside the signature; it is not compared. */
-const placeOf = (requirements: PaymentRequirements, isExtended: boolean): X402Offer.ResourceV2 => {
+const placeOf = (requirements: PaymentRequirements, extensions: Extensions = {}): X402Offer.ResourceV2 => {
   const { description, url, ...place } = X402Offer.resourceOf(requirements)
-  const length = isExtended ? maximumDescriptionLengthExtended : maximumDescriptionLength
+  const isDescribed = Object.hasOwn(extensions, "bazaar")
+  const most = isDescribed ? maximumUrlLengthDescribed : maximumUrlLength
+  const isExtended = Object.keys(extensions).length > 0
+  const words = isExtended ? maximumDescriptionLengthExtended : maximumDescriptionLength
   return {
-    url: url.length > maximumUrlLength ? shortened(url) : url,
-    description: description?.slice(0, length) ?? "",
+    url: url.length > most ? shortened(url, most) : url,
+    description: description?.slice(0, isDescribed ? maximumDescriptionLengthDescribed : words) ?? "",
     ...place
   }
 }
 
 /** The URL without its query, and if that is not enough without the last part of its path. */
-const shortened = (url: string): string => {
+const shortened = (url: string, most: number): string => {
   const [path = ""] = url.split("?", 1)
-  return path.length > maximumUrlLength ? path.slice(0, path.lastIndexOf("/", maximumUrlLength - 1) + 1) : path
+  return path.length > most ? path.slice(0, path.lastIndexOf("/", most - 1) + 1) : path
 }
 
 /**
  * The payment request of version 2, for a header or a result; `undefined` without offers. Offers of a resource that is
  * charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries the token, which
- * payers repeat in `accepted.extra`. A resource whose responses come again offers the payment identifier.
+ * payers repeat in `accepted.extra`. A resource whose responses come again offers the payment identifier, and a described
+ * call the extension `bazaar`.
  */
 export const requestOf = (
   required: PaymentRequired,
   order: SettleOrder | undefined,
   retryToken: string,
-  { repeats = false }: OfferTerms = {}
+  terms: OfferTerms = {}
 ) => {
   const [first] = required.accepts
+  const extensions = extensionsOf(terms)
   return first === undefined
     ? undefined
     : {
         x402Version: 2,
         error: X402Reason.ofRefusal(2, required),
-        resource: placeOf(first, repeats),
+        resource: placeOf(first, extensions),
         accepts: required.accepts.map((requirements) => {
           const offer = X402Offer.toV2(requirements)
           return { ...offer, extra: { ...offer.extra, ...flowOf(order), [RetryToken.key]: retryToken } }
         }),
-        ...(repeats && { extensions: X402Identifier.offered })
+        ...(extensions && { extensions })
       }
 }
 
@@ -150,6 +170,7 @@ export const x402v2Seller: SellerDialect = {
   exposed: ["PAYMENT-REQUIRED", "PAYMENT-RESPONSE"],
   offersInBody: false,
   canOffer: () => true,
+  listing: () => ({ protocol: { x402: {} } }),
   recognises: () => true,
   readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumBase64Bytes), fromJson),
   refusal: (required, order, terms) => {
