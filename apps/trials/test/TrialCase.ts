@@ -27,7 +27,7 @@ const validSeconds = 600
 const quiet = Logger.layer([])
 
 /** Checks that count seconds, or answers that a kill happened to cut: a slow machine alone fails them. */
-const timed: ReadonlySet<string> = new Set(["waited-for-a-lease", "unanswered"])
+const timed: ReadonlySet<string> = new Set(["waited-for-a-lease", "shop-silent", "unanswered"])
 
 const report = ({ run, size, store = "sqlite" }: TrialCase, mutation?: MutationName) =>
   Effect.scoped(run({ store, size, seed: "a test", mutation, patienceMillis: stillMillis, validSeconds })).pipe(

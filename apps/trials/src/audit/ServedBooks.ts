@@ -20,6 +20,12 @@ export interface Evidence {
 const longestWait = 45_000
 
 /**
+ * In milliseconds. The shop waits at most 30 seconds for its facilitator, twice where the handler runs first, and once more to confirm a
+ * late grant; a response that takes longer was forgotten.
+ */
+const longestResponse = 120_000
+
+/**
  * Wait of a purchase, in milliseconds, from the facilitator's first return after the death that hit it: by the clock, and
  * only while the facilitator listened, since another death may fall into the wait. `undefined` if no death hit the purchase,
  * or it was not served.
@@ -51,6 +57,7 @@ const figuresOf = ({ chain, lives, purchases }: Evidence, kind: BuyerKind) => {
     [`${kind}: bought`]: own.length,
     [`${kind}: served`]: own.filter(({ servedAt }) => servedAt !== undefined).length,
     [`${kind}: charged and unserved`]: own.filter((one) => isCharged(one, paid) && one.servedAt === undefined).length,
+    [`${kind}: slowest response, seconds`]: (Math.max(0, ...own.map((one) => one.slowestMillis)) / 1000).toFixed(1),
     [`${kind}: hit by a kill and served`]: waits.length,
     [`${kind}: seconds from the return to served, p50`]: secondsAt(listening, 0.5),
     [`${kind}: seconds from the return to served, p99`]: secondsAt(listening, 0.99),
@@ -69,7 +76,7 @@ export const findings = ({ chain, lives, purchases, served }: Evidence): Readonl
       detail: `no purchase of ${kind} was served at all: ${purchases.find((one) => one.kind === kind)?.last}`
     })),
     ...purchases.flatMap((one): ReadonlyArray<Broken> => {
-      const { key, kind, last, servedAt } = one
+      const { key, kind, last, servedAt, slowestMillis } = one
       const name = `${kind} ${key}`
       const wait = waitOf(one, lives)?.byTheClock ?? 0
       return [
@@ -78,6 +85,9 @@ export const findings = ({ chain, lives, purchases, served }: Evidence): Readonl
           : []),
         ...(servedAt !== undefined && !isCharged(one, paid)
           ? [{ check: "served-unpaid", detail: `${name} was served and not paid` }]
+          : []),
+        ...(slowestMillis > longestResponse
+          ? [{ check: "shop-silent", detail: `${name} waited ${Math.round(slowestMillis / 1000)} s for one response` }]
           : []),
         ...(wait > longestWait
           ? [{ check: "waited-for-a-lease", detail: `${name} waited ${Math.round(wait / 1000)} s after the return` }]

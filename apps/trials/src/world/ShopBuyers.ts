@@ -23,14 +23,15 @@ export const buyerKinds = ["ours", "x402"] as const
 export type BuyerKind = (typeof buyerKinds)[number]
 
 /**
- * A purchase: when its payment was first sent and when the goods came, in milliseconds of the monotonic clock, and the
- * authorization. The last response is for people.
+ * A purchase: when its payment was first sent and when the goods came, in milliseconds of the monotonic clock, the longest wait for one
+ * response to the payment (or for the end of its connection), and the authorization. The last response is for people.
  */
 export interface ShopPurchase {
   readonly kind: BuyerKind
   readonly key: string | undefined
   readonly paidAt: number | undefined
   readonly servedAt: number | undefined
+  readonly slowestMillis: number
   readonly last: string
 }
 
@@ -88,21 +89,27 @@ const purchase = async (
       servedAt = performance.now()
     } else last = `${response.status} ${await response.text()}`.slice(0, 300)
   } catch (error) {
-    last = String(error).slice(0, 300)
+    last = causesOf(error).slice(0, 300)
   }
-  return { kind, key: wire.key(), paidAt: wire.paidAt(), servedAt, last }
+  return { kind, key: wire.key(), paidAt: wire.paidAt(), servedAt, slowestMillis: wire.slowestMillis(), last }
 }
+
+/** An error and what it was caused by: `fetch failed` alone says nothing. */
+const causesOf = (error: unknown): string =>
+  error instanceof Error && error.cause !== undefined ? `${error}: ${causesOf(error.cause)}` : String(error)
 
 /** A `fetch` that records payments and the shop's responses to them. */
 const watched = ({ journal }: TrialWorld, shop: TrialShop) => {
   let key: string | undefined
   let paidAt: number | undefined
+  let slowest = 0
   const send: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
     const payment = PaidHeaders.paymentIn((name) => request.headers.get(name))
     if (payment === undefined) return fetch(request)
     key ??= PaidHeaders.keyOf(payment)
-    paidAt ??= performance.now()
+    const sentAt = performance.now()
+    paidAt ??= sentAt
     const order = journal.noteRequest({ operation: "settle", facilitator: shop.url, payment, claimId: undefined })
     try {
       const response = await fetch(request)
@@ -111,9 +118,11 @@ const watched = ({ journal }: TrialWorld, shop: TrialShop) => {
     } catch (error) {
       journal.noteOutcome(order, { _tag: "Lost" })
       throw error
+    } finally {
+      slowest = Math.max(slowest, performance.now() - sentAt)
     }
   }
-  return { send, key: () => key, paidAt: () => paidAt }
+  return { send, key: () => key, paidAt: () => paidAt, slowestMillis: () => slowest }
 }
 
 const Refusal = Schema.fromJsonString(
@@ -166,11 +175,23 @@ const ours = (
 const isPending = (error: unknown): boolean =>
   typeof error === "object" && error !== null && Reflect.get(error, "_tag") === "SettlementPending"
 
-/** The peer's `fetch` sends its payment once; its program repeats the request as the response says. */
+/** Pause before a request whose connection has broken is sent again, in milliseconds. */
+const brokenPause = 500
+
+/**
+ * The peer's `fetch` sends its payment once; its program repeats the request as the response says, and if the connection breaks: on a
+ * busy machine a connection that was kept may be closed just when it is used again.
+ */
 const peers = ({ privateKey }: EvmTestAccounts.TestAccount, send: typeof fetch, isOver: () => boolean): Buy => {
   const repeating: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
-    const response = await send(request.clone())
+    const response = await send(request.clone()).catch((error: unknown) => {
+      if (isOver()) throw error
+    })
+    if (response === undefined) {
+      await new Promise((resume) => setTimeout(resume, brokenPause))
+      return repeating(request)
+    }
     const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
     const isLater = response.status === 503 || response.status === 409
     if (!isLater || Number.isNaN(seconds) || isOver()) return response

@@ -177,7 +177,11 @@ describe("the audit", () => {
   const alsoFound: Readonly<Record<string, readonly [string, Testimony]>> = {
     "a run that is granted while another's handler runs before the money": [
       "granted-twice",
-      journalOfCalls(["claim", "a", claimed], ["settle", "c", settled], ["settle", "a", { ...pending, execution: "held" }])
+      journalOfCalls(
+        ["claim", "a", claimed],
+        ["settle", "c", settled],
+        ["settle", "a", { ...pending, execution: "held" }]
+      )
     ],
     "two runs that are granted before the money, at once": [
       "granted-twice",
@@ -240,7 +244,11 @@ describe("the audit", () => {
       )
     ],
     "a caller is granted what it claimed": [
-      journalOfCalls(["claim", "a", claimed], ["settle", "c", { ...pending, execution: "held" }], ["settle", "a", settled])
+      journalOfCalls(
+        ["claim", "a", claimed],
+        ["settle", "c", { ...pending, execution: "held" }],
+        ["settle", "a", settled]
+      )
     ],
     "a stranger pays a payee without us": [
       chainWith({ transfers: [...good.chain.transfers, transferOf(7, { sender: stranger, nonce: undefined })] })

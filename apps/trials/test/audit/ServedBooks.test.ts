@@ -25,6 +25,7 @@ const bought = (changed: Partial<ShopPurchase> = {}): ShopPurchase => ({
   key: "0xpayer,0x01",
   paidAt: 5_000,
   servedAt: 15_000,
+  slowestMillis: 1_000,
   last: "served",
   ...changed
 })
@@ -92,6 +93,11 @@ describe("what is wrong", () => {
   it("is a wait for a lease", () =>
     assert.deepStrictEqual(checksOf({ purchases: [bought({ servedAt: 58_000 }), x402], chain: both }), [
       "waited-for-a-lease"
+    ]))
+
+  it("is a response that the shop forgot", () =>
+    assert.deepStrictEqual(checksOf({ purchases: [bought({ slowestMillis: 130_000 }), x402], chain: both }), [
+      "shop-silent"
     ]))
 
   it("is one payment that bought twice", () =>

@@ -9,15 +9,18 @@ import type { PaymentError } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
-import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { Conclusion, Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
 import { observedPaymentOf } from "./TrackedTransaction.ts"
 
+/** The proof of a final block that a payment's transfer is impossible. */
+export type Unused = Extract<Conclusion, { readonly _tag: "Unused" }>
+
 /**
- * The state of an authorization on the chain, for a payment on record that was refused now: its transfer is `made`, a final block
- * proves that it is `impossible`, or it is `possible` still.
+ * The state of an authorization on the chain, for a payment on record that was refused now: its transfer is `made`, it is `possible`
+ * still, or a final block proves that it never will be made.
  */
-export type TransferState = "made" | "impossible" | "possible"
+export type TransferState = "made" | "possible" | Unused
 
 /**
  * Queries the chain for the transfer of a payment on record, made after its intake. Every refusal may be due to it, because a
@@ -34,7 +37,7 @@ export const stateOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TransferState, ChainUnavailable> {
   const conclusion = yield* ask(scheme, stored, payment, startedAt)
   if (conclusion._tag === "Settled") return "made"
-  if (conclusion._tag === "Unused") return "impossible"
+  if (conclusion._tag === "Unused") return conclusion
   return saysOver(refusal) ? yield* unknown(scheme, stored) : "possible"
 })
 

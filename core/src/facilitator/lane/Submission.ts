@@ -14,6 +14,7 @@ import type { Payment } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { marginSeconds } from "../OfferCheck.ts"
 import type { LeaseLost } from "../store/LaneLeases.ts"
+import * as PaymentChange from "../store/PaymentChange.ts"
 import type { StateChange, StoredPayment } from "../store/PaymentStore.ts"
 import { leaving, putBack } from "./LaneQueue.ts"
 import { isRejected, isTaken, type LaneState, recordQueued, send, type Stopped } from "./LaneState.ts"
@@ -92,10 +93,10 @@ const verifyQueued = Effect.fnUntraced(function* (state: LaneState, queued: Read
 
 const settledByAnother = "settled by another"
 
-/** The reason for which a payment is not submitted; `isProven` if a final block shows that it can never be used. */
+/** The reason for which a payment is not submitted, and the final block that proves that it can never be used, if there is one. */
 interface Obstacle {
   readonly reason: Verdict | Unavailable
-  readonly isProven: boolean
+  readonly unused?: OthersTransfers.Unused
 }
 
 /**
@@ -119,11 +120,12 @@ const verifyOrFind = Effect.fnUntraced(function* (
   const payment = yield* Effect.mapError(reading, unproven)
   const query = OthersTransfers.stateOf(scheme, stored, payment, failure, startedAt)
   const transfer = yield* Effect.mapError(query, unproven)
-  if (transfer !== "made") return yield* Effect.fail({ reason: failure, isProven: transfer === "impossible" })
+  if (transfer === "possible") return yield* Effect.fail(unproven(failure))
+  if (transfer !== "made") return yield* Effect.fail({ reason: failure, unused: transfer })
   return state.address === "" && isCurrentAndBound(payment) ? payment : settledByAnother
 })
 
-const unproven = (reason: Verdict | Unavailable): Obstacle => ({ reason, isProven: false })
+const unproven = (reason: Verdict | Unavailable): Obstacle => ({ reason })
 
 const isCurrentAndBound = ({ authorization, recalled }: Payment): boolean =>
   authorization.binding !== undefined && recalled !== true
@@ -145,9 +147,9 @@ const isLate = ({ authorization }: Payment, now: number): boolean =>
  * The change of a payment that is not submitted. A refusal ends it only with proof: while its authorization can be used, anyone who
  * has seen it may submit it, and then the payer is owed the resource. Until that is known, no lane settles it.
  */
-const turnedAway = (stored: StoredPayment, { isProven, reason }: Obstacle): StateChange => {
-  if (!OthersTransfers.isVerdict(reason)) return leaving(stored, reason.message)
-  return isProven ? rejected(stored, reason) : leaving(stored, reason.message, "payment_refused")
+const turnedAway = (stored: StoredPayment, { reason, unused }: Obstacle): StateChange => {
+  if (unused !== undefined) return PaymentChange.endUnused(stored, unused)
+  return leaving(stored, reason.message, OthersTransfers.isVerdict(reason) ? "payment_refused" : undefined)
 }
 
 /** Reads the payment, and verifies it unless its verification is fresh. A payment whose validity is over ends under any settings. */
@@ -169,13 +171,6 @@ const over = ({ authorization: { validBefore } }: StoredPayment, now: number) =>
     "expired",
     `the authorization is valid before ${validBefore} and was still waiting at ${Math.floor(now / 1000)}; nothing was sent, sign a new one`
   )
-
-const rejected = ({ paymentId }: StoredPayment, refusal: Verdict): StateChange => ({
-  paymentId,
-  from: ["accepted"],
-  to: "rejected",
-  refusal
-})
 
 /** Payers' own transactions that are sent at once: none of them has to come before another. */
 const sendingAtOnce = 16

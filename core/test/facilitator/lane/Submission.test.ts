@@ -7,6 +7,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 import type { PaymentRequest, Settled } from "../../../src/facilitator/Facilitator.ts"
 import { reserves } from "../../../src/facilitator/store/PaymentStore.ts"
+import { refuse } from "../../../src/protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
 import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { invalid } from "../../../src/protocol/ValidationError.ts"
@@ -168,20 +169,29 @@ for (const [kind, options] of families) {
       })
     )
 
-    it.effect("ends at once where the chain proves that its authorization cannot be used", () =>
-      Effect.gen(function* () {
-        const shop = yield* LedgerShop.open({
-          ...options,
-          scheme: (scheme) => ({
-            ...scheme,
-            conclude: () => Effect.map(scheme.chainHead, ({ head }) => ({ _tag: "Unused" as const, at: head }))
+    const canceled = refuse("INVALID_SIGNATURE", "canceled", "the payer has cancelled the authorization")
+    for (const [proof, status, word, reason] of [
+      ["that its validity is over", "expired", "EXPIRED_PAYMENT", undefined],
+      ["why its authorization cannot be used", "rejected", "INVALID_SIGNATURE", canceled]
+    ] as const) {
+      it.effect(`ends at once where the chain proves ${proof}, as that end says`, () =>
+        Effect.gen(function* () {
+          const unused = { _tag: "Unused" as const, ...(reason !== undefined && { reason }) }
+          const shop = yield* LedgerShop.open({
+            ...options,
+            scheme: (scheme) => ({
+              ...scheme,
+              conclude: () => Effect.map(scheme.chainHead, ({ head }) => ({ ...unused, at: head }))
+            })
           })
+          const { paymentId, request } = yield* refused(shop)
+          const stored = yield* shop.store.find(paymentId)
+          assert.strictEqual(stored?.status, status)
+          assert.include(stored.history.at(-1)?.note, "unused at block")
+          assert.strictEqual(yield* settled(shop, request, "b", 1), word)
         })
-        const { paymentId, request } = yield* refused(shop)
-        assert.strictEqual((yield* shop.store.find(paymentId))?.status, "rejected")
-        assert.strictEqual(yield* settled(shop, request, "b", 1), "INSUFFICIENT_BALANCE")
-      })
-    )
+      )
+    }
 
     it.effect("is no verdict while the chain cannot be asked for its transfer", () =>
       Effect.gen(function* () {
