@@ -286,7 +286,7 @@ describe("a signer that is not configured any more", () => {
       const [stored] = yield* store.page(0n, 1)
       assert.strictEqual(stored?.status, "final")
       assert.deepStrictEqual(
-        stored.history.filter(({ exit }) => exit !== undefined).map(({ exit, status }) => [status, exit]),
+        stored?.history.filter(({ exit }) => exit !== undefined).map(({ exit, status }) => [status, exit]),
         [["accepted", "signer_missing"]]
       )
       assert.deepStrictEqual(yield* store.lanesInUse, [])

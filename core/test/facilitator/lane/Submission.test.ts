@@ -187,7 +187,7 @@ for (const [kind, options] of families) {
           const { paymentId, request } = yield* refused(shop)
           const stored = yield* shop.store.find(paymentId)
           assert.strictEqual(stored?.status, status)
-          assert.include(stored.history.at(-1)?.note, "unused at block")
+          assert.include(stored?.history.at(-1)?.note, "unused at block")
           assert.strictEqual(yield* settled(shop, request, "b", 1), word)
         })
       )
