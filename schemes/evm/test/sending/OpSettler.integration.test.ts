@@ -49,7 +49,7 @@ const operation = fc
     callGasLimit: fc.bigInt(0n, 160_000n),
     signature: hex(1, 300)
   })
-  .map(({ deployment, ...rest }): UserOperation.UserOperation => ({ ...rest, ...deployment }))
+  .map(({ deployment, ...rest }): UserOperation.UserOperation => Object.assign(rest, deployment))
 
 const [older, newer] = UserOperation.entryPoints
 if (older === undefined || newer === undefined) throw new Error("there are two EntryPoints for batches")

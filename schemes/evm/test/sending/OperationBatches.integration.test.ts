@@ -73,6 +73,11 @@ const incrementAbi = parseAbi(["function incrementNonce(uint192 key)"])
 /** The outcomes of payments of which one is not settled. */
 const except = (count: number, failed: number) => all(count).map((word, index) => (index === failed ? "Pending" : word))
 
+/** As random as a client's keys are: a byte that is not zero costs more. */
+const keyOf = (index: number) => BigInt(keccak256(toHex(index))) >> 64n
+
+const gasOf = (bytes: string) => parseTransaction(`0x02${bytes.slice(4)}`).gas ?? 0n
+
 const all = (count: number) => Array.from({ length: count }, () => "Settled")
 
 describe("a batch of user operations", () => {
@@ -86,8 +91,6 @@ describe("a batch of user operations", () => {
           const { plain } = options
           const schemeFacilitator = yield* Operation.schemeWith(options)
           const simple = yield* deployed(options, 25, (owner) => SmartAccounts.simple(one, owner, "0.8"))
-          // As random as a client's keys are: a byte that is not zero costs more.
-          const keyOf = (index: number) => BigInt(keccak256(toHex(index))) >> 64n
           const fresh = yield* settle(
             schemeFacilitator,
             yield* paymentsOf(schemeFacilitator, simple, plain, (index) => ({ key: keyOf(index) }))
@@ -211,7 +214,6 @@ describe("a batch of user operations", () => {
         const { count, prepared } = yield* Batch.prepare(schemeFacilitator, payments)
         assert.isAbove(count, 30)
         assert.isBelow(count, 52)
-        const gasOf = (bytes: string) => parseTransaction(`0x02${bytes.slice(4)}`).gas ?? 0n
         assert.isAtMost(Number(gasOf(prepared.bytes)), 16_777_216)
         const batch = payments.slice(0, count)
         const number = prepared.slot?.number ?? 0n
