@@ -42,6 +42,8 @@ describe("exactEvm.client refuses", () => {
       /network: expected a network such as .*, got nothing; is the environment variable/
     ],
     [{ ...good, network: "bass" }, /^exactEvm\.client: network: "bass" is not an EVM network; write its chain id/],
+    [{ ...good, signer: undefined }, /^exactEvm\.client: give a signer, such as .*, or an account, such as/],
+    [{ ...good, account: { address: signer.address } }, /account: expected a smart account, such as one of viem's/],
     [null, /^exactEvm\.client: the options: expected a plain object, got null$/]
   ] as const)("%o", ([options, message]) =>
     refused(

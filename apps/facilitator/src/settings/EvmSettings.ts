@@ -96,9 +96,13 @@ const Batches = Schema.Struct({
   windowMillis: within(ranges.batchWindowMillis)
 }).check(Schema.makeFilter(({ operationSettler, settler }) => (settler ?? operationSettler) !== undefined))
 
+/** Which delegations of plain accounts are sent. */
+const Delegations = Schema.Literals(["known", "none"])
+
 const UserOperations = Schema.Struct({
   entryPoints: Schema.optionalKey(Schema.Array(EntryPointVersion).check(Schema.isMinLength(1))),
-  minimumAmount: Schema.optionalKey(PositiveAmount)
+  minimumAmount: Schema.optionalKey(PositiveAmount),
+  delegations: Schema.optionalKey(Delegations)
 })
 
 const Terms = Schema.Struct({
@@ -222,7 +226,8 @@ const operations = {
     "the least amount of a payment by a user operation, in the smallest unit of its token, above zero",
     "50000",
     PositiveAmount
-  )
+  ),
+  delegations: make("PONTAGE_EVM_DELEGATIONS", "known or none", "known", Delegations)
 }
 
 /** Settings of all networks. */
@@ -314,15 +319,10 @@ const networksOf = ({
   const { network, rpcUrl } = evmNode
   if (rpcUrl === undefined) return []
   const hasBatches = (evmBatches.settler ?? evmBatches.operationSettler) !== undefined
-  const { entryPoints, minimumAmount } = evmOperations
-  const served = {
-    ...(entryPoints !== undefined && { entryPoints }),
-    ...(minimumAmount !== undefined && { minimumAmount })
-  }
   const terms = {
     ...evmTerms,
     ...(hasBatches && { batches: evmBatches }),
-    ...(entryPoints !== undefined && { userOperations: served })
+    ...(evmOperations.entryPoints !== undefined && { userOperations: evmOperations })
   }
   return [{ network, rpcUrl: Redacted.make(rpcUrl), terms }]
 }
@@ -342,9 +342,12 @@ export const contradictions = ({
             `${name}: each payment has its own transaction without PONTAGE_EVM_BATCH_SETTLER or PONTAGE_EVM_OPERATION_SETTLER; set one of them too`
         )
       : []
-  if (evmOperations.minimumAmount !== undefined && evmOperations.entryPoints === undefined) {
+  if (evmOperations.entryPoints === undefined) {
+    const mistaken = namesSet(operations, evmOperations)
     mistakes.push(
-      "PONTAGE_EVM_USER_OPERATION_MINIMUM: no user operations are settled without PONTAGE_EVM_USER_OPERATIONS; set that too"
+      ...mistaken.map(
+        (name) => `${name}: no user operations are settled without PONTAGE_EVM_USER_OPERATIONS; set that too`
+      )
     )
   }
   if (evmBatches.operationSettler !== undefined && evmOperations.entryPoints === undefined) {

@@ -183,11 +183,12 @@ describe("settings", () => {
         ...enough,
         PONTAGE_EVM_OPERATION_SETTLER: euro.address,
         PONTAGE_EVM_USER_OPERATIONS: "0.8,0.9",
-        PONTAGE_EVM_USER_OPERATION_MINIMUM: "50000"
+        PONTAGE_EVM_USER_OPERATION_MINIMUM: "50000",
+        PONTAGE_EVM_DELEGATIONS: "known"
       })
       assert.deepStrictEqual(operations.evm[0]?.terms, {
         batches: { operationSettler: euro.address },
-        userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n }
+        userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n, delegations: "known" }
       })
     })
   )
@@ -542,6 +543,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_BATCH_SETTLER", "0x12"],
     ["PONTAGE_EVM_OPERATION_SETTLER", "0x12"],
     ["PONTAGE_EVM_USER_OPERATIONS", "0.6"],
+    ["PONTAGE_EVM_DELEGATIONS", "any"],
     ["PONTAGE_EVM_USER_OPERATIONS", "0.7,"],
     ["PONTAGE_EVM_BATCH_SETTLER", "0x60A3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "1"],

@@ -205,7 +205,8 @@ export const codeOfPayer = Effect.fnUntraced(function* (
   return code ?? (yield* unknown(payer))
 })
 
-const codeAt = ({ judge, rpc }: EvmLagGuard.EvmLagGuard, account: EvmAddress.Address) =>
+/** The code of an account; a missing one is confirmed, because the node may lag. */
+export const codeAt = ({ judge, rpc }: EvmLagGuard.EvmLagGuard, account: EvmAddress.Address) =>
   judge(
     (block) => rpc.getCode(account, block),
     (code) => code === "0x"

@@ -38,6 +38,7 @@ import * as GuardContract from "../transfer/GuardContract.ts"
 import * as KnownFactories from "../transfer/KnownFactories.ts"
 import type * as OperationCall from "../transfer/OperationCall.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
+import * as PayerDelegation from "../transfer/PayerDelegation.ts"
 import * as TransferSimulation from "../transfer/TransferSimulation.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
@@ -113,6 +114,7 @@ export const connect = Effect.fnUntraced(function* (
     windowMillis: verifyWindowMillis,
     maximum: verifyMaximum
   })
+  const crypto = yield* EvmCrypto
   const counterfactual = contractPayers === "none" ? undefined : yield* deploying(rpc, options)
   const payers: ContractPayers.Options = {
     policy: contractPayers,
@@ -133,13 +135,17 @@ export const connect = Effect.fnUntraced(function* (
     failures: EvmUnconfirmedFailures.make(),
     lastObservations: EvmObservation.makeLastObservations(),
     callContext: {
-      crypto: yield* EvmCrypto,
+      crypto,
       accounts: contractPayers === "none" ? EvmAccountCode.never : EvmAccountCode.make(lagGuard),
       counterfactual
     },
     judgeCode: ContractPayers.make(lagGuard, payers),
     judgeOperation: OperationPayers.make(lagGuard, payers),
-    operations: yield* operating(rpc, options, addressOf(first), counterfactual),
+    operations: yield* operating(rpc, options, addressOf(first), counterfactual, {
+      chainId: EvmNetwork.chainId(network),
+      delegates: new Set([...PayerDelegation.delegates, ...implementationsIn(options)]),
+      crypto
+    }),
     losses: yield* EvmLosses.make({
       total: options.lossBudget ?? EvmSpendLimits.lossBudget(network),
       ...(perCaller !== undefined && { perCaller }),
@@ -184,12 +190,17 @@ const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Rea
   return signers
 })
 
+/** The implementations that the operator knows by their addresses. */
+const implementationsIn = ({ knownImplementations = [] }: Options) =>
+  knownImplementations.flatMap((text) => EvmAddress.fromText(text) ?? [])
+
 /** The user operations that are served, where they are: the guard is our contract, and each EntryPoint is there. */
 const operating = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   { contractPayers, userOperations: given }: Options,
   beneficiary: EvmAddress.Address,
-  counterfactual: CounterfactualTransfer.CounterfactualSettling | undefined
+  counterfactual: CounterfactualTransfer.CounterfactualSettling | undefined,
+  delegating: PayerDelegation.ServedDelegations
 ) {
   if (given === undefined) return undefined
   if (contractPayers === "none") return yield* wrong('userOperations: contractPayers "none" refuses all smart accounts')
@@ -205,7 +216,8 @@ const operating = Effect.fnUntraced(function* (
     }
   }
   const entryPoints = new Set(served.map(({ address }) => address))
-  return { entryPoints, minimumAmount, beneficiary, counterfactual }
+  const delegations = given.delegations === "known" ? delegating : undefined
+  return { entryPoints, minimumAmount, beneficiary, counterfactual, delegations }
 })
 
 /** The deployment of payers' accounts, where there is a settler for it. */

@@ -24,11 +24,13 @@ import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
+import type { EvmSmartAccount } from "../wallet/EvmSmartAccount.ts"
+import * as OperationSigning from "./OperationSigning.ts"
 
 /** Options of `exactEvm.client`. */
 export interface Options {
   /**
-   * A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data; `exactEvm.smartAccount(account)` signs user
+   * A viem account, `EvmSigner.fromEip1193(...)`, or anything that signs typed data; `exactEvm.smartAccount(account, options)` signs user
    * operations too.
    */
   readonly signer: EvmSigner
@@ -38,12 +40,22 @@ export interface Options {
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
 }
 
-const check = OptionCheck.options<Options>({
-  signer: OptionCheck.having(
-    "a signer, such as exactEvm.localSigner(privateKey) or a viem account",
-    "address",
-    "signTypedData"
+/** Options of `exactEvm.client` for a smart account, such as one of viem's: the same as the signer `exactEvm.smartAccount(account)`. */
+export interface AccountOptions extends Omit<Options, "signer"> {
+  readonly account: EvmSmartAccount
+}
+
+type AnyOptions = Omit<Options, "signer"> & Partial<Pick<Options, "signer"> & Pick<AccountOptions, "account">>
+
+const check = OptionCheck.options<AnyOptions>({
+  signer: OptionCheck.optional(
+    OptionCheck.having(
+      "a signer, such as exactEvm.localSigner(privateKey) or a viem account",
+      "address",
+      "signTypedData"
+    )
   ),
+  account: OptionCheck.optional(OperationSigning.accountCheck),
   network: OptionCheck.setting('a network such as "eip155:8453" or "base", or "eip155:*" for every EVM network'),
   assets: OptionCheck.optional(EvmAsset.check)
 })
@@ -52,8 +64,12 @@ const check = OptionCheck.options<Options>({
 const everyNetwork = "eip155:*"
 
 /** Makes the scheme client. Throws `Misconfigured` for an invalid network, signer's address or asset. */
-export const client = (options: Options): SchemeClient => {
-  const { assets, network, signer } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
+export const client: {
+  (options: AccountOptions): SchemeClient
+  (options: Options): SchemeClient
+} = (options: AnyOptions): SchemeClient => {
+  const { assets, network, ...given } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
+  const signer = signerIn(given)
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = EvmNetwork.fromText(network)
   const payer = EvmAddress.fromText(signer.address)
@@ -77,6 +93,14 @@ export const client = (options: Options): SchemeClient => {
         ? signer.operations.sign(payer, request)
         : sign(signer, payer, request)
   }
+}
+
+const signerIn = ({ account, signer }: Pick<AnyOptions, "account" | "signer">): EvmSigner => {
+  if (signer !== undefined && account === undefined) return signer
+  if (account !== undefined && signer === undefined) return OperationSigning.smartAccount(account)
+  const message =
+    "exactEvm.client: give a signer, such as exactEvm.localSigner(privateKey) or a viem account, or an account, such as a viem smart account"
+  throw new Misconfigured({ message })
 }
 
 /** Whether a payment in the asset is a user operation: a signer that makes none cannot pay in such an asset. */

@@ -117,10 +117,11 @@ const nextSlot = Effect.fnUntraced(function* (
 })
 
 /** The terms of user operations for payers. */
-const offerOf = ({ entryPoints, minimumAmount }: OperationCall.ServedOperations) => ({
+const offerOf = ({ delegations, entryPoints, minimumAmount }: OperationCall.ServedOperations) => ({
   entryPoints: [...entryPoints].map(EvmAddress.checksum),
   guard: EvmAddress.checksum(GuardContract.address),
-  minimumAmount: `${minimumAmount}`
+  minimumAmount: `${minimumAmount}`,
+  ...(delegations && { delegates: [...delegations.delegates].map(EvmAddress.checksum) })
 })
 
 const limitsOf = ({ maximum, maximumCost, windowMillis }: NonNullable<ExactEvmChain["batches"]>) => ({
@@ -164,7 +165,7 @@ const makeCallOf =
     const made =
       operation === undefined
         ? EvmTransferCall.make(callContext, EvmAsset.domain(token), authorization, signature)
-        : OperationCall.make(operations, operation.entryPoint, operation.operation, authorization.value)
+        : OperationCall.make(operations, operation, authorization.value)
     return Effect.map(made, (call) => (cache.call = call))
   }
 

@@ -46,6 +46,12 @@ export interface UserOperations {
    * a small payment costs more than the payment.
    */
   readonly minimumAmount?: bigint
+  /**
+   * Whether the delegation of a payer's plain account (EIP-7702) is sent with its operation; default `none`. `known`: to
+   * Simple7702Account, and to the addresses in `knownImplementations`. Nodes keep such a transaction out of their pools while its payer
+   * has several transactions of its own there, so a hostile payer can hold a lane up until its payment's validity ends.
+   */
+  readonly delegations?: "known" | "none"
 }
 
 /** Options of `exactEvm.facilitator`. */
@@ -135,7 +141,8 @@ export const check = OptionCheck.options<Options>({
   userOperations: OptionCheck.optional(
     OptionCheck.options<UserOperations>({
       entryPoints: OptionCheck.optional(OptionCheck.list(OptionCheck.oneOf("0.7", "0.8", "0.9"))),
-      minimumAmount: OptionCheck.optional(OptionCheck.amount(0n))
+      minimumAmount: OptionCheck.optional(OptionCheck.amount(0n)),
+      delegations: OptionCheck.optional(OptionCheck.oneOf("known", "none"))
     })
   ),
   lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),

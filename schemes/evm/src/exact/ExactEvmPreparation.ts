@@ -105,8 +105,20 @@ const placeOf = (chain: ExactEvmChain, slot: Slot | undefined): Effect.Effect<Pl
   return Effect.fail(new Misconfigured({ message }))
 }
 
-const signIn = (chain: ExactEvmChain, { signer, slot }: Place, { data, gas, to }: Eip1559.Call, chainHead: ChainHead) =>
-  sign(signer, chain.chainId, { to, data, gas }, slot, chainHead, chain.callContext.crypto)
+const signIn = (
+  chain: ExactEvmChain,
+  { signer, slot }: Place,
+  { authorizationList, data, gas, to }: Eip1559.Call,
+  chainHead: ChainHead
+) =>
+  sign(
+    signer,
+    chain.chainId,
+    { to, data, gas, ...(authorizationList && { authorizationList }) },
+    slot,
+    chainHead,
+    chain.callContext.crypto
+  )
 
 /** The first payment, and those right behind it that can be batched with it. */
 const batchOf = Effect.fnUntraced(function* (

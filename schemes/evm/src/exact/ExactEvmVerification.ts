@@ -10,6 +10,7 @@ import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as EvmRefusal from "../transfer/EvmRefusal.ts"
 import * as EvmRevert from "../transfer/EvmRevert.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
+import * as DelegatedPayers from "./DelegatedPayers.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 import type { CallOf } from "./ExactEvmPreparation.ts"
 
@@ -24,7 +25,9 @@ export const verify = Effect.fnUntraced(function* (
   const call = yield* callOf(payment)
   yield* chain.prove(payload.token)
   if (payload.operation !== undefined) {
-    payload.cache.codeHash = yield* chain.judgeOperation(call, payload, payload.operation)
+    const sent = yield* DelegatedPayers.callNow(chain.lagGuard, call)
+    payload.cache.codeHash = yield* chain.judgeOperation(sent, payload, payload.operation)
+    payload.cache.call = sent
     if (payload.cache.codeHash !== undefined) yield* chain.losses.allow(payment)
     return
   }

@@ -30,6 +30,7 @@ import * as EvmRevert from "../transfer/EvmRevert.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as TokenCode from "../transfer/TokenCode.ts"
 import * as ContractPayers from "./ContractPayers.ts"
+import * as DelegatedPayers from "./DelegatedPayers.ts"
 
 /** Judges the call of a user operation, as `ContractPayers.Judge` does that of an authorization. */
 export type Judge = (
@@ -47,12 +48,15 @@ export const make = (guard: EvmLagGuard.EvmLagGuard, options: ContractPayers.Opt
     if (!isKnown && operation.tag === undefined) return yield* unguarded
     const chainHead = yield* options.chainHead
     for (const from of options.signers) yield* paysNow(guard, call, held, operation, from, chainHead)
+    if (isKnown && call.authorizationList !== undefined) return undefined
     if (isKnown) {
       const own = yield* ownCodeOf(EvmAsset.domain(held.token))
       yield* ContractPayers.isKnown(guard, options, call, own, codeOf(guard, options, call))
       return undefined
     }
     yield* paysLater(guard, options, call, held, operation, chainHead)
+    // Its code is on the list of those to which payers may delegate.
+    if (call.authorizationList !== undefined) return undefined
     return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeOf(guard, options, call))
   })
 }
@@ -90,16 +94,23 @@ const codeOf = Effect.fnUntraced(function* (
 
 const simulate = (
   { rpc }: EvmLagGuard.EvmLagGuard,
-  { data, gas, to }: TransferCall,
+  call: TransferCall,
   from: EvmAddress.Address | undefined,
   fees: ChainHead["fees"],
   block: EvmRpc.BlockTag,
   simulated?: EvmRpc.SimulatedBlock
-) =>
-  Effect.map(
-    rpc.simulate([{ ...(from && { from }), to, data, gas, ...(fees && { fees }) }], block, simulated),
+) => {
+  const { data, gas, to } = call
+  return Effect.map(
+    rpc.simulate(
+      [{ ...(from && { from }), to, data, gas, ...(fees && { fees }) }],
+      block,
+      simulated,
+      DelegatedPayers.codeAfter(call)
+    ),
     ([outcome = nothing]) => outcome
   )
+}
 
 const nothing: EvmRpc.SimulatedCall = { isSuccess: false, data: "0x", logs: [] }
 

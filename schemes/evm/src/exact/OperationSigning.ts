@@ -41,10 +41,18 @@ const sign = Effect.fnUntraced(function* (
     guard: { address: GuardContract.address, validBefore: BigInt(validBefore), tag }
   })
   const nonce = BigInt(tag)
-  const signed = yield* Effect.tryPromise({
-    try: () => signedBy(account, nonce, calls, EvmNetwork.chainId(asset.network)),
+  const chainId = EvmNetwork.chainId(asset.network)
+  const { delegation, ...signed } = yield* Effect.tryPromise({
+    try: async () => ({
+      ...(await signedBy(account, nonce, calls, chainId)),
+      delegation: await delegationOf(account, chainId)
+    }),
     catch: (cause) => new SigningFailed({ message: `the smart account ${account.address} did not sign`, cause })
   })
+  if (delegation !== undefined && !isIn(requirements.extra ?? {}, "delegates", delegation.address)) {
+    const message = `the account ${account.address} does not delegate to its code yet, and the offer takes no delegation to ${delegation.address}; delegate first`
+    return yield* new SigningFailed({ message })
+  }
   const entryPoint = EvmAddress.fromText(account.entryPoint.address) ?? EvmAddress.zero
   return {
     payer: EvmAddress.checksum(sender),
@@ -52,10 +60,30 @@ const sign = Effect.fnUntraced(function* (
     payload: {
       entryPoint: EvmAddress.checksum(entryPoint),
       userOperation: { ...signed, sender: EvmAddress.checksum(sender) },
+      ...(delegation && { delegation }),
       ...(binding && { binding: { ...binding } })
     }
   }
 })
+
+/** The signed delegation of a plain account whose code is not on the chain yet (EIP-7702). */
+const delegationOf = async (
+  { address: sender, authorization, client, isDeployed }: EvmSmartAccount,
+  chainId: number
+) => {
+  if (authorization === undefined || isDeployed === undefined || (await isDeployed())) return undefined
+  const { account, address } = authorization
+  if (account.signAuthorization === undefined || client === undefined) {
+    throw new Error("its plain account signs no authorization (EIP-7702); delegate first")
+  }
+  const count = await client.request({ method: "eth_getTransactionCount", params: [sender, "latest"] })
+  const nonce = Number(count)
+  const { r, s, yParity } = await account.signAuthorization({ address, chainId, nonce })
+  return { chainId: `${chainId}`, address, nonce: `${nonce}`, yParity: yParity ?? 0, r, s }
+}
+
+/** The factory by which libraries name a delegation. */
+const delegationFactory = /^0x7702(?:0{36})?$/
 
 /** The signed operation with numbers as decimal strings. */
 const signedBy = async (
@@ -66,7 +94,8 @@ const signedBy = async (
 ) => {
   const list: ReadonlyArray<CallToEncode> = calls.map((call) => ({ ...call, value: 0n }))
   const [{ factory, factoryData }, callData] = await Promise.all([account.getFactoryArgs(), account.encodeCalls(list)])
-  const deployment = factory !== undefined && factoryData !== undefined ? { factory, factoryData } : undefined
+  const isDeployed = factory === undefined || factoryData === undefined || delegationFactory.test(factory)
+  const deployment = isDeployed ? undefined : { factory, factoryData }
   const limits = {
     verificationGasLimit: deployment === undefined ? gas.verification : gas.deployment,
     callGasLimit: gas.calls
@@ -99,7 +128,8 @@ export interface Options {
 
 const check = OptionCheck.options<Options>({ pays: OptionCheck.optional(OptionCheck.oneOf("userOperations")) })
 
-const accountCheck = OptionCheck.having<EvmSmartAccount>(
+/** The check of a smart account. */
+export const accountCheck = OptionCheck.having<EvmSmartAccount>(
   "a smart account, such as one of viem's",
   "address",
   "signTypedData",
@@ -131,12 +161,17 @@ export const smartAccount = (account: EvmSmartAccount, options: Options = {}): E
 }
 
 /** Whether an offer takes user operations of this account's EntryPoint. */
-const isOffered = (extra: Readonly<Record<string, unknown>>, { entryPoint }: EvmSmartAccount): boolean => {
+const isOffered = (extra: Readonly<Record<string, unknown>>, { entryPoint }: EvmSmartAccount): boolean =>
+  isIn(extra, "entryPoints", entryPoint.address)
+
+/** Whether a list of an offer's terms of user operations has an address. */
+const isIn = (
+  extra: Readonly<Record<string, unknown>>,
+  name: "entryPoints" | "delegates",
+  address: string
+): boolean => {
   const offered = extra["userOperations"]
-  if (typeof offered !== "object" || offered === null || !("entryPoints" in offered)) return false
-  const { entryPoints } = offered
-  return (
-    Array.isArray(entryPoints) &&
-    entryPoints.some((one) => typeof one === "string" && EvmAddress.equals(one, entryPoint.address))
-  )
+  if (typeof offered !== "object" || offered === null) return false
+  const list: unknown = Reflect.get(offered, name)
+  return Array.isArray(list) && list.some((one) => typeof one === "string" && EvmAddress.equals(one, address))
 }

@@ -117,6 +117,12 @@ export interface SimulatedBlock {
   readonly time: bigint
 }
 
+/** An account, and the code that it has in a simulation. */
+export interface AccountWithCode {
+  readonly address: EvmAddress.Address
+  readonly code: EvmHex.Hex
+}
+
 /** The outcome of a simulated transaction, with its events; `data` is what it returned, or reverted with. */
 export interface SimulatedCall {
   readonly isSuccess: boolean
@@ -161,12 +167,13 @@ export interface Shape {
   ) => Effect.Effect<CallOutcome, ChainUnavailable>
   /**
    * `eth_simulateV1`: the calls as transactions, one after the other, on the state of a block, by default in the next one. The
-   * outcomes are as many as the calls. Not all nodes have it.
+   * outcomes are as many as the calls. Not all nodes have it. `account` has other code in the simulation.
    */
   readonly simulate: (
     calls: ReadonlyArray<Call>,
     block?: BlockTag,
-    simulated?: SimulatedBlock
+    simulated?: SimulatedBlock,
+    account?: AccountWithCode
   ) => Effect.Effect<ReadonlyArray<SimulatedCall>, ChainUnavailable>
   /** `eth_createAccessList`; without the caller and the precompiled contracts. */
   readonly touched: (call: Call, block?: BlockTag) => Effect.Effect<Touched, ChainUnavailable>
@@ -262,8 +269,13 @@ const SimulatedBlocks = Schema.Tuple([
 const toSimulated = ([{ calls }]: typeof SimulatedBlocks.Type): ReadonlyArray<SimulatedCall> =>
   calls.map(({ logs, returnData, status }) => ({ isSuccess: status === "success", data: returnData, logs }))
 
-const toBlockCalls = (calls: ReadonlyArray<Call>, simulated: SimulatedBlock | undefined) => ({
+const toBlockCalls = (
+  calls: ReadonlyArray<Call>,
+  simulated: SimulatedBlock | undefined,
+  account: AccountWithCode | undefined
+) => ({
   calls: calls.map(toParameter),
+  ...(account && { stateOverrides: { [account.address]: { code: account.code } } }),
   ...(simulated && {
     blockOverrides: { number: EvmHex.toQuantity(simulated.number), time: EvmHex.toQuantity(simulated.time) }
   })
@@ -304,10 +316,10 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
     getBlock: (tag) => block("eth_getBlockByNumber", [toTag(tag), false]),
     call: (given, tag = "latest", simulated) =>
       call("eth_call", [toParameter(given), toTag(tag), ...toOverrides(simulated)]),
-    simulate: (given, tag = "latest", simulated) =>
+    simulate: (given, tag = "latest", simulated, account) =>
       Effect.flatMap(
         simulation("eth_simulateV1", [
-          { blockStateCalls: [toBlockCalls(given, simulated)], validation: false },
+          { blockStateCalls: [toBlockCalls(given, simulated, account)], validation: false },
           toTag(tag)
         ]),
         (outcomes) =>

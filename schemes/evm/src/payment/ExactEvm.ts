@@ -13,6 +13,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as PayerDelegation from "../transfer/PayerDelegation.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 
 /** The definition that the scheme's client, server and facilitator share. */
@@ -40,12 +41,13 @@ export const Payload = /* @__PURE__ */ Schema.Struct({
 export type Payload = typeof Payload.Type
 
 /**
- * The payload of a smart account: its signed user operation, the EntryPoint that it is for, and the binding of its nonce or of its
- * tag to a request where there is one.
+ * The payload of a smart account: its signed user operation, the EntryPoint that it is for, the authorization by
+ * which a plain account delegates to code first (EIP-7702), and the binding of its nonce or of its tag to a request where there is one.
  */
 export const OperationPayload = /* @__PURE__ */ Schema.Struct({
   entryPoint: EvmAddress.FromText,
   userOperation: UserOperation.UserOperation,
+  delegation: /* @__PURE__ */ Schema.optionalKey(PayerDelegation.PayerDelegation),
   binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
 })
 

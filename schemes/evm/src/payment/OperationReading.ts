@@ -11,6 +11,7 @@ import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as AccountCalls from "../transfer/AccountCalls.ts"
 import type * as Eip3009 from "../transfer/Eip3009.ts"
 import * as GuardContract from "../transfer/GuardContract.ts"
+import type * as PayerDelegation from "../transfer/PayerDelegation.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
@@ -20,6 +21,7 @@ export interface SignedOperation {
   readonly entryPoint: UserOperation.EntryPoint
   /** The name by which the EntryPoint logs it. */
   readonly hash: EvmHex.Hex
+  readonly delegation: PayerDelegation.PayerDelegation | undefined
   readonly token: EvmAddress.Address
   /** The tag in the call of `PaymentGuard`; `undefined` where a Safe's signature has the end of the validity. */
   readonly tag: EvmHex.Hex | undefined
@@ -38,7 +40,7 @@ export interface OperationReading {
 /** Reads an operation on a network; fails with the rule that it breaks. */
 export const read = Effect.fnUntraced(function* (
   network: Network.Network,
-  { binding, entryPoint: address, userOperation: operation }: ExactEvm.OperationPayload
+  { binding, delegation, entryPoint: address, userOperation: operation }: ExactEvm.OperationPayload
 ): Effect.fn.Return<OperationReading, ValidationError> {
   const entryPoint = UserOperation.entryPointAt(address)
   if (entryPoint === undefined) {
@@ -49,6 +51,9 @@ export const read = Effect.fnUntraced(function* (
   }
   const broken = UserOperation.objection(operation)
   if (broken !== undefined) return yield* refused(...broken)
+  if (delegation !== undefined && operation.factory !== undefined) {
+    return yield* refused("delegation_factory", "has a delegation and a factory; a plain account needs no factory")
+  }
   const calls = AccountCalls.read(operation.callData)
   if (calls === undefined) {
     return yield* refused("calls", "does not make exactly one transfer behind one call of the payment guard")
@@ -67,6 +72,7 @@ export const read = Effect.fnUntraced(function* (
     operation: {
       operation,
       entryPoint,
+      delegation,
       hash: UserOperation.hash(operation, entryPoint, EvmNetwork.chainId(network)),
       token: calls.token,
       tag: calls.guard?.tag,

@@ -1,12 +1,12 @@
 /**
- * EIP-1559 transactions as bytes: type 2, and the recursive-length prefix (RLP) of their fields. Bytes are handled as
- * hexadecimal digits without `0x`, the form of both input and output.
+ * Transactions as bytes: EIP-1559 (type 2), and the same with authorizations of accounts to delegate to code (EIP-7702, type 4). Bytes
+ * are handled as hexadecimal digits without `0x`, the form of both input and output.
  */
+import * as Eip7702 from "./Eip7702.ts"
 import * as EvmHex from "./EvmHex.ts"
+import { bytes, itemAt, itemsIn, list, number } from "./Rlp.ts"
 
-/** An unsigned EIP-1559 transaction. */
-export interface UnsignedTransaction {
-  readonly type: "eip1559"
+interface Fields {
   readonly chainId: number
   readonly nonce: number
   readonly to: EvmHex.Hex
@@ -19,6 +19,11 @@ export interface UnsignedTransaction {
   readonly maxPriorityFeePerGas: bigint
 }
 
+/** An unsigned transaction, and one with authorizations, of which there is at least one. */
+export type UnsignedTransaction =
+  | (Fields & { readonly type: "eip1559" })
+  | (Fields & { readonly type: "eip7702"; readonly authorizationList: ReadonlyArray<Eip7702.Authorization> })
+
 /** The most gas of one transaction (EIP-7825). */
 export const mostGas = 16_777_216n
 
@@ -29,8 +34,9 @@ const isBelow = (bits: bigint, value: bigint): boolean => value >= 0n && value >
 /**
  * The name of the first field whose value no chain accepts; `undefined` when all fields are in range.
  */
-export const irregularity = (transaction: UnsignedTransaction): keyof UnsignedTransaction | undefined => {
+export const irregularity = (transaction: UnsignedTransaction): keyof Fields | "authorizationList" | undefined => {
   const { chainId, data, gas, maxFeePerGas, maxPriorityFeePerGas, nonce, to, value } = transaction
+  if (transaction.type === "eip7702" && transaction.authorizationList.length === 0) return "authorizationList"
   if (!isCount(chainId) || chainId === 0) return "chainId"
   if (!isCount(nonce)) return "nonce"
   if (!address.test(to)) return "to"
@@ -41,24 +47,6 @@ export const irregularity = (transaction: UnsignedTransaction): keyof UnsignedTr
   return isBelow(256n, maxPriorityFeePerGas) && maxPriorityFeePerGas <= maxFeePerGas
     ? undefined
     : "maxPriorityFeePerGas"
-}
-
-const even = (digits: string): string => (digits.length % 2 === 0 ? digits : `0${digits}`)
-
-/** The first byte holds a length below 56; for a longer one it holds the number of bytes that the length takes. */
-const withLength = (base: number, digits: string): string => {
-  const length = digits.length / 2
-  if (length < 56) return even((base + length).toString(16)) + digits
-  const prefix = even(length.toString(16))
-  return (base + 55 + prefix.length / 2).toString(16) + prefix + digits
-}
-
-const bytes = (digits: string): string => (digits.length === 2 && digits < "80" ? digits : withLength(0x80, digits))
-
-/** A number has no leading zeros, so zero has no bytes. */
-const number = (value: number | bigint): string => {
-  const digits = value.toString(16)
-  return bytes(digits === "0" ? "" : even(digits))
 }
 
 const emptyList = "c0"
@@ -75,54 +63,46 @@ export const encodeFields = (transaction: UnsignedTransaction): string =>
   bytes(transaction.to.slice(2).toLowerCase()) +
   number(transaction.value) +
   bytes(transaction.data.slice(2).toLowerCase()) +
-  emptyList
+  emptyList +
+  (transaction.type === "eip7702" ? Eip7702.encodeList(transaction.authorizationList) : "")
 
-const framed = (fields: string): EvmHex.Hex => `0x02${withLength(0xc0, fields)}`
+type Type = UnsignedTransaction["type"]
+
+const framed = (fields: string, type: Type): EvmHex.Hex => `0x${type === "eip7702" ? "04" : "02"}${list(fields)}`
 
 /** The bytes to hash and sign, from the encoded fields. */
-export const toSign = (fields: string): EvmHex.Hex => framed(fields)
+export const toSign = (fields: string, type: Type = "eip1559"): EvmHex.Hex => framed(fields, type)
 
 /** The bytes to send, from the encoded fields and a signature: r, s and the recovery bit, 65 bytes. */
-export const signed = (fields: string, signature: Uint8Array): EvmHex.Hex => {
+export const signed = (fields: string, signature: Uint8Array, type: Type = "eip1559"): EvmHex.Hex => {
   const digits = EvmHex.fromBytes(signature).slice(2)
   const [r, s] = [digits.slice(0, 64), digits.slice(64, 128)]
-  return framed(fields + number(signature[64] ?? 0) + number(BigInt(`0x${r}`)) + number(BigInt(`0x${s}`)))
+  return framed(fields + number(signature[64] ?? 0) + number(BigInt(`0x${r}`)) + number(BigInt(`0x${s}`)), type)
 }
 
 /**
- * The call that a signed transaction makes, and its gas limit: the part that a replacement at another price keeps.
+ * The call that a signed transaction makes, its gas limit and its authorizations: the part that a replacement at another price keeps.
  */
-export type Call = Pick<UnsignedTransaction, "to" | "data" | "gas">
-
-/** The begin and end of a list's item, in digits; `undefined` where the text ends too early. */
-const itemAt = (digits: string, at: number): { readonly from: number; readonly to: number } | undefined => {
-  const first = Number.parseInt(digits.slice(at, at + 2), 16)
-  if (Number.isNaN(first) || first >= 0xc0) return undefined
-  if (first < 0x80) return { from: at, to: at + 2 }
-  const extra = first < 0xb8 ? 0 : first - 0xb7
-  const from = at + 2 + 2 * extra
-  const length = extra === 0 ? first - 0x80 : Number.parseInt(digits.slice(at + 2, from), 16)
-  const to = from + 2 * length
-  return Number.isSafeInteger(to) && to <= digits.length ? { from, to } : undefined
+export interface Call extends Pick<Fields, "to" | "data" | "gas"> {
+  readonly authorizationList?: ReadonlyArray<Eip7702.Authorization>
 }
 
-/** The number of a transaction's fields up to and including its data. */
-const fieldsToData = 8
+/** The places of a transaction's fields. */
+const places = { gas: 4, to: 5, data: 7, authorizationList: 9 }
 
-/** The call in the bytes of a signed transaction; `undefined` for bytes that are not an EIP-1559 transaction. */
+/** The call in the bytes of a signed transaction; `undefined` for bytes of another type. */
 export const callIn = (signed: string): Call | undefined => {
-  if (!EvmHex.isHex(signed) || !signed.startsWith("0x02")) return undefined
+  const isDelegating = signed.startsWith("0x04")
+  if (!EvmHex.isHex(signed) || !(isDelegating || signed.startsWith("0x02"))) return undefined
   const digits = signed.slice(4).toLowerCase()
-  const frame = Number.parseInt(digits.slice(0, 2), 16)
-  if (Number.isNaN(frame) || frame < 0xc0) return undefined
-  let at = frame < 0xf8 ? 2 : 2 + 2 * (frame - 0xf7)
-  const fields: Array<string> = []
-  while (fields.length < fieldsToData) {
-    const item = itemAt(digits, at)
-    if (item === undefined) return undefined
-    fields.push(digits.slice(item.from, item.to))
-    at = item.to
-  }
-  const [, , , , gas = "", to = "", , data = ""] = fields
-  return to.length === 40 ? { to: `0x${to}`, data: `0x${data}`, gas: BigInt(`0x${gas === "" ? "0" : gas}`) } : undefined
+  const frame = itemAt(digits, 0)
+  const items = frame?.isList === true ? itemsIn(digits, frame.from, frame.to) : undefined
+  if (items === undefined) return undefined
+  const fieldAt = (place: number) => digits.slice(items[place]?.from ?? 0, items[place]?.to ?? 0)
+  const [gas, to, data] = [fieldAt(places.gas), fieldAt(places.to), fieldAt(places.data)]
+  if (to.length !== 40) return undefined
+  const call: Call = { to: `0x${to}`, data: `0x${data}`, gas: BigInt(`0x${gas === "" ? "0" : gas}`) }
+  if (!isDelegating) return call
+  const authorizationList = Eip7702.decodeList(fieldAt(places.authorizationList))
+  return authorizationList && { ...call, authorizationList }
 }

@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 
 import type * as EvmCrypto from "../crypto/EvmCrypto.ts"
 import * as EvmSignature from "../crypto/EvmSignature.ts"
+import type * as Eip7702 from "../primitives/Eip7702.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as CounterfactualTransfer from "./CounterfactualTransfer.ts"
@@ -29,6 +30,8 @@ export interface TransferCall {
   readonly plain: PackedTransfers.PlainTransfer | undefined
   /** The user operation that it submits, where its EntryPoint takes several in one transaction. */
   readonly operation?: PackedOperations.BatchedOperation
+  /** The authorization by which the payer's account delegates to code in the same transaction (EIP-7702). */
+  readonly authorizationList?: ReadonlyArray<Eip7702.Authorization>
   /** The payer's account, where the call deploys it. */
   readonly deployment?: CounterfactualTransfer.Deployment
   /** Contracts that the call runs by our own choice, beside `to`. */

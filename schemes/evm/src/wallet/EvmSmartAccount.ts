@@ -27,6 +27,19 @@ export interface CallToEncode {
   readonly value: bigint
 }
 
+/** The plain account behind a smart account that is its delegation (EIP-7702): it signs the authorization. */
+export interface DelegatingAccount {
+  readonly account: {
+    readonly signAuthorization?: (terms: {
+      readonly address: EvmHex.Hex
+      readonly chainId: number
+      readonly nonce: number
+    }) => Promise<{ readonly r: EvmHex.Hex; readonly s: EvmHex.Hex; readonly yParity?: number | undefined }>
+  }
+  /** The code to delegate to. */
+  readonly address: EvmHex.Hex
+}
+
 /** An account that signs user operations, and typed data where its code has ERC-1271. */
 export interface EvmSmartAccount extends EvmSigner {
   readonly address: EvmHex.Hex
@@ -37,5 +50,15 @@ export interface EvmSmartAccount extends EvmSigner {
     readonly factory?: EvmHex.Hex | undefined
     readonly factoryData?: EvmHex.Hex | undefined
   }>
+  /** For an account of EIP-7702: without its code on the chain the first payment carries its delegation. */
+  readonly authorization?: DelegatingAccount | undefined
+  readonly isDeployed?: () => Promise<boolean>
+  /** The node that counts the plain account's transactions, for the delegation alone. */
+  readonly client?: {
+    readonly request: (call: {
+      readonly method: "eth_getTransactionCount"
+      readonly params: [address: EvmHex.Hex, block: "latest"]
+    }) => Promise<EvmHex.Hex>
+  }
   readonly signUserOperation: (operation: OperationToSign) => Promise<EvmHex.Hex>
 }

@@ -6,7 +6,7 @@ import { Misconfigured, type PreparedTransaction, type Slot, type ChainHead } fr
 import * as Effect from "effect/Effect"
 
 import * as EvmCrypto from "../crypto/EvmCrypto.ts"
-import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
+import type { Call, UnsignedTransaction } from "../primitives/Eip1559.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 
 /** Signs transactions of one account. */
@@ -22,14 +22,13 @@ export interface EvmTransactionSigner {
 export const sign = Effect.fnUntraced(function* (
   signer: EvmTransactionSigner,
   chainId: number,
-  call: Pick<UnsignedTransaction, "to" | "data" | "gas">,
+  { authorizationList = [], ...call }: Call,
   slot: Slot,
   chainHead: ChainHead,
   { keccak256 }: Pick<EvmCrypto.Shape, "keccak256"> = EvmCrypto.javaScript
 ): Effect.fn.Return<PreparedTransaction, Misconfigured> {
   const { maximum, priority } = chainHead.fees ?? { maximum: 0n, priority: 0n }
-  const transaction: UnsignedTransaction = {
-    type: "eip1559",
+  const fields = {
     chainId,
     nonce: Number(slot.number),
     ...call,
@@ -37,6 +36,8 @@ export const sign = Effect.fnUntraced(function* (
     maxFeePerGas: maximum,
     maxPriorityFeePerGas: priority
   }
+  const transaction: UnsignedTransaction =
+    authorizationList.length === 0 ? { type: "eip1559", ...fields } : { type: "eip7702", ...fields, authorizationList }
   const bytes = yield* Effect.tryPromise({
     try: () => signer.signTransaction(transaction),
     catch: (cause) =>

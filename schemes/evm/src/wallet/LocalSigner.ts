@@ -54,7 +54,8 @@ export const localSigner = (
       const irregular = Eip1559.irregularity(transaction)
       if (irregular !== undefined) throw wrong(`the transaction's ${irregular} is out of range`)
       const fields = Eip1559.encodeFields(transaction)
-      return Eip1559.signed(fields, sign(crypto.keccak256(EvmHex.toBytes(Eip1559.toSign(fields)))))
+      const digest = crypto.keccak256(EvmHex.toBytes(Eip1559.toSign(fields, transaction.type)))
+      return Eip1559.signed(fields, sign(digest), transaction.type)
     },
     signTypedData: async ({ domain, message, primaryType }) => {
       if (primaryType !== "TransferWithAuthorization") throw wrong("the typed data is not an EIP-3009 authorization")

@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { bytesToHex, serializeTransaction } from "viem"
+import { bytesToHex, keccak256, serializeTransaction } from "viem"
+import { hashAuthorization } from "viem/utils"
 
 import * as Eip1559 from "../../src/primitives/Eip1559.ts"
+import * as Eip7702 from "../../src/primitives/Eip7702.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 
 const bits = (count: bigint) =>
@@ -20,21 +22,33 @@ const data = fc.oneof(
 const upper = (hex: EvmHex.Hex): EvmHex.Hex => `0x${hex.slice(2).toUpperCase()}`
 
 /** Transactions in range, with every edge of a number's encoding. */
-const transactions: fc.Arbitrary<Eip1559.UnsignedTransaction> = fc.tuple(bits(256n), bits(256n)).chain(([a, b]) =>
-  fc.record({
-    type: fc.constant("eip1559"),
-    chainId: counts,
-    nonce: fc.oneof(fc.constant(0), counts),
-    to: fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => upper(bytesToHex(bytes))),
-    data: data.map((bytes) => upper(bytesToHex(bytes))),
-    gas: bits(64n),
-    value: bits(256n),
-    maxFeePerGas: fc.constant(a > b ? a : b),
-    maxPriorityFeePerGas: fc.constant(a > b ? b : a)
-  })
-)
+const transactions: fc.Arbitrary<Extract<Eip1559.UnsignedTransaction, { readonly type: "eip1559" }>> = fc
+  .tuple(bits(256n), bits(256n))
+  .chain(([a, b]) =>
+    fc.record({
+      type: fc.constant("eip1559"),
+      chainId: counts,
+      nonce: fc.oneof(fc.constant(0), counts),
+      to: fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => upper(bytesToHex(bytes))),
+      data: data.map((bytes) => upper(bytesToHex(bytes))),
+      gas: bits(64n),
+      value: bits(256n),
+      maxFeePerGas: fc.constant(a > b ? a : b),
+      maxPriorityFeePerGas: fc.constant(a > b ? b : a)
+    })
+  )
 
 const parts = fc.oneof(fc.bigInt(1n, 2n ** 256n - 1n), fc.constantFrom(1n, 127n, 128n, 255n, 256n, 2n ** 248n - 1n))
+
+const word = fc.bigInt(1n, 2n ** 256n - 1n).map((value): EvmHex.Hex => `0x${EvmHex.toWord(value)}`)
+const authorizations: fc.Arbitrary<Eip7702.Authorization> = fc.record({
+  chainId: fc.oneof(fc.constant(0), counts),
+  address: fc.uint8Array({ minLength: 20, maxLength: 20 }).map(bytesToHex),
+  nonce: fc.oneof(fc.constant(0), counts),
+  yParity: fc.constantFrom(0, 1),
+  r: word,
+  s: word
+})
 
 describe("Eip1559", () => {
   it("encodes what is signed as viem does", () => {
@@ -85,8 +99,42 @@ describe("Eip1559", () => {
     for (const text of ["", "0x", "0x02", "0x02c0", "no hexadecimal"]) assert.isUndefined(Eip1559.callIn(text))
   })
 
+  it("encodes authorizations as viem does, and reads them out of what is sent (EIP-7702)", () => {
+    fc.assert(
+      fc.property(transactions, fc.array(authorizations, { minLength: 1, maxLength: 4 }), parts, (base, list, part) => {
+        const transaction: Eip1559.UnsignedTransaction = { ...base, type: "eip7702", authorizationList: list }
+        assert.isUndefined(Eip1559.irregularity(transaction))
+        const word: EvmHex.Hex = `0x${EvmHex.toWord(part)}`
+        const signature = EvmHex.toBytes(`0x${EvmHex.toWord(part)}${EvmHex.toWord(part)}01`)
+        const lower = { ...transaction, to: EvmHex.toLowerCase(transaction.to) }
+        const fields = Eip1559.encodeFields(transaction)
+        assert.strictEqual(Eip1559.toSign(fields, "eip7702"), serializeTransaction(lower).toLowerCase())
+        const sent = Eip1559.signed(fields, signature, "eip7702")
+        assert.strictEqual(sent, serializeTransaction(lower, { r: word, s: word, yParity: 1 }).toLowerCase())
+        assert.deepStrictEqual(Eip1559.callIn(sent)?.authorizationList, list)
+        for (const one of list) {
+          const hash = hashAuthorization({ address: one.address, chainId: one.chainId, nonce: one.nonce })
+          assert.strictEqual(keccak256(Eip7702.toSign(one)), hash)
+        }
+      }),
+      { numRuns: 200 }
+    )
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        Eip1559.callIn(`0x04${EvmHex.fromBytes(bytes).slice(2)}`)
+      }),
+      { numRuns: 500 }
+    )
+    const empty: Eip1559.UnsignedTransaction = {
+      ...(fc.sample(transactions, { numRuns: 1, seed: 1 })[0] ?? assert.fail("there is one")),
+      type: "eip7702",
+      authorizationList: []
+    }
+    assert.strictEqual(Eip1559.irregularity(empty), "authorizationList")
+  })
+
   it("names what is out of range", () => {
-    const good: Eip1559.UnsignedTransaction = {
+    const good: Extract<Eip1559.UnsignedTransaction, { readonly type: "eip1559" }> = {
       type: "eip1559",
       chainId: 1,
       nonce: 0,
@@ -98,7 +146,7 @@ describe("Eip1559", () => {
       maxPriorityFeePerGas: 5n
     }
     assert.isUndefined(Eip1559.irregularity(good))
-    const cases: ReadonlyArray<Partial<Eip1559.UnsignedTransaction>> = [
+    const cases: ReadonlyArray<Partial<typeof good>> = [
       ...[0, -1, 1.5, NaN, 2 ** 53].map((chainId) => ({ chainId })),
       ...[-1, 1.5, NaN, Infinity, 2 ** 53].map((nonce) => ({ nonce })),
       { to: "0x" },
