@@ -166,11 +166,12 @@ const AttemptRow = Schema.Struct({
   maximum_fee: Number,
   priority_fee: Number
 })
+/** The cross join makes SQLite begin with the open transactions, and not with all attempts of the lane. */
 const openAttempts = `SELECT ${Object.keys(AttemptRow.fields)
   .map((name) => `a.${name}`)
   .join(", ")}
-  FROM attempt a JOIN lane_transaction t ON t.lane = a.lane AND t.number = a.number
-  WHERE t.lane = ? AND NOT t.closed ORDER BY a.number, a.ordinal`
+  FROM lane_transaction t CROSS JOIN attempt a
+  WHERE a.lane = t.lane AND a.number = t.number AND t.lane = ? AND NOT t.closed ORDER BY a.number, a.ordinal`
 const askAttempts = asks("attempt", AttemptRow)
 
 const ofOpen = `JOIN lane_transaction t ON t.lane = p.lane AND t.number = p.lane_number

@@ -28,12 +28,16 @@ const askPayments = asks(
   Schema.Struct({ lane: Schema.String, lane_number: Schema.BigInt, caller: Schema.String, status: Schema.String })
 )
 
+/**
+ * SQLite reads the tables of a cross join in the order of the text. A plain join lets it begin with all payments that the
+ * lane has ever settled.
+ */
 export const make = (dialect: Dialect): OpenExpenses => {
   const isOpen = `${dialect.isIn("t.lane", "text")} AND NOT t.closed AND t.included_transaction IS NULL`
   const attempts = `SELECT a.lane, a.number, a.cost, a.slot_lane FROM lane_transaction t
-    JOIN attempt a ON a.lane = t.lane AND a.number = t.number WHERE ${isOpen} ORDER BY a.lane, a.number, a.ordinal`
+    CROSS JOIN attempt a WHERE a.lane = t.lane AND a.number = t.number AND ${isOpen} ORDER BY a.lane, a.number, a.ordinal`
   const payments = `SELECT p.lane, p.lane_number, p.caller, p.status FROM lane_transaction t
-    JOIN payment p ON p.lane = t.lane AND p.lane_number = t.number WHERE ${isOpen} ORDER BY p.position`
+    CROSS JOIN payment p WHERE p.lane = t.lane AND p.lane_number = t.number AND ${isOpen} ORDER BY p.position`
   return {
     on: Effect.fnUntraced(function* (run, network) {
       const lanes = (yield* askLanes(run, "SELECT name FROM lane", [])).map(({ name }) => name)
