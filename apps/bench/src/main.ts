@@ -9,6 +9,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as AccountPayments from "./parts/AccountPayments.ts"
 import * as BatchGas from "./parts/BatchGas.ts"
 import * as BundleSize from "./parts/BundleSize.ts"
 import * as ClientComparison from "./parts/ClientComparison.ts"
@@ -46,6 +47,7 @@ const parts: Readonly<Record<string, Part>> = {
   roles: onTestChain((chain) => Effect.promise(() => PaidRequests.measure(chain))),
   verify: onTestChain(Verification.measure),
   gas: BatchGas.measure,
+  accounts: AccountPayments.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
   responses: Effect.orDie(KeptResponses.measure),

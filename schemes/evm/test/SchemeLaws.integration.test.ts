@@ -4,10 +4,12 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { toSimple7702SmartAccount } from "viem/account-abstraction"
 
 import {
   deployBatchSettler,
   deployCounterfactualSettler,
+  deployOpSettler,
   deployPaymentGuard,
   EvmNetwork,
   exactEvm
@@ -47,7 +49,13 @@ const finalise = Effect.fnUntraced(function* (time: number) {
 })
 
 /** How payers pay, and how their payments are settled. */
-type Way = "one by one" | "in batches" | "by user operations" | "by accounts that are not deployed"
+type Way =
+  | "one by one"
+  | "in batches"
+  | "by user operations"
+  | "by user operations in batches"
+  | "by delegation"
+  | "by accounts that are not deployed"
 
 /** The payer with money and the one without: smart accounts of the first two payers where they pay as such. */
 const payersOf = Effect.fnUntraced(function* (way: Way) {
@@ -59,7 +67,16 @@ const payersOf = Effect.fnUntraced(function* (way: Way) {
     return { payer: ofKey(accounts.payers[0]), poor: ofKey(accounts.stranger) }
   }
   yield* SmartAccountContracts.deploy(chain)
-  const isOperation = way === "by user operations"
+  if (way === "by delegation") {
+    const delegated = (owner: EvmTestAccounts.TestAccount) =>
+      Effect.map(
+        Effect.promise(() => toSimple7702SmartAccount({ client: chain.client, owner })),
+        (account) =>
+          exactEvm.client({ signer: exactEvm.smartAccount(account, { pays: "userOperations" }), network, assets })
+      )
+    return { payer: yield* delegated(accounts.payers[0]), poor: yield* delegated(accounts.stranger) }
+  }
+  const isOperation = way === "by user operations" || way === "by user operations in batches"
   const makeAccount = (owner: EvmTestAccounts.TestAccount) =>
     Effect.promise(() => (isOperation ? SmartAccounts.simple(chain, owner, "0.8") : SmartAccounts.safe(chain, owner)))
   const [rich, poor] = [yield* makeAccount(accounts.payers[0]), yield* makeAccount(accounts.stranger)]
@@ -80,7 +97,14 @@ const settingsOf = Effect.fnUntraced(function* (way: Way) {
   const counterfactualSettler = yield* deployCounterfactualSettler(deployment)
   if (way === "by accounts that are not deployed") return { counterfactualSettler }
   yield* deployPaymentGuard(deployment)
-  return { counterfactualSettler, userOperations: {} }
+  const operations = { counterfactualSettler, userOperations: {} }
+  if (way === "by delegation") return { ...operations, userOperations: { delegations: "known" } as const }
+  if (way === "by user operations") return operations
+  const batches = {
+    settler: yield* deployBatchSettler(deployment),
+    operationSettler: yield* deployOpSettler(deployment)
+  }
+  return { ...operations, batches }
 })
 
 /** Payers, a facilitator and a stranger's, on a chain of their own. */
@@ -125,9 +149,16 @@ const subject = Effect.fnUntraced(function* (way: Way) {
 
 /** Each way has a chain of its own, so the ways wait at the same time; the laws of one chain come one after another. */
 describe.concurrent("the laws of a scheme, kept by exact on EVM", () => {
-  for (const way of ["one by one", "in batches", "by user operations", "by accounts that are not deployed"] as const) {
+  for (const way of [
+    "one by one",
+    "in batches",
+    "by user operations",
+    "by user operations in batches",
+    "by delegation",
+    "by accounts that are not deployed"
+  ] as const) {
     const subjectLayer = Layer.provide(Layer.effect(SchemeLaws.Subject, subject(way)), EvmTestChain.layer())
-    describe(way, () => {
+    describe(`paying ${way}`, () => {
       layer(subjectLayer, { excludeTestServices: true, concurrent: false })("on one chain", (it) => {
         for (const law of SchemeLaws.all) it.effect(law.name, () => law.effect)
       })

@@ -19,7 +19,7 @@ export const layer: Layer.Layer<PaymentStore.PaymentStore, never, PaymentStore.P
   Effect.map(PaymentStore.PaymentStore, make)
 )
 
-const { reached } = StoreMetrics
+const { paid, reached } = StoreMetrics
 
 /** Counts payments by the state that each has reached. */
 const reachedBy = (states: ReadonlyArray<PaymentStore.StateChange["to"]>): Effect.Effect<void> => {
@@ -65,14 +65,21 @@ const intake = (store: Store) => {
   return {
     claim: (...args: Parameters<Store["claim"]>) =>
       Effect.tap(claim(...args), (result) =>
-        result._tag === "Claimed" && result.created ? reached("accepted") : Effect.void
+        result._tag === "Claimed" && result.created
+          ? Effect.andThen(reached("accepted"), paid(result.payment, "accepted"))
+          : Effect.void
       ),
     queue: timed("queue", store.queue),
     finish: timed("finish", store.finish),
     takeAnswer: timed("takeAnswer", store.takeAnswer),
     returnAnswer: timed("returnAnswer", store.returnAnswer),
     endUnwanted: (...args: Parameters<Store["endUnwanted"]>) =>
-      Effect.tap(endUnwanted(...args), (ended) => reachedBy(ended.map(({ status }) => status)))
+      Effect.tap(endUnwanted(...args), (ended) =>
+        Effect.andThen(
+          reachedBy(ended.map(({ status }) => status)),
+          Effect.forEach(ended, (payment) => paid(payment, payment.status), { discard: true })
+        )
+      )
   }
 }
 
@@ -94,8 +101,15 @@ const laneWork = (store: Store) => {
           : Effect.void
       ),
     record: (...args: Parameters<Store["record"]>) =>
-      Effect.tap(record(...args), (changed) =>
-        reachedBy(args[1].changes.flatMap(({ to }, index) => (changed[index] === undefined ? [] : [to])))
-      )
+      Effect.tap(record(...args), (changed) => {
+        const moved = args[1].changes.flatMap(({ to }, index) => {
+          const payment = changed[index]
+          return payment === undefined ? [] : [{ payment, to }]
+        })
+        return Effect.andThen(
+          reachedBy(moved.map(({ to }) => to)),
+          Effect.forEach(moved, ({ payment, to }) => paid(payment, to), { discard: true })
+        )
+      })
   }
 }

@@ -3,7 +3,7 @@
  * the number of entries in the payments' histories, unless a process died or lost its connection between a write and its
  * response.
  */
-import type { Settlement } from "@pontage/core"
+import type { PaymentStore, Settlement } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -16,6 +16,14 @@ const transitions = seriesOf((attributes) =>
   Metric.counter("pontage_payment_transitions_total", {
     attributes,
     description: "Changes of payments' states, by the new state",
+    incremental: true
+  })
+)
+
+const methods = seriesOf((attributes) =>
+  Metric.counter("pontage_payments_total", {
+    attributes,
+    description: "Payments that reached a state, by network and by the way to pay; without those that are planned",
     incremental: true
   })
 )
@@ -47,6 +55,23 @@ const leasesLost = seriesOf((attributes) =>
 /** Counts payments that reached a state. */
 export const reached = (status: Settlement.PaymentState, payments = 1): Effect.Effect<void> =>
   payments === 0 ? Effect.void : Metric.update(transitions({ status }), payments)
+
+/**
+ * Counts a payment by its way to pay, which the name of what it uses up says: `userop:` for a user operation, `permit2:` for Permit2. A
+ * plain nonce is that of an authorization.
+ */
+export const paid = (
+  {
+    authorization: { nonce },
+    requirements: { network }
+  }: Pick<PaymentStore.StoredPayment, "authorization" | "requirements">,
+  status: Settlement.PaymentState
+): Effect.Effect<void> => Effect.asVoid(Metric.update(methods({ network, method: methodOf(nonce), status }), 1))
+
+const methodOf = (nonce: string): string => {
+  if (nonce.startsWith("userop:")) return "user_operation"
+  return nonce.startsWith("permit2:") ? "permit2" : "authorization"
+}
 
 /** Measures a method of the store. Returns a wrapper for its calls. */
 export const timed = (

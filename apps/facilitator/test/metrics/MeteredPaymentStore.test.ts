@@ -111,6 +111,10 @@ describe("the transitions counted", () => {
       }
       assert.strictEqual(payments.length, 6)
       assert.deepStrictEqual(yield* counters("pontage_payment_transitions_total", "status"), entries)
+      const { planned: _, ...byMethod } = Object.fromEntries(entries)
+      const counted = Object.fromEntries(yield* counters("pontage_payments_total", "status"))
+      assert.deepStrictEqual(counted, byMethod)
+      assert.deepStrictEqual([...(yield* counters("pontage_payments_total", "method")).keys()], ["authorization"])
       for (const status of ["accepted", "planned", "sent", "included", "final", "failed", "expired"]) {
         assert.isAbove(entries.get(status) ?? 0, 0, status)
       }

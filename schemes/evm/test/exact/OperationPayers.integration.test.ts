@@ -386,6 +386,31 @@ describe("a user operation that fails between its verification and its block", (
       })
     )
 
+    it.effect("because its code knows the block's producer costs no more than its limits, and bans that code", () =>
+      Effect.gen(function* () {
+        const { accounts, request: ask } = yield* chain
+        const { options, plain } = yield* ready
+        const any = { ...options, contractPayers: "any" } as const
+        const producer = accounts.stranger.address
+        const account = yield* swaying(plain, 2, BigInt(producer))
+        const twin = yield* swaying(plain, 2, BigInt(producer))
+        assert.match(yield* verdict(options, account, plain), /payer_code_unknown/)
+        const { payment, schemeFacilitator } = yield* read(any, account, plain)
+        yield* schemeFacilitator.verify(payment)
+        const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
+        yield* ask("anvil_setCoinbase", [producer])
+        const end = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
+        yield* ask("anvil_setCoinbase", ["0x0000000000000000000000000000000000000000"])
+        assert.strictEqual(end._tag, "Failed")
+        assert.isBelow(Number((yield* receiptOf(prepared.transaction)).gasUsed), 90_000)
+        for (const banned of [account, twin]) {
+          const next = yield* Payment.read(schemeFacilitator, yield* request(banned, plain))
+          const outcome = yield* Payment.outcome(schemeFacilitator.verify(next))
+          assert.match(outcome, /^unsupported_authorization (?:account|code)_banned$/)
+        }
+      })
+    )
+
     it.effect("because a stranger deploys its account first costs the stranger more, and does not ban the payer", () =>
       Effect.gen(function* () {
         const { accounts, send } = yield* chain
