@@ -21,6 +21,7 @@ export const layerEach =
   <R, E>(layer: Layer.Layer<R, E>) =>
   (declare: (it: TestsEach<R>) => void): void =>
     declare({
-      effect: (name, body, timeoutMillis) =>
-        void it.live(name, () => Effect.provide(body(), layer, { local: true }), timeoutMillis)
+      effect: (name, body, timeoutMillis) => {
+        it.live(name, () => Effect.provide(body(), layer, { local: true }), timeoutMillis)
+      }
     })

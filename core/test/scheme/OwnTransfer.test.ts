@@ -14,15 +14,18 @@ const bound = { authorization: { binding: { challenge: "c", salt: "s" } } }
 describe("a transfer in a block below the preparation", () => {
   const below = { number: 99n, time: 1_001 }
   const older = { number: 99n, time: 999 }
-  const rows = [
+  const rows: ReadonlyArray<
+    readonly [string, Omit<Parameters<typeof OwnTransfer.isOwn>[0], "since" | "earliest">, boolean]
+  > = [
     ["of an unbound payment is another's", { payment: unbound }, false],
     ["of a bound payment is its own", { payment: bound }, true],
     ["of a payment that nothing was prepared for is its own", { payment: unbound, unprepared: true }, true],
     ["of a payment that it settled before a reorganisation is its own", { payment: unbound, settledBefore: true }, true]
-  ] as const
-  for (const [name, payment, isOwn] of rows) {
-    it(name, () => assert.strictEqual(OwnTransfer.isOwn({ since, earliest, ...payment }, below), isOwn))
-    it(`${name}, and never if it is older than the record`, () =>
+  ]
+  for (const [situation, payment, isOwn] of rows) {
+    it(`${situation}: ${isOwn}`, () =>
+      assert.strictEqual(OwnTransfer.isOwn({ since, earliest, ...payment }, below), isOwn))
+    it(`${situation}, and never if it is older than the record`, () =>
       assert.isFalse(OwnTransfer.isOwn({ since, earliest, ...payment }, older)))
   }
 
