@@ -132,6 +132,19 @@ const takenFromStrangers: ReadonlyArray<SimulationPlan.SimulationPlan> = [
   }
 ]
 
+/** A stranger uses the slot of a sent payment, whose signer is then removed from the configuration: another signer is idle. */
+const withoutSigner: SimulationPlan.SimulationPlan = {
+  seed: 1,
+  setup: { ...plain, chain: "evm", signers: 2 },
+  purchases: [0, 1, 2, 3].map((index) => purchase(1000 + index * 10, index % 3, { kind: "ours" })),
+  acts: [
+    { at: 500, _tag: "Chain", trouble: { _tag: "BlocksHeld", millis: 3900 } },
+    usesSlot(1900, 0),
+    { at: 2300, _tag: "Configure", facilitator: 0, signers: [1], batch: 1 },
+    { at: 2400, _tag: "Kill", facilitator: 0, downMillis: 500 }
+  ]
+}
+
 const options = () => ({ mutation: simulationMutations["claim-always-granted"].make() })
 
 describe("a simulation", () => {
@@ -144,6 +157,12 @@ describe("a simulation", () => {
     const second = await sweep(1000, 100, { tells: true })
     expect(second.digest).toBe(first.digest)
     expect(second.steps).toBe(first.steps)
+  })
+
+  it("settles by another signer what has lost its slot and then its own", async () => {
+    const { story, violation } = await Simulation.run(withoutSigner, { tells: true })
+    expect(violation).toBeUndefined()
+    expect(story.filter((line) => line.includes("has used its slot for good"))).not.toEqual([])
   })
 
   it("finds a mutation, and tells it with fewer acts", async () => {
