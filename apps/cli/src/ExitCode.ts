@@ -7,7 +7,10 @@ export const meanings = {
   usage: [2, "the arguments or the settings are wrong; nothing was sent"],
   declined: [3, "your limits or you declined; nothing was signed"],
   refused: [4, "the shop refused the payment"],
-  pending: [5, "the outcome of a payment is not known yet; the same command sends the same payment again"],
+  pending: [
+    5,
+    "the outcome of a payment is not known yet, or its response broke off; the same command sends the same payment again"
+  ],
   unreachable: [6, "no response; no payment was sent"],
   wallet: [7, "the wallet or the journal cannot be used; no payment was sent"],
   status: [8, "the response has a status of 400 or above; its body is written all the same"],

@@ -35,12 +35,26 @@ export interface Front {
   readonly payments: ReadonlyArray<string>
   /** While it is true, paid requests get no response. */
   holds: boolean
+  /** While it is true, the connection of a paid response is cut in the middle of its body. */
+  cuts: boolean
   /** Resolves when the next payment arrives. */
   readonly nextPayment: () => Promise<void>
 }
 
+/** Lets half of the body leave, and cuts the connection. The shop believes that all of it left. */
+const cutShort = (response: ServerResponse): void => {
+  const end = response.end.bind(response)
+  Object.assign(response, {
+    end: (body: string | Buffer) => {
+      response.writeHead(response.statusCode, { "content-length": Buffer.byteLength(body) })
+      response.write(body.slice(0, body.length - 5), () => response.socket?.destroy())
+      return end
+    }
+  })
+}
+
 /** A Koa shop that sells `GET /report` and `POST /echo` for a cent on this chain, with its facilitator in its process. */
-export const koa = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
+export const koa = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, repeat: "none" | "same" = "none") {
   const payments: Array<string> = []
   const waiting: Array<() => void> = []
   const app = new Koa()
@@ -51,6 +65,7 @@ export const koa = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
       payments.push(payment)
       for (const resolve of waiting.splice(0)) resolve()
       if (front.holds) return
+      if (front.cuts) cutShort(response)
     }
     void handle.serve?.(request, response)
   })
@@ -58,6 +73,7 @@ export const koa = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
     origin,
     payments,
     holds: false,
+    cuts: false,
     nextPayment: () => new Promise((resolve) => waiting.push(resolve))
   }
   const { accounts, rpcUrl } = chain
@@ -81,7 +97,8 @@ export const koa = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
         network: chain.network,
         price: "$0.01",
         payTo: accounts.payee.address,
-        description: "The report"
+        description: "The report",
+        repeat
       }
     }
   })

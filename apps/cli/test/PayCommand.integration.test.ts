@@ -9,13 +9,16 @@ import * as Effect from "effect/Effect"
 import * as CliProcess from "./CliProcess.ts"
 import * as OpenShop from "./OpenShop.ts"
 
-const market = Effect.gen(function* () {
+const open = Effect.fnUntraced(function* (repeat: "none" | "same") {
   const chain = yield* EvmTestChain.make({ payers: 2 })
-  const shop = yield* OpenShop.koa(chain)
+  const shop = yield* OpenShop.koa(chain, repeat)
   const home = CliProcess.freshHome()
   const run = (...args: ReadonlyArray<string>) => Effect.promise(() => CliProcess.run(home, args))
-  return { chain, home, run, shop, url: `${shop.origin}/report` }
+  const earned = Effect.map(chain.transfers(), (all) => all.filter(({ to }) => to === chain.accounts.payee.address))
+  return { chain, earned, home, run, shop, url: `${shop.origin}/report` }
 })
+
+const market = open("none")
 
 describe("pontage", () => {
   it.live("quotes, refuses above the limit, pays once, and says what it paid", () =>
@@ -115,5 +118,35 @@ describe("pontage", () => {
         assert.deepStrictEqual([code, err.includes("may still go through")], [130, false])
       })
     )
+  )
+
+  it.live.each(["same", "none"] as const)(
+    "asks for a response that broke off with the same payment, and buys anew only when told so: repeat %s",
+    (repeat) =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { earned, run, shop, url } = yield* open(repeat)
+          shop.cuts = true
+          const broken = yield* run("pay", url, "-y")
+          assert.strictEqual(broken.code, 5, broken.err)
+          assert.match(broken.err, /the response broke off/)
+          assert.match(broken.err, /Until .* the same command asks for it again with the same payment/)
+          assert.include((yield* run("journal")).out, "paid; the shop owes its answer")
+
+          shop.cuts = false
+          const again = yield* run("pay", url, "-y")
+          assert.lengthOf(yield* earned, 1, again.err)
+          assert.strictEqual(new Set(shop.payments).size, 1)
+          if (repeat === "same") {
+            assert.deepStrictEqual([again.code, again.out], [0, '{"report":"It will rain."}'], again.err)
+          } else {
+            assert.strictEqual(again.code, 4, again.err)
+            assert.include(again.err, "The shop gives nothing more for it: the same command buys anew")
+          }
+          assert.notInclude((yield* run("journal")).out, "owes")
+          assert.strictEqual((yield* run("pay", url, "-y")).code, 0)
+          assert.lengthOf(yield* earned, 2)
+        })
+      )
   )
 })

@@ -110,6 +110,7 @@ const finish = async (one: Run, response: Response): Promise<number> => {
   if (values.json === true) {
     const content = values.output === undefined ? await ResponseOutput.forDocument(response) : { file: values.output }
     if (values.output !== undefined) await ResponseOutput.write(response, values.output, signal)
+    await journal.arrived()
     const { status, url } = response
     const headers = Object.fromEntries(response.headers)
     print({ url, status, headers, ...content, payment: documentOf(entry, journal), exit: ExitCode.numberOf(exit) })
@@ -118,6 +119,7 @@ const finish = async (one: Run, response: Response): Promise<number> => {
   if (entry === undefined) screen.say(unpaidText(response))
   if (values.include === true) process.stdout.write(ResponseOutput.head(response))
   await ResponseOutput.write(response, values.output, signal)
+  await journal.arrived()
   if (process.stdout.isTTY && values.output === undefined) process.stdout.write("\n")
   if (open !== undefined) sayPending(one, open)
   return ExitCode.numberOf(exit)
@@ -133,9 +135,13 @@ const unpaidText = ({ headers, status }: Response): string => {
 /** Ends a run that failed or was stopped, and says what may still happen to its money. */
 const report = (one: Run, error: unknown): number => {
   const { journal, plan, screen, signal, values } = one
-  const entry = journal.current()
+  const broken = journal.broken()
+  const entry = broken ?? journal.current()
   const open = openOf(entry)
-  const failure = PayFailure.of(error, plan.url, entry) ?? (signal.aborted ? stopped(signal) : undefined)
+  const failure =
+    PayFailure.of(error, plan.url, entry) ??
+    (signal.aborted ? stopped(signal) : undefined) ??
+    (broken && PayFailure.brokenOff(error, plan.url))
   if (failure === undefined && open === undefined) throw error
   const exit = open !== undefined ? "pending" : (failure?.exit ?? "failed")
   const message = failure?.message ?? (error instanceof Error ? error.message : String(error))
@@ -151,9 +157,15 @@ const report = (one: Run, error: unknown): number => {
     screen.say("Until it expires, the same command sends the refused payment again, and signs no other one.")
   } else if (entry?.state === "settled" || entry?.state === "owed") {
     process.stderr.write(`The payment ${entry.paymentId ?? ""} of ${QuoteText.priceOf(entry)} was made.\n`)
+    process.stderr.write(entry.state === "owed" ? owedText(entry) : endedText)
   }
   return ExitCode.numberOf(exit)
 }
+
+const owedText = ({ owedUntil = 0 }: JournalEntry): string =>
+  `Its response has not arrived as a whole. Until ${new Date(owedUntil).toISOString()} the same command asks for it again with the same payment, and signs no other one.\n`
+
+const endedText = "The shop gives nothing more for it: the same command buys anew, and asks before it pays.\n"
 
 const stopped = (signal: AbortSignal): CommandFailed => {
   const message = signal.reason instanceof Error ? signal.reason.message : "stopped"

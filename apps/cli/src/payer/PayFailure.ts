@@ -46,6 +46,14 @@ const causedBy = (error: unknown, depth = 0): CommandFailed | undefined => {
   return error instanceof Error && depth < 8 ? causedBy(error.cause, depth + 1) : undefined
 }
 
+/** A response that broke off after its payment. */
+export const brokenOff = (error: unknown, url: URL): CommandFailed =>
+  new CommandFailed({
+    exit: "pending",
+    kind: "BrokenResponse",
+    message: `${url.origin}: the response broke off: ${reasonOf(error)}`
+  })
+
 /** The command's end for an error; `undefined` if it is none of paying or fetching. */
 export const of = (error: unknown, url: URL, entry: JournalEntry | undefined): CommandFailed | undefined => {
   const own = causedBy(error)

@@ -1,12 +1,14 @@
 /**
  * The journal of a command, watched: the command can say at any moment which payment is under way, also when it is stopped in the
- * middle of one.
+ * middle of one. A served payment is written as over only when the whole response has arrived: until then its response is owed, and
+ * the same command asks for it again instead of paying again.
  */
 import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 
 import { type JournalEntry, PaymentJournal } from "@pontage/core"
 import { fileJournal } from "@pontage/fetch/node"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import { unusableWallet } from "../CommandFailed.ts"
@@ -18,8 +20,15 @@ export interface WatchedJournal {
   readonly current: () => JournalEntry | undefined
   /** Whether an earlier call had made that payment. */
   readonly isResumed: () => boolean
+  /** Writes the payment as over: its whole response has arrived. */
+  readonly arrived: () => Promise<void>
+  /** The served payment whose response has not arrived as a whole; it is owed for some minutes. */
+  readonly broken: () => JournalEntry | undefined
   readonly close: () => Promise<void>
 }
+
+/** Milliseconds for which shops of this protocol give the response of a broken download again (apps/docs/protocol.md#d16-entitlement). */
+const entitlement = 10 * 60_000
 
 const patience = 30_000
 const pause = 200
@@ -41,8 +50,21 @@ export const open = async (path: string, signal: AbortSignal, onWait: () => void
   }
 }
 
+const owedFrom = (entry: JournalEntry, now: number): JournalEntry => ({
+  ...entry,
+  state: "owed",
+  owedUntil: entry.owedUntil ?? now + entitlement
+})
+
 const watched = ({ close, journal }: Awaited<ReturnType<typeof fileJournal>>): WatchedJournal => {
-  const seen: { entry?: JournalEntry | undefined; isResumed: boolean } = { isResumed: false }
+  const seen: {
+    entry?: JournalEntry | undefined
+    isResumed: boolean
+    served?: JournalEntry | undefined
+    refused?: string
+  } = {
+    isResumed: false
+  }
   const note = (entry: JournalEntry | undefined) => {
     if (entry !== undefined) seen.entry = entry
   }
@@ -58,9 +80,20 @@ const watched = ({ close, journal }: Awaited<ReturnType<typeof fileJournal>>): W
       write: (entry) => {
         // Noted before it is written: a payment that is stopped while the disk is slow is told all the same.
         note(entry)
-        return Effect.tap(journal.write(entry), (written) => Effect.sync(() => note(written)))
+        if (entry.state === "refused") seen.refused = entry.id
+        const isServed = entry.state === "settled" && entry.headers !== undefined && seen.refused !== entry.id
+        if (!isServed) return Effect.tap(journal.write(entry), (written) => Effect.sync(() => note(written)))
+        seen.served = entry
+        return Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.as(journal.write(owedFrom(entry, now)), entry))
       }
     },
+    arrived: async () => {
+      const { served } = seen
+      if (served === undefined) return
+      await Effect.runPromise(Effect.ignore(journal.write(served)))
+      seen.served = undefined
+    },
+    broken: () => seen.served && owedFrom(seen.served, Date.now()),
     current: () => seen.entry,
     isResumed: () => seen.isResumed,
     close
