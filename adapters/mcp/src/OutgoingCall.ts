@@ -1,7 +1,14 @@
 /** One call of a tool: the first call, exactly as the caller wrote it, and the paid repetition. */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js"
-import { CanonicalText, MetaPayer, NoResponse, type PayableRequest } from "@pontage/core"
+import {
+  CanonicalText,
+  MetaPayer,
+  MppMetaPayer,
+  NoResponse,
+  type PayableRequest,
+  type PayerDialect
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 /** The parameters of `Client.callTool`. */
@@ -35,12 +42,12 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
   const kept = params.arguments === undefined ? params : { ...params, arguments: structuredClone(params.arguments) }
   const send = async (sent: CallParameters[0]): Promise<Response> => {
     const outcome = await call(client, [sent, schema, options])
-    const response = "result" in outcome ? MetaPayer.toResponse(outcome.result) : new Response(null, { status: 500 })
+    const response = "result" in outcome ? responseOf(outcome.result) : responseOfError(outcome.error)
     outcomes.set(response, outcome)
     return response
   }
   return {
-    isPaid: Object.hasOwn(params._meta ?? {}, MetaPayer.metaPayer.paymentHeader),
+    isPaid: dialects.some(({ paymentHeader }) => Object.hasOwn(params._meta ?? {}, paymentHeader)),
     signal: options?.signal,
     sendUnpaid: () => send(params),
     payable: ({ href }) => ({
@@ -60,6 +67,21 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
     }
   }
 }
+
+/** The protocols of payments over MCP, the preferred one first. */
+export const dialects: ReadonlyArray<PayerDialect> = [MetaPayer.metaPayer, MppMetaPayer.mppMetaPayer]
+
+/** A result as a response. One that demands a payment in both protocols is read as x402's; one with a receipt demands none. */
+const responseOf = (result: CallResult): Response => {
+  const receipts = MppMetaPayer.receiptHeaders(result._meta)
+  const isOpen = Object.keys(receipts).length === 0 && MetaPayer.receiptOf(result) === undefined
+  const required =
+    isOpen && MetaPayer.requestIn(result) === undefined ? MppMetaPayer.fromResult(result._meta) : undefined
+  return required ?? MetaPayer.toResponse(result, receipts)
+}
+
+const responseOfError = (error: unknown): Response =>
+  (error instanceof Error ? MppMetaPayer.fromError(error) : undefined) ?? new Response(null, { status: 500 })
 
 /** The arguments in their wire form. */
 const textOf = ({ arguments: given = {}, name }: CallParameters[0]): string => {

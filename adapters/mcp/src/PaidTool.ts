@@ -69,7 +69,7 @@ const ended = async (
   call: ToolCall.ToolCall,
   { asks, outcome, result }: Run
 ): Promise<CallToolResult> => {
-  const receipted = ToolResult.withReceipt(result, outcome, granted.settlement)
+  const receipted = ToolResult.withReceipt(result, outcome, granted)
   if (outcome === "served" && granted.keeper !== undefined) {
     await seller.run(granted.keeper.keep(ToolResult.kept(receipted)))
   }

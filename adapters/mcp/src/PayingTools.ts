@@ -3,7 +3,15 @@
  * payment is handled, all others pass through unchanged.
  */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { Buyer, MetaPayer, type Misconfigured, OptionCheck, type PaymentClient, type Settlement } from "@pontage/core"
+import {
+  Buyer,
+  MetaPayer,
+  type Misconfigured,
+  MppMetaPayer,
+  OptionCheck,
+  type PaymentClient,
+  type Settlement
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -50,7 +58,7 @@ export const make = Effect.fnUntraced(function* (
   options: PayingToolsOptions
 ): Effect.fn.Return<PayingTools, Misconfigured> {
   const { server, ...rest } = yield* Effect.fromResult(OptionCheck.read(check, options))
-  const buyer = yield* Buyer.make(rest, [MetaPayer.metaPayer])
+  const buyer = yield* Buyer.make(rest, OutgoingCall.dialects)
   const named = server === undefined ? undefined : yield* Effect.fromResult(ServerAddress.fromName(server))
   const payable = ({ payable }: OutgoingCall.OutgoingCall) =>
     payable(Result.getOrThrow(ServerAddress.of(client.transport, named)))
@@ -75,4 +83,5 @@ export const make = Effect.fnUntraced(function* (
  * The receipt on a tool's result: the payment as the server reports it. `undefined` if there is none, or it cannot be
  * read.
  */
-export const receiptOf = (result: MetaPayer.ToolResponse): Settlement.Receipt | undefined => MetaPayer.receiptOf(result)
+export const receiptOf = (result: MetaPayer.ToolResponse): Settlement.Receipt | undefined =>
+  MetaPayer.receiptOf(result) ?? MppMetaPayer.receiptOf(result._meta)

@@ -3,7 +3,8 @@
  * arguments another default at every call, and a payment for the first would then never fit the second.
  */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
-import { Misconfigured } from "@pontage/core"
+import { McpError } from "@modelcontextprotocol/sdk/types.js"
+import { Misconfigured, MppMeta, MppMetaSeller } from "@pontage/core"
 
 import type { ToolExtra } from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
@@ -49,11 +50,23 @@ const intercept = (server: McpServer): Set<string> => {
     const { given, name } = partsOf(request)
     sent.set(extra, given)
     const result = await handle(request, extra)
+    const required = fieldOf(fieldOf(result, "_meta"), MppMeta.requiredKey)
+    if (names.has(name) && MppMetaSeller.isData(required) && wantsErrors(server, request)) {
+      throw new McpError(MppMetaSeller.codeOf(required), "Payment Required", required)
+    }
     return names.has(name) && !gated.has(extra) && !isError(result) ? ToolResult.failure(ungated(name)) : result
   }
   handlers.set(method, watched)
   return names
 }
+
+/**
+ * Whether a client takes refusals as errors, as the Machine Payments Protocol has them: it has sent a credential, or announced
+ * that it speaks the protocol. Clients of x402 read results.
+ */
+const wantsErrors = ({ server }: McpServer, request: unknown): boolean =>
+  fieldOf(fieldOf(fieldOf(request, "params"), "_meta"), MppMeta.credentialKey) !== undefined ||
+  fieldOf(server.getClientCapabilities()?.experimental, "payment") !== undefined
 
 const isHandler = (value: unknown): value is RequestHandler => typeof value === "function"
 

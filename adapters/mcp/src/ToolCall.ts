@@ -4,7 +4,7 @@
  */
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js"
 import type { CallToolResult, ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js"
-import { CanonicalText, type GateRequest, Hash, MetaSeller } from "@pontage/core"
+import { CanonicalText, type GateRequest, Hash, MetaSeller, MppMetaSeller } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
@@ -23,6 +23,9 @@ export interface ToolCall {
   readonly run: () => Promise<CallToolResult>
 }
 
+/** The keys of `_meta` that carry a payment. */
+const paymentKeys = [MetaSeller.metaSeller.paymentHeader, MppMetaSeller.mppMetaSeller.paymentHeader]
+
 /** The target of a tool in its shop. */
 export const targetOf = (name: string): string => `/tools/${encodeURIComponent(name)}`
 
@@ -37,7 +40,7 @@ export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined
   return {
     method: "tools/call",
     target: targetOf(call.name),
-    header: MetaSeller.headersIn(extra._meta),
+    header: MetaSeller.headersIn(extra._meta, paymentKeys),
     headers: extra.requestInfo?.headers ?? {},
     params: {},
     query: {},

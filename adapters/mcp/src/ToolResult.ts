@@ -6,14 +6,24 @@ import {
   safeParseAsync
 } from "@modelcontextprotocol/sdk/server/zod-compat.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
-import { type GateResponse, type KeptResponse, MetaSeller, type Settlement } from "@pontage/core"
+import { type GateResponse, type Granted, type KeptResponse, MetaSeller, MppMeta } from "@pontage/core"
 
-/** The gate's response to a call that is not served: the payment request, as an object and as the same text. */
-export const refusal = ({ body }: GateResponse): CallToolResult => ({
+/**
+ * The gate's response to a call that is not served: the payment request, as an object and as the same text, with the
+ * challenges of the Machine Payments Protocol beside it if the tool is sold by it.
+ */
+export const refusal = ({ body, headers }: GateResponse): CallToolResult => ({
   isError: true,
   structuredContent: JSON.parse(body),
-  content: [{ type: "text", text: body }]
+  content: [{ type: "text", text: body }],
+  ...metaFrom(headers, MppMeta.requiredKey)
 })
+
+/** A value of `_meta` that the gate has written as a header. */
+const metaFrom = (headers: Granted["headers"], key: string): { readonly _meta?: Record<string, unknown> } => {
+  const text = headers[key]
+  return text === undefined ? {} : { _meta: { [key]: JSON.parse(text) } }
+}
 
 /** A result as a response to keep: its JSON. */
 export const kept = (result: CallToolResult): KeptResponse.KeptResponse => ({
@@ -42,11 +52,12 @@ export type Ending = "served" | "refused" | "failed"
 export const withReceipt = (
   result: CallToolResult,
   ending: Ending,
-  { ifRefused, ...settlement }: Settlement.Settlement
+  { headers, settlement: { ifRefused, ...settlement } }: Pick<Granted, "headers" | "settlement">
 ): CallToolResult => {
   const receipt = ending === "refused" && ifRefused !== undefined ? { ...settlement, ifRefused } : settlement
   const isProduct = ending === "served" && result.isError === true
-  return { ...result, _meta: { ...result._meta, ...MetaSeller.receiptMeta(receipt, isProduct) } }
+  const { _meta } = metaFrom(headers, MppMeta.receiptKey)
+  return { ...result, _meta: { ...result._meta, ..._meta, ...MetaSeller.receiptMeta(receipt, isProduct) } }
 }
 
 /**

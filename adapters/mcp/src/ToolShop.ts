@@ -5,6 +5,7 @@ import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js"
 import {
   MetaSeller,
   Misconfigured,
+  MppMetaSeller,
   OptionCheck,
   type PricedRoute,
   type RouteConfig,
@@ -77,14 +78,28 @@ export const sellTools = (options: Seller.SellerOptions): ToolShop => {
   }
 }
 
-const dialects = [MetaSeller.metaSeller]
+const usual = [MetaSeller.metaSeller]
+const withChallenges = [...usual, MppMetaSeller.mppMetaSeller]
+
+/** The dialects of these terms: the Machine Payments Protocol sells what it has a method for, in bound payments. */
+const dialectsOf = ({ binding, options }: PricedRoute) =>
+  binding !== "off" &&
+  options.some(({ extra, network, scheme }) => MppMetaSeller.mppMetaSeller.canOffer(scheme, network, extra))
+    ? withChallenges
+    : usual
+
+/** Tells clients that tools are sold by the protocol; a server that is connected already has told what it does. */
+const announce = ({ server }: McpServer): void => {
+  if (server.transport !== undefined) return
+  server.registerCapabilities({ experimental: { payment: { methods: { evm: { intents: ["charge"] } } } } })
+}
 
 const toolKeys = routeKeys.filter((key) => key !== "dialects" && key !== "cache" && key !== "bind")
 
 const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
   const fault = OptionCheck.unknownKey(toolKeys, terms)
   if (fault !== undefined) throw new Misconfigured({ message: `paid tools: ${OptionCheck.described(fault)}` })
-  seller.route("paid tools", { ...terms, dialects })
+  const dialects = dialectsOf(seller.route("paid tools", { ...terms, dialects: usual }))
   const routes = new Map<string, PricedRoute>()
   const routeOf = (name: string, description: string | undefined): PricedRoute => {
     const known = routes.get(name)
@@ -102,6 +117,7 @@ const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
         gated(seller, route, name, given, () => tool)
       const tool = server.registerTool(name, config, guard(callback))
       keepGated(tool, name, guard)
+      if (dialects === withChallenges) announce(server)
       SentCall.watch(server, name)
       return tool
     }

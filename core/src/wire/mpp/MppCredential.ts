@@ -26,7 +26,7 @@ const Credential = Schema.Struct({
     realm: Schema.String,
     method: Schema.String,
     intent: Schema.String,
-    request: Schema.String
+    request: Schema.Json
   }),
   payload: Schema.Record(Schema.String, Schema.Json),
   source: Schema.optionalKey(Schema.String)
@@ -65,17 +65,20 @@ const unknownChallenge = (what: string) =>
   )
 
 /** Reads a credential's token. Fails with `malformed`, or with `binding_mismatch` for a challenge that is none of ours. */
-export const read = (token: string): Result.Result<PresentedPayment, ValidationError> =>
+export const read = (token: string): Result.Result<PresentedPayment, ValidationError> => fromJson(MppText.decode(token))
+
+/** Reads a credential's JSON, with its challenge's request as base64url or, as over MCP, as JSON. Fails as `read`. */
+export const fromJson = (json: unknown): Result.Result<PresentedPayment, ValidationError> =>
   Result.gen(function* () {
-    const credential = decodeCredential(MppText.decode(token))
-    if (Result.isFailure(credential)) return yield* malformed("credential", "is not base64url of a JSON credential")
+    const credential = decodeCredential(json)
+    if (Result.isFailure(credential)) return yield* malformed("credential", "is not a JSON credential")
     const { challenge, payload, source } = credential.success
     const { id, intent, method, realm, request } = challenge
     if (method !== "evm" || intent !== "charge") {
       return yield* malformed("method_unsupported", "is not of the method evm with the intent charge")
     }
     if (!ownId.test(id)) return yield* unknownChallenge("has an id that is not of this shop")
-    const charge = decodeCharge(MppText.decode(request))
+    const charge = decodeCharge(typeof request === "string" ? MppText.decode(request) : request)
     if (Result.isFailure(charge)) return yield* unknownChallenge("has a request that is not of this shop")
     const signed = decodeAuthorization(payload)
     if (Result.isFailure(signed)) {

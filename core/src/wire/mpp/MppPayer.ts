@@ -3,11 +3,12 @@
  * the header that the challenge names, the receipt from `Payment-Receipt`, refusals from problem details (RFC 9457).
  */
 import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 
 import type { Receipt } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
-import type { SentHeaders, PayerDialect, ReadRefusal, ResponseHead } from "../pontage/Dialect.ts"
+import type { HeaderFields, SentHeaders, PayerDialect, ReadRefusal, ResponseHead } from "../pontage/Dialect.ts"
 import * as MppChallenge from "./MppChallenge.ts"
 import * as MppCharge from "./MppCharge.ts"
 import * as MppRefusal from "./MppRefusal.ts"
@@ -26,8 +27,17 @@ const challengesIn = ({ header, status }: ResponseHead): MppChallenge.Challenges
   return challenges.readable.length > 0 || challenges.fault !== undefined ? challenges : undefined
 }
 
+/** The headers that carry a credential, where a challenge wants it in this header. */
+export type Carry = (header: string, credential: Schema.Json) => HeaderFields
+
+const inHeader: Carry = (header, credential) => ({ [header]: `Payment ${MppText.encode(credential)}` })
+
 /** A refusal with these charges, whose fields about the payment are in the body. */
-export const refusalOf = (charges: ReadonlyArray<MppCharge.MppCharge>, body: unknown): ReadRefusal => ({
+export const refusalOf = (
+  charges: ReadonlyArray<MppCharge.MppCharge>,
+  body: unknown,
+  carry: Carry = inHeader
+): ReadRefusal => ({
   required: {
     error: MppRefusal.sentence(body) ?? "",
     accepts: charges.map(({ requirements }) => requirements),
@@ -37,9 +47,7 @@ export const refusalOf = (charges: ReadonlyArray<MppCharge.MppCharge>, body: unk
   paymentHeaders: (index, payload) => {
     const charge = charges[index]
     const credential = charge?.credential(payload)
-    return charge === undefined || credential === undefined
-      ? {}
-      : { [charge.terms.header]: `Payment ${MppText.encode(credential)}` }
+    return charge === undefined || credential === undefined ? {} : carry(charge.terms.header, credential)
   }
 })
 
@@ -70,23 +78,31 @@ const receiptShape = /* @__PURE__ */ Shape.struct<{
   chainId: /* @__PURE__ */ Shape.optional(Shape.int)
 })
 
-/** The id of the challenge that a request's payment headers pay. */
-const paidId = ({ headers }: SentHeaders): unknown => {
+/** The credential in a request's payment headers. */
+const credentialIn = ({ headers }: SentHeaders): unknown => {
   const texts = Object.values(headers).map((text) => MppText.tokenIn(text))
-  const credential = MppText.decode(texts.find((text) => text !== undefined) ?? "")
+  return MppText.decode(texts.find((text) => text !== undefined) ?? "")
+}
+
+/** The id of the challenge that a credential pays. */
+const paidId = (credential: unknown): unknown => {
   const challenge = Shape.isObject(credential) ? credential["challenge"] : undefined
   return Shape.isObject(challenge) ? challenge["id"] : undefined
 }
 
 /**
  * Reads a receipt from its JSON. Some servers name no network, and then it is the one that was paid on; a receipt of another
- * challenge than the paid one is none.
+ * challenge than the credential's is none.
  */
-export const receiptFromJson = (json: unknown, paid: SentHeaders | undefined): Receipt | undefined => {
+export const receiptFromJson = (
+  json: unknown,
+  paid: SentHeaders | undefined,
+  credential: unknown
+): Receipt | undefined => {
   const receipt = receiptShape.read(json)
   if (receipt instanceof Shape.Fault || receipt.reference === "") return undefined
   const { chainId, challengeId, reference } = receipt
-  if (paid !== undefined && challengeId !== undefined && challengeId !== paidId(paid)) return undefined
+  if (paid !== undefined && challengeId !== undefined && challengeId !== paidId(credential)) return undefined
   const network = chainId === undefined ? paid?.network : `eip155:${chainId}`
   return network === undefined ? undefined : { success: true, transaction: reference, network }
 }
@@ -102,6 +118,6 @@ export const mppPayer: PayerDialect = {
   readReceipt: (header, paid) => {
     const text = header("payment-receipt")
     if (text === null || text.length > maximumReceiptLength) return undefined
-    return receiptFromJson(MppText.decode(text.trim()), paid)
+    return receiptFromJson(MppText.decode(text.trim()), paid, paid && credentialIn(paid))
   }
 }

@@ -44,3 +44,12 @@ export const of = (required: PaymentRequired, status: number) => {
     ...(detail !== undefined && { reasonDetail: detail })
   }
 }
+
+/** A problem of this kind. */
+export type MppProblem = ReturnType<typeof of>
+
+/** Whether it says no more than that a payment is needed. */
+export const isUnpaid = ({ type }: { readonly type: string }): boolean => type === `${base}payment-required`
+
+/** Whether it is about a credential that cannot be read. */
+export const isMalformed = ({ type }: { readonly type: string }): boolean => type === `${base}malformed-credential`

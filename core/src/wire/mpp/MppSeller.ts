@@ -3,17 +3,17 @@
  * `Authorization: Payment`, the receipt in `Payment-Receipt`. It sells by the method `evm`, intent `charge`, with transfer
  * authorizations; options on other chains are left out.
  */
-import * as DateTime from "effect/DateTime"
 import * as Result from "effect/Result"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
-import { defaultMaxTimeoutSeconds, type PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import type { OfferTerms, PersonalMessage, SellerDialect } from "../pontage/Dialect.ts"
 import * as MppCredential from "./MppCredential.ts"
+import * as MppOffer from "./MppOffer.ts"
 import * as MppProblem from "./MppProblem.ts"
+import * as MppReceipt from "./MppReceipt.ts"
 import * as MppText from "./MppText.ts"
 
 /** Options of `mppSeller`. */
@@ -29,15 +29,6 @@ const check = OptionCheck.options<MppOptions>({
   header: OptionCheck.optional(OptionCheck.oneOf("Authorization", "Payment-Authorization"))
 })
 
-/** Whether the protocol has a method for an option: a transfer authorization on an EVM chain. */
-const isCharge = (scheme: string, network: string, extra: PaymentRequirements["extra"] = {}): boolean =>
-  scheme === "exact" &&
-  /^eip155:[1-9]\d{0,15}$/.test(network) &&
-  (extra["assetTransferMethod"] ?? "eip3009") === "eip3009"
-
-/** The method and the intent of every challenge. */
-const charge = { method: "evm", intent: "charge" } as const
-
 /** A challenge in parts: the token of the response goes between the first two, the time of its end between the last. */
 interface Draft {
   readonly head: string
@@ -49,47 +40,27 @@ interface Draft {
 /** Marks the places of the token and of the time in a challenge. */
 const marks = { token: "token-goes-here", expires: "expires-goes-here" }
 
-const draftOf = (
-  { asset = "", extra, maxAmountRequired, maxTimeoutSeconds, network, payTo }: PaymentRequirements,
-  realm: string,
-  header: string
-): ReadonlyArray<Draft> => {
-  const challenge = extra?.["challenge"]
-  if (typeof challenge !== "string") return []
-  /** The keys are in the order of their UTF-16 units, as JCS (RFC 8785) wants them. */
-  const request = {
-    amount: maxAmountRequired,
-    currency: asset,
-    methodDetails: { chainId: Number(network.slice("eip155:".length)), credentialTypes: ["authorization"] },
-    recipient: payTo
-  }
+const draftOf = (offered: MppOffer.OfferedCharge, header: string): Draft => {
   const text = MppText.challenge({
-    id: `${marks.token}${challenge}`,
-    realm,
-    ...charge,
-    request: MppText.encode(request),
+    ...MppOffer.parameters(offered, marks.token),
+    request: MppText.encode(offered.request),
     expires: marks.expires,
     ...(header !== "Authorization" && { header })
   })
   const [head = "", rest = ""] = text.split(marks.token, 2)
   const [middle = "", tail = ""] = rest.split(marks.expires, 2)
-  return [{ head, middle, tail, seconds: maxTimeoutSeconds ?? defaultMaxTimeoutSeconds }]
+  return { head, middle, tail, seconds: offered.seconds }
 }
 
-/**
- * The challenges of a refusal. A payment that may still count gets none: peers' clients sign again for every challenge.
- */
+/** The challenges of a refusal, as many as a response may hold. */
 const challenges = (required: PaymentRequired, { realm }: OfferTerms, header: string): ReadonlyArray<Draft> => {
-  const { accepts, retry = "new_payment" } = required
-  if (realm === undefined || retry !== "new_payment") return []
-  const drafts = accepts
-    .filter(({ extra, network, scheme }) => isCharge(scheme, network, extra))
-    .flatMap((requirements) => draftOf(requirements, realm, header))
   let left = maximumLength
-  return drafts.filter(({ head, middle, tail }) => {
-    left -= head.length + middle.length + tail.length + filledLength
-    return left >= 0
-  })
+  return MppOffer.challenges(required, realm)
+    .map((offered) => draftOf(offered, header))
+    .filter(({ head, middle, tail }) => {
+      left -= head.length + middle.length + tail.length + filledLength
+      return left >= 0
+    })
 }
 
 /**
@@ -101,16 +72,13 @@ const maximumLength = 6 * 1024
 /** Length of token, time and separator. */
 const filledLength = 22 + 24 + 2
 
-/** An instant in Unix milliseconds as RFC 3339 writes it, in UTC with milliseconds. */
-const instant = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
-
 const personal =
   (drafts: ReadonlyArray<Draft>) =>
   (retryToken: string, now: number): PersonalMessage => ({
     headers: {
       "WWW-Authenticate": drafts
         .map(({ head, middle, seconds, tail }) => {
-          const expires = instant(now + seconds * 1000)
+          const expires = MppOffer.instant(now + seconds * 1000)
           return `${head}${retryToken}${middle}${expires}${tail}`
         })
         .join(", ")
@@ -138,9 +106,11 @@ export const mppSeller = (options: MppOptions = {}): SellerDialect => {
     needsBinding: true,
     exposed: ["WWW-Authenticate", "Payment-Receipt"],
     offersInBody: false,
-    canOffer: (scheme, network, extra) => isCharge(scheme, network, extra),
+    canOffer: MppOffer.isCharge,
     listing: ({ asset: currency, extra, network, scheme }) =>
-      isCharge(scheme, network, extra) ? { protocol: { mpp: { ...charge, currency } }, offer: charge } : undefined,
+      MppOffer.isCharge(scheme, network, extra)
+        ? { protocol: { mpp: { ...MppOffer.charge, currency } }, offer: MppOffer.charge }
+        : undefined,
     recognises: MppText.isPayment,
     readPayment,
     refusal: (required, _order, terms = {}) => {
@@ -152,15 +122,8 @@ export const mppSeller = (options: MppOptions = {}): SellerDialect => {
         ...(drafts.length > 0 && { personal: personal(drafts) })
       }
     },
-    receiptHeaders: ({ network, transaction }, { challengeId, now }) => ({
-      "Payment-Receipt": MppText.encode({
-        method: "evm",
-        reference: transaction,
-        status: "success",
-        timestamp: instant(now),
-        ...(challengeId !== undefined && { challengeId }),
-        ...(network.startsWith("eip155:") && { chainId: Number(network.slice("eip155:".length)) })
-      })
+    receiptHeaders: (settlement, facts) => ({
+      "Payment-Receipt": MppText.encode(MppReceipt.of(settlement, facts))
     })
   }
 }

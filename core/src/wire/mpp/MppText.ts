@@ -8,7 +8,7 @@ import * as Base64Text from "../../protocol/text/Base64Text.ts"
 import { depthOf } from "../../protocol/text/JsonDepth.ts"
 
 /** Maximum nesting of a credential: a challenge's request may hold any JSON. */
-const maximumDepth = 16
+export const maximumDepth = 16
 
 /** JSON as base64url without padding. */
 export const encode = (value: unknown): string => fromBase64(Base64Text.encode(JSON.stringify(value)))

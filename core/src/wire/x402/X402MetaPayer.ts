@@ -29,10 +29,13 @@ export interface ToolResponse {
   readonly _meta?: unknown
 }
 
-/** A tool's result as an HTTP response. Its body is the payment request, if it is one, and empty otherwise. */
-export const toResponse = (response: ToolResponse): Response => {
+/**
+ * A tool's result as an HTTP response. Its body is the payment request, if it is one, and empty otherwise; `others` are the
+ * receipts of other protocols.
+ */
+export const toResponse = (response: ToolResponse, others: HeaderFields = {}): Response => {
   const receipt = receiptIn(response)
-  const headers = receipt === undefined ? {} : { [receiptHeader]: AsciiJson.escape(receipt) }
+  const headers = { ...others, ...(receipt !== undefined && { [receiptHeader]: AsciiJson.escape(receipt) }) }
   const request = requestIn(response)
   if (request !== undefined) return new Response(request, { status: statusOf(request), headers })
   const failure = isServed(receipt) || readReceipt(receipt)?.ifRefused !== undefined ? 400 : 500

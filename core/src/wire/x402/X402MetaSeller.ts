@@ -64,11 +64,11 @@ export const metaSeller: SellerDialect = {
   receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
 }
 
-/** Reads a request's `_meta` as the gate reads headers. Only the payment's key counts. */
+/** Reads a request's `_meta` as the gate reads headers. Only the keys of payments count. */
 export const headersIn =
-  (meta: object | undefined): ReadHeader =>
+  (meta: object | undefined, keys: ReadonlyArray<string> = [paymentKey]): ReadHeader =>
   (name) =>
-    name === paymentKey && meta !== undefined && Object.hasOwn(meta, name)
+    keys.includes(name) && meta !== undefined && Object.hasOwn(meta, name)
       ? (textOf(Reflect.get(meta, name)) ?? "")
       : undefined
 

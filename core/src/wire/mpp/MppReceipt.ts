@@ -1,0 +1,14 @@
+/** The receipt that a seller writes: the transaction, and the challenge that was paid. */
+import type { Settlement } from "../../protocol/Settlement.ts"
+import type { PaidFacts } from "../pontage/Dialect.ts"
+import * as MppOffer from "./MppOffer.ts"
+
+/** The receipt's JSON. */
+export const of = ({ network, transaction }: Settlement, { challengeId, now }: PaidFacts) => ({
+  method: "evm",
+  reference: transaction,
+  status: "success",
+  timestamp: MppOffer.instant(now),
+  ...(challengeId !== undefined && { challengeId }),
+  ...(network.startsWith("eip155:") && { chainId: Number(network.slice("eip155:".length)) })
+})
