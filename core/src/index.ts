@@ -136,7 +136,7 @@ export { x402v2Payer } from "./wire/x402/X402v2Payer.ts"
 export { x402v2Seller } from "./wire/x402/X402v2Seller.ts"
 export {
   outcomeOfStatus,
-  type ResponseKeeper,
+  type ResponseSink,
   type Decision,
   type SettleAfter,
   type Free,
@@ -150,6 +150,7 @@ export type { GateResponse } from "./server/http/GateResponse.ts"
 export * as HeldBody from "./server/host/HeldBody.ts"
 export * as HeldResponse from "./server/host/HeldResponse.ts"
 export * as NodeExchange from "./server/host/NodeExchange.ts"
+export * as RequestMarks from "./server/host/RequestMarks.ts"
 export * as NodeRequest from "./server/host/NodeRequest.ts"
 export * as RouteParams from "./server/host/RouteParams.ts"
 export * as SoldRoutes from "./server/host/SoldRoutes.ts"
@@ -166,9 +167,9 @@ export * as PriceResolver from "./server/shop/PriceResolver.ts"
 export * as KeptResponse from "./server/http/KeptResponse.ts"
 export * as RequestHeaders from "./server/http/RequestHeaders.ts"
 export * as RequestTarget from "./server/http/RequestTarget.ts"
-export * as ResponseCopy from "./server/http/ResponseCopy.ts"
+export * as ResponseCapture from "./server/http/ResponseCapture.ts"
 export * as ResponseHeaders from "./server/http/ResponseHeaders.ts"
-export * as ResponseKeeping from "./server/http/ResponseKeeping.ts"
+export * as GrantedResponse from "./server/http/GrantedResponse.ts"
 export * as ResponseSeal from "./server/http/ResponseSeal.ts"
 export * as ResponseWatch from "./server/http/ResponseWatch.ts"
 export type { BodyStream } from "./server/http/UnreadBody.ts"

@@ -7,6 +7,7 @@ import {
   NodeExchange,
   NodeRequest,
   type PricedRoute,
+  RequestMarks,
   RequestTarget,
   ResponseSeal,
   type Seller,
@@ -18,7 +19,7 @@ import * as Effect from "effect/Effect"
 import type { NextFunction, Request, RequestHandler, Response } from "express"
 
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
-export const settlementOf = (request: Request): Settlement.Settlement | undefined => NodeExchange.settlementOf(request)
+export const settlementOf = (request: Request): Settlement.Settlement | undefined => RequestMarks.settlementOf(request)
 
 const pass = (
   { request, response, next }: { readonly request: Request; readonly response: Response; readonly next: NextFunction },
@@ -61,7 +62,7 @@ export const paymentMiddleware = <Keys extends string>(
     const match = onPath(method, path, baseUrl + path, RequestTarget.pathOf(originalUrl))
     switch (match._tag) {
       case "None":
-        ResponseSeal.guard(response, () => !NodeExchange.isJudged(request) && isGift(request, soldAs(request)))
+        ResponseSeal.guard(response, () => !RequestMarks.isJudged(request) && isGift(request, soldAs(request)))
         return next()
       case "Responded":
         return HeldResponse.send(response, match.response)

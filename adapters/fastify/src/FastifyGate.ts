@@ -8,6 +8,7 @@ import {
   NodeExchange,
   NodeRequest,
   type PricedRoute,
+  RequestMarks,
   RequestTarget,
   ResponseSeal,
   type Seller,
@@ -19,7 +20,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preHandlerHookHa
 
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
 export const settlementOf = ({ raw }: Pick<FastifyRequest, "raw">): Settlement.Settlement | undefined =>
-  NodeExchange.settlementOf(raw)
+  RequestMarks.settlementOf(raw)
 
 interface Exchange {
   readonly request: FastifyRequest

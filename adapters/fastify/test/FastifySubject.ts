@@ -67,13 +67,7 @@ export const make = (manner: "map" | "steps"): HostLaws.HostSubject => ({
     const steps = sold === undefined || isMap ? undefined : paymentRoutes(shop)
     if (plugin !== undefined) await app.register(plugin)
     const paid = (key: string) => (steps === undefined || sold?.[key] === undefined ? [] : [steps.paid(sold[key], key)])
-    await app.register(
-      (child, _options, done) => {
-        addRoutes(child, application, paid)
-        done()
-      },
-      { prefix: prefix ?? "" }
-    )
+    await app.register(async (child) => addRoutes(child, application, paid), { prefix: prefix ?? "" })
     await app.listen({ port: 0, host: "127.0.0.1" })
     const { ready } = plugin ?? steps ?? closedShop
     return {

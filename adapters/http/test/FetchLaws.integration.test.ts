@@ -6,7 +6,8 @@ import * as FetchSubject from "./FetchSubject.ts"
 
 for (const manner of ["map", "handlers"] as const) {
   describe(`the laws of a host, kept by Fetch with ${manner}`, () => {
-    for (const law of [...HostLaws.all, ...(manner === "map" ? HostLaws.discovering : [])]) {
+    const more = manner === "map" ? HostLaws.discovering : []
+    for (const law of [...HostLaws.all, ...HostLaws.notRepeating, ...more]) {
       it.live(law.name, () => Effect.provideService(law.effect, HostLaws.Subject, FetchSubject.make(manner)))
     }
   })

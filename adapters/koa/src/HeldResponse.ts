@@ -4,25 +4,15 @@
  */
 import { Readable, Stream } from "node:stream"
 
-import { KeptResponse } from "@pontage/core"
+import { HeldBody, HeldResponse, KeptResponse } from "@pontage/core"
 import type { Context } from "koa"
-
-/** Maximum length of a held streamed body, in bytes. */
-export const maximumHeldBytes = 8 * 1024 * 1024
-
-/**
- * A handler's response that cannot be held back: it was already sent, or exceeds the limit. Koa responds with 500 if it still
- * can; nothing was charged.
- */
-export class NotHeld extends Error {
-  readonly status = 500
-  override readonly name = "NotHeld"
-}
 
 /** Reads the whole response into memory. */
 export const hold = async (ctx: Context): Promise<void> => {
   if (ctx.headerSent || ctx.respond === false) {
-    throw new NotHeld('the handler of a route with settle: "after-handler" sent its response by itself; set ctx.body')
+    throw new HeldBody.NotHeld(
+      'the handler of a route with settle: "after-handler" sent its response by itself; set ctx.body'
+    )
   }
   const stream = streamOf(ctx.body)
   if (stream === undefined) return
@@ -34,24 +24,15 @@ const isStreamed = (body: unknown): boolean =>
 
 const streamOf = (body: unknown): Readable | undefined => {
   if (body instanceof Readable) return body
-  if (body instanceof Stream) throw new NotHeld("a body that is not a readable stream cannot be held back")
+  if (body instanceof Stream) throw new HeldBody.NotHeld("a body that is not a readable stream cannot be held back")
   if (body instanceof Blob) return Readable.from(body.stream())
   if (body instanceof ReadableStream) return Readable.from(body)
   return body instanceof Response ? Readable.from(body.body ?? []) : undefined
 }
 
 const collect = async (stream: Readable): Promise<Buffer> => {
-  const chunks: Array<Buffer> = []
-  let length = 0
-  for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk)
-    length += bytes.length
-    if (length > maximumHeldBytes) {
-      throw new NotHeld(`a route with settle: "after-handler" responds with at most ${maximumHeldBytes} bytes`)
-    }
-    chunks.push(bytes)
-  }
-  return Buffer.concat(chunks)
+  const chunks = await HeldBody.chunksOf<string | Uint8Array>(stream, (chunk) => Buffer.byteLength(chunk))
+  return Buffer.concat(chunks.map((chunk) => Buffer.from(chunk)))
 }
 
 /**
@@ -74,7 +55,7 @@ const bytesOf = (body: unknown): Uint8Array => {
 }
 
 /** Drops the handler's response and restores the headers that were set before it ran. */
-export const drop = (ctx: Context, before: ReadonlySet<string>): void => {
+export const drop = (ctx: Context, before: HeldResponse.HeaderValues): void => {
   ctx.body = null
-  for (const name of ctx.res.getHeaderNames()) if (!before.has(name)) ctx.remove(name)
+  HeldResponse.restore(ctx.res, before)
 }

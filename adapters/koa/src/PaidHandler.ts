@@ -3,27 +3,21 @@
  * belongs to the paid resource.
  */
 import {
-  type ResponseKeeper,
+  type ResponseSink,
   type SettleAfter,
   type Granted,
   type ExecutionOutcome,
+  type HeldResponse as Held,
   type PricedRoute,
+  RequestMarks,
   ResponseSeal,
   type Seller
 } from "@pontage/core"
 import type { Context, Next } from "koa"
 
 import * as HeldResponse from "./HeldResponse.ts"
-import { KoaRequest } from "./KoaRequest.ts"
+import * as KoaRequest from "./KoaRequest.ts"
 import * as PaidResponse from "./PaidResponse.ts"
-
-/** The routes that a request has paid for: two layers of one route call the gate once. */
-const opened = new WeakMap<object, Set<PricedRoute>>()
-
-const judged = new WeakSet<object>()
-
-/** Whether a gate has decided this request. */
-export const isJudged = ({ req }: Context): boolean => judged.has(req)
 
 /** Runs `next` if the request may pass, and responds otherwise. `params` are the path parameters for `getPrice`. */
 export const serve = async (
@@ -33,9 +27,9 @@ export const serve = async (
   next: Next,
   params: Readonly<Record<string, string>>
 ): Promise<unknown> => {
-  judged.add(ctx.req)
-  if (opened.get(ctx.req)?.has(route) === true) return next()
-  const deciding = seller.decide(route, new KoaRequest(ctx, params))
+  RequestMarks.judge(ctx.req)
+  if (RequestMarks.isOpen(ctx.req, route)) return next()
+  const deciding = seller.decide(route, KoaRequest.of(ctx, params))
   const decision = deciding instanceof Promise ? await deciding : deciding
   switch (decision._tag) {
     case "Free":
@@ -45,15 +39,13 @@ export const serve = async (
     case "Repeated":
       return PaidResponse.repeat(ctx, decision.response)
     case "Granted":
-      open(ctx, route)
+      RequestMarks.open(ctx.req, route)
       return serveGranted(seller, decision, ctx, next)
     case "SettleAfter":
-      open(ctx, route)
+      RequestMarks.open(ctx.req, route)
       return serveSettleAfter(seller, decision, ctx, next)
   }
 }
-
-const open = (ctx: Context, route: PricedRoute) => opened.set(ctx.req, (opened.get(ctx.req) ?? new Set()).add(route))
 
 const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Context, next: Next): Promise<void> => {
   const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
@@ -67,21 +59,20 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
     throw error
   }
   if (PaidResponse.isUnanswered(ctx)) finish("refused")
-  else if (granted.keeper !== undefined && PaidResponse.isGone(ctx))
-    await keepUnsent(seller, granted.keeper, ctx, finish)
+  else if (granted.sink !== undefined && PaidResponse.isGone(ctx)) await keepUnsent(seller, granted.sink, ctx, finish)
 }
 
-const keepingOf = (seller: Seller.Seller, { keeper }: Granted) => ({ keeper, run: seller.run })
+const keepingOf = (seller: Seller.Seller, { sink }: Granted) => ({ sink, run: seller.run })
 
 /** Keeps a response whose client has disconnected meanwhile: Koa does not send it. */
 const keepUnsent = async (
   seller: Seller.Seller,
-  keeper: ResponseKeeper,
+  sink: ResponseSink,
   ctx: Context,
   finish: (outcome: ExecutionOutcome) => void
 ): Promise<void> => {
   const response = HeldResponse.responseOf(ctx)
-  if (response !== undefined) await seller.run(keeper.keep(response))
+  if (response !== undefined) await seller.run(sink.keep(response))
   finish("failed")
 }
 
@@ -93,7 +84,7 @@ const serveSettleAfter = async (
 ): Promise<void> => {
   const abandon = (outcome: "failed" | "notRun") => void seller.run(settleAfter.abandon(outcome))
   if (PaidResponse.isGone(ctx)) return abandon("notRun")
-  const before = new Set(ctx.res.getHeaderNames())
+  const before = { ...ctx.res.getHeaders() }
   const letGo = ResponseSeal.hold(ctx.res)
   try {
     await next()
@@ -113,7 +104,7 @@ const settle = async (
   seller: Seller.Seller,
   settleAfter: SettleAfter,
   ctx: Context,
-  before: ReadonlySet<string>
+  before: Held.HeaderValues
 ): Promise<void> => {
   const completed = await seller.run(settleAfter.complete(ctx.status))
   switch (completed._tag) {
@@ -130,9 +121,9 @@ const settle = async (
 const release = async (seller: Seller.Seller, granted: Granted, ctx: Context): Promise<void> => {
   const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
   if (PaidResponse.isGone(ctx)) {
-    if (granted.keeper === undefined) return finish("failed")
+    if (granted.sink === undefined) return finish("failed")
     PaidResponse.receipt(ctx, granted)
-    return keepUnsent(seller, granted.keeper, ctx, finish)
+    return keepUnsent(seller, granted.sink, ctx, finish)
   }
   PaidResponse.receipt(ctx, granted)
   PaidResponse.judge(ctx, keepingOf(seller, granted), finish)

@@ -3,22 +3,21 @@ import {
   type GateResponse,
   type ExecutionOutcome,
   type KeptResponse,
-  ResponseHeaders,
-  ResponseKeeping,
-  ResponseSeal,
+  GrantedResponse,
+  HeldResponse,
+  RequestMarks,
   ResponseWatch,
   outcomeOfStatus,
   type Settlement
 } from "@pontage/core"
 import type { Context } from "koa"
 
-const settlements = new WeakMap<object, Settlement.Settlement>()
-
 /**
  * The receipt of the payment that opened this request; `undefined` if nothing was paid (with `settle: "after-handler"`
  * it exists only after the handler).
  */
-export const settlementOf = (ctx: Pick<Context, "req">): Settlement.Settlement | undefined => settlements.get(ctx.req)
+export const settlementOf = (ctx: Pick<Context, "req">): Settlement.Settlement | undefined =>
+  RequestMarks.settlementOf(ctx.req)
 
 /** Sends a response of the gate. */
 export const send = (ctx: Context, response: GateResponse): void => {
@@ -27,37 +26,16 @@ export const send = (ctx: Context, response: GateResponse): void => {
   if (response.body !== "") ctx.body = response.body
 }
 
-/** Whether a header has one value, and is not one of the CORS middleware. */
-const isPlain = (entry: KeptResponse.KeptHeader): entry is readonly [string, string] =>
-  typeof entry[1] === "string" && !/^access-control-allow-/i.test(entry[0])
-
-/**
- * Sends a kept response. Headers of the present request's own CORS middleware stay, since the response may have been made
- * for a page of another origin.
- */
-export const repeat = (ctx: Context, { body, headers, status }: KeptResponse.KeptResponse): void => {
-  ctx.status = status
-  ctx.body = Buffer.from(body)
-  for (const [name, value] of headers) {
-    if (/^access-control-allow-/i.test(name) && ctx.res.hasHeader(name)) continue
-    ctx.set(name, typeof value === "string" ? value : [...value])
-  }
-  ResponseSeal.seal(ctx.res, Object.fromEntries(headers.filter(isPlain)))
-}
+/** Sends a kept response. */
+export const repeat = (ctx: Context, kept: KeptResponse.KeptResponse): void =>
+  HeldResponse.repeat(ctx.res, kept, ctx.res.getHeaders())
 
 /**
  * Lays the gate's headers over the current ones, and again when they are written: Koa drops all headers when it answers
  * an error, and outer middleware runs after the gate.
  */
 const lay = (ctx: Context, headers: GateResponse["headers"]): void => {
-  ctx.set(ResponseHeaders.over(headers, (name) => presentIn(ctx, name)))
-  ResponseSeal.seal(ctx.res, headers)
-}
-
-/** The value of a header, without `ctx.response.get`, which copies all headers to read one. */
-const presentIn = ({ res }: Context, name: string): string | undefined => {
-  const value = res.getHeader(name)
-  return typeof value === "object" ? value.join(", ") : value?.toString()
+  if (!ctx.headerSent) HeldResponse.layOver(ctx.res, headers)
 }
 
 /** Adds the receipt to a paid response. */
@@ -65,7 +43,7 @@ export const receipt = (
   ctx: Context,
   paid: { readonly settlement: Settlement.Settlement; readonly headers: GateResponse["headers"] }
 ): void => {
-  settlements.set(ctx.req, paid.settlement)
+  RequestMarks.settle(ctx.req, paid.settlement)
   lay(ctx, paid.headers)
 }
 
@@ -89,10 +67,10 @@ const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_
 /** Reports how the response ended. Only that end counts: streams fail long after the handler has returned. */
 export const judge = (
   ctx: Context,
-  keeping: ResponseKeeping.Keeping,
+  keeping: GrantedResponse.Keeping,
   finish: (outcome: ExecutionOutcome) => void
 ): void => {
-  ResponseKeeping.watch(ctx.req, ctx.res, keeping, (delivered) => {
+  GrantedResponse.watch(ctx.req, ctx.res, keeping, (delivered) => {
     finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
   })
 }
@@ -100,11 +78,12 @@ export const judge = (
 /** The outcome of a handler that threw, by the status that Koa gives its error. */
 export const outcomeOf = (error: unknown): ExecutionOutcome => {
   const status = statusOf(error)
-  return typeof status === "number" && status >= 400 ? outcomeOfStatus(status) : "failed"
+  return status >= 400 ? outcomeOfStatus(status) : "failed"
 }
 
-const statusOf = (error: unknown): unknown => {
-  if (typeof error !== "object" || error === null) return undefined
-  if ("status" in error && error.status !== undefined) return error.status
-  return "statusCode" in error ? error.statusCode : undefined
+/** The status that Koa gives an error. */
+export const statusOf = (error: unknown): number => {
+  if (typeof error !== "object" || error === null) return 500
+  const status: unknown = Reflect.get(error, "status") ?? Reflect.get(error, "statusCode")
+  return typeof status === "number" ? status : 500
 }

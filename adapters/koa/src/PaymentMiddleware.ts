@@ -141,7 +141,7 @@ const before = (
       const match = table.find(ctx.method, ctx.path, RequestTarget.pathOf(ctx.originalUrl))
       switch (match._tag) {
         case "None":
-          return UngatedResponse.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
+          return UngatedResponse.watched(ctx, next, soldAs)
         case "Responded":
           return PaidResponse.send(ctx, match.response)
         case "Found":
@@ -172,14 +172,14 @@ const inside = (
     },
     middleware: (ctx, next) => {
       gate.refresh()
-      return UngatedResponse.watched(ctx, next, { isJudged: PaidHandler.isJudged, soldAs })
+      return UngatedResponse.watched(ctx, next, soldAs)
     }
   }
 }
 
 const openLayer = ({ layers, methods }: UngatedResponse.Passage, isOpen: RouterOrder.IsOpen): string | undefined => {
   const layer = layers.find(
-    (one) => isOpen(one) && one.methods.some((method) => methods.has(Layers.soldMethod(method)))
+    (one) => isOpen(one) && one.methods.some((method) => methods.has(RouteKey.soldMethod(method)))
   )
   return layer === undefined ? undefined : Layers.nameOf(layer)
 }

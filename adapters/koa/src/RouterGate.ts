@@ -159,7 +159,7 @@ const misnaming = (key: RouteKey.RouteKey, route: PricedRoute, layer: Layers.Rou
 const gateOf = (layer: Layers.RouterLayer, byMethod: ReadonlyMap<string, PricedRoute>, gatekeeper: Gatekeeper) => {
   const [first] = byMethod.values()
   return GateStep.mark((ctx: Context, next: Next) => {
-    const method = Layers.soldMethod(ctx.method)
+    const method = RouteKey.soldMethod(ctx.method)
     const route = method === "OPTIONS" ? first : byMethod.get(method)
     if (route !== undefined) return gatekeeper(route, ctx, next)
     throw new Misconfigured({

@@ -21,15 +21,9 @@ export interface LayeredRouter {
   readonly exclusive?: unknown
 }
 
-/** The method of a key for a request: HEAD counts as GET. */
-export const soldMethod = (method: string): string => {
-  const upper = method.toUpperCase()
-  return upper === "HEAD" ? "GET" : upper
-}
-
 /** The methods that a layer gives its handler: OPTIONS is never sold, HEAD counts as GET. */
 export const methodsOf = ({ methods }: RouterLayer): ReadonlySet<string> =>
-  new Set(methods.map(soldMethod).filter((method) => method !== "OPTIONS"))
+  new Set(methods.map(RouteKey.soldMethod).filter((method) => method !== "OPTIONS"))
 
 /**
  * Whether a key sells a layer: every path of the layer is one of the key's. A part in braces is optional and treated as

@@ -3,10 +3,11 @@
  * method or a path behind the gate, a copy of a router that was made before the gate, or a cache in front of the
  * handler cannot be detected at start.
  */
-import { Misconfigured, RouteKey } from "@pontage/core"
+import { Misconfigured, RequestMarks, RouteKey } from "@pontage/core"
 import type { Context, Next } from "koa"
 
-import * as Layers from "./RouterLayer.ts"
+import * as PaidResponse from "./PaidResponse.ts"
+import type * as Layers from "./RouterLayer.ts"
 
 /** The forms of one request: as it came to the gate, and as the following middleware left it. */
 export interface Passage {
@@ -17,29 +18,26 @@ export interface Passage {
 }
 
 /**
- * Runs the following middleware, for a request that the gate has passed. `soldAs` returns the key of a sold request;
- * `isJudged` tells whether an inner gate has decided it. Fails, so that Koa responds with 500, if the following middleware
- * answers below 400 to such a request.
+ * Runs the following middleware, for a request that the gate has passed. `soldAs` returns the key of a sold request.
+ * Fails, so that Koa responds with 500, if the following middleware
+ * answers below 400 to such a request, and no inner gate has decided it.
  */
 export const watched = async (
   ctx: Context,
   next: Next,
-  {
-    isJudged,
-    soldAs
-  }: { readonly isJudged: (ctx: Context) => boolean; readonly soldAs: (passage: Passage) => string | undefined }
+  soldAs: (passage: Passage) => string | undefined
 ): Promise<void> => {
   const { method, path } = ctx
   try {
     await next()
   } catch (error) {
-    refuse(statusOf(error))
+    refuse(PaidResponse.statusOf(error))
     throw error
   }
   refuse(ctx.headerSent || ctx.respond === false ? ctx.res.statusCode : ctx.status)
 
   function refuse(status: number): void {
-    if (status >= 400 || isJudged(ctx)) return
+    if (status >= 400 || RequestMarks.isJudged(ctx.req)) return
     const key = soldAs(passageOf(ctx, method, path))
     if (key === undefined) return
     ctx.body = null
@@ -53,7 +51,7 @@ const messageFor = ({ headerSent, method, originalUrl, respond }: Context, key: 
 }
 
 const passageOf = (ctx: Context, method: string, path: string): Passage => ({
-  methods: new Set([method, ctx.method].map(Layers.soldMethod)),
+  methods: new Set([method, ctx.method].map(RouteKey.soldMethod)),
   paths: new Set([path, ctx.path, textOf(ctx["newRouterPath"]) ?? path]),
   layers: layersOf(ctx["matched"])
 })
@@ -62,13 +60,6 @@ const textOf = (value: unknown): string | undefined => (typeof value === "string
 
 /** The layers that `@koa/router` chose among, those of other methods too. */
 const layersOf = (matched: unknown): ReadonlyArray<Layers.RouterLayer> => (Array.isArray(matched) ? matched : [])
-
-/** The status that Koa gives an error. */
-const statusOf = (error: unknown): number => {
-  if (typeof error !== "object" || error === null) return 500
-  const status: unknown = Reflect.get(error, "status") ?? Reflect.get(error, "statusCode")
-  return typeof status === "number" ? status : 500
-}
 
 /** The key of a request by its paths, compared as routers do: ignoring case and one slash at the end. */
 export const keyOf = (keys: ReadonlyArray<RouteKey.RouteKey>, { methods, paths }: Passage): string | undefined => {

@@ -70,8 +70,8 @@ const ended = async (
   { asks, outcome, result }: Run
 ): Promise<CallToolResult> => {
   const receipted = ToolResult.withReceipt(result, outcome, granted)
-  if (outcome === "served" && granted.keeper !== undefined) {
-    await seller.run(granted.keeper.keep(ToolResult.kept(receipted)))
+  if (outcome === "served" && granted.sink !== undefined) {
+    await seller.run(granted.sink.keep(ToolResult.kept(receipted)))
   }
   void seller.run(granted.finish(isGone(call) ? "failed" : outcome))
   if (asks !== undefined) throw asks

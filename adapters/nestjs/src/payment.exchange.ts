@@ -9,7 +9,7 @@ import {
   type ExecutionOutcome,
   type PricedRoute,
   type Refused,
-  ResponseCopy,
+  ResponseCapture,
   ResponseWatch,
   outcomeOfStatus,
   type Seller,
@@ -104,14 +104,14 @@ export class PaymentExchange {
   }
 
   /** Keeps the held response, if that may come again, as soon as Nest sends it. */
-  #keep({ finish, keeper }: Granted): void {
+  #keep({ finish, sink }: Granted): void {
     const failed = () => (this.#over ? this.#report(finish("failed")) : undefined)
-    if (keeper === undefined) return failed()
-    ResponseCopy.copy(nodeResponse(this.#response), keeper.maximumBytes, (response) => {
-      const keeping = response === undefined ? Promise.resolve() : this.#seller.run(keeper.keep(response))
+    if (sink === undefined) return failed()
+    ResponseCapture.copy(nodeResponse(this.#response), sink.maximumBytes, (response) => {
+      const keeping = response === undefined ? Promise.resolve() : this.#seller.run(sink.keep(response))
       void keeping.then(failed)
     })
-    if (this.#over) this.#report(keeper.cut)
+    if (this.#over) this.#report(sink.cut)
   }
 
   /** The response has ended with this status, or was cut off. */

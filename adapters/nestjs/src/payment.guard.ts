@@ -55,8 +55,8 @@ export class PaymentGuard implements CanActivate {
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
     if (decision._tag === "Granted") layOver(this.#host.httpAdapter, response, decision.headers)
-    const keeper = decision._tag === "Granted" ? decision.keeper : undefined
-    const keeping = { keeper, run: sale.seller.run }
+    const sink = decision._tag === "Granted" ? decision.sink : undefined
+    const keeping = { sink, run: sale.seller.run }
     whenOver(request, response, keeping, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
     return !exchange.isOver
   }

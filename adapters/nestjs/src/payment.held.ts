@@ -3,14 +3,13 @@
  * only streams have to be read into memory, up to a limit.
  */
 import { StreamableFile } from "@nestjs/common"
+import { HeldBody } from "@pontage/core"
 
 /** Maximum length of a held streamed response, in bytes. */
-export const maximumHeldBytes = 8 * 1024 * 1024
+export const { maximumHeldBytes } = HeldBody
 
 /** A handler's response that cannot be held back. Nest responds with 500; nothing was charged. */
-export class ResponseNotHeld extends Error {
-  override readonly name = "ResponseNotHeld"
-}
+export const ResponseNotHeld: typeof HeldBody.NotHeld = HeldBody.NotHeld
 
 /** The same response, wholly in memory. */
 export const hold = async (result: unknown): Promise<unknown> => {
@@ -28,18 +27,8 @@ export const hold = async (result: unknown): Promise<unknown> => {
 const isStreamed = (result: unknown): result is AsyncIterable<unknown> =>
   typeof result === "object" && result !== null && Symbol.asyncIterator in result && !("then" in result)
 
-const collect = async (stream: AsyncIterable<unknown>): Promise<ReadonlyArray<unknown>> => {
-  const chunks: Array<unknown> = []
-  let length = 0
-  for await (const chunk of stream) {
-    length += bytesOf(chunk).length
-    if (length > maximumHeldBytes) {
-      throw new ResponseNotHeld(`a route with settle: "after-handler" responds with at most ${maximumHeldBytes} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return chunks
-}
+const collect = (stream: AsyncIterable<unknown>): Promise<ReadonlyArray<unknown>> =>
+  HeldBody.chunksOf(stream, (chunk) => bytesOf(chunk).length)
 
 const bytesOf = (chunk: unknown): Uint8Array => {
   if (chunk instanceof Uint8Array) return chunk

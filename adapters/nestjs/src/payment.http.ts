@@ -7,10 +7,10 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AbstractHttpAdapter } from "@nestjs/core"
 import {
   type GateRequest,
+  GrantedResponse,
   type HeaderFields,
-  RequestHeaders,
+  NodeRequest,
   ResponseHeaders,
-  ResponseKeeping,
   ResponseSeal
 } from "@pontage/core"
 
@@ -48,56 +48,11 @@ export const nodeRequest = (request: HostRequest): IncomingMessage => ("raw" in 
 export const nodeResponse = (response: HostResponse): ServerResponse => ("raw" in response ? response.raw : response)
 
 /** A request in the gate's form. */
-export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest): GateRequest => ({
-  method: String(adapter.getRequestMethod(request)).toUpperCase(),
-  target: adapter.getRequestUrl(request),
-  header: RequestHeaders.fromRaw(nodeRequest(request).rawHeaders),
-  get headers() {
-    return request.headers
-  },
-  get params() {
-    return textParams(request.params ?? {})
-  },
-  get query() {
-    return recordOf(request.query)
-  },
-  get body() {
-    return request.body
-  },
-  get rawBody() {
-    return request.rawBody
-  },
-  get stream() {
-    return nodeRequest(request)
-  },
-  get clientAddress() {
-    return nodeRequest(request).socket.remoteAddress
-  },
-  get pattern() {
-    const pattern = request.route?.path ?? request.routeOptions?.url
-    return typeof pattern === "string" || pattern instanceof RegExp ? pattern.toString() : ""
-  },
-  native: request
-})
-
-/** The query: a getter in Express, a field in Fastify; `query parser` may be switched off. */
-const recordOf = (query: unknown): Readonly<Record<string, unknown>> =>
-  typeof query === "object" && query !== null ? Object.fromEntries(Object.entries(query)) : {}
-
-/**
- * Path parameters as texts. Express gives the segments of a wildcard as a list; two different lists never give the same
- * text.
- */
-const textParams = (params: NonNullable<HostRequest["params"]>): Record<string, string> => {
-  const texts: Array<[string, string]> = []
-  for (const [name, value] of Object.entries(params)) {
-    if (value !== undefined) texts.push([name, typeof value === "string" ? value : joined(value)])
-  }
-  return Object.fromEntries(texts)
-}
-
-const joined = (segments: ReadonlyArray<string>): string =>
-  segments.map((segment) => segment.replaceAll("/", "%2F")).join("/")
+export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest): GateRequest =>
+  new NodeRequest.NodeRequest(nodeRequest(request), request, {
+    method: String(adapter.getRequestMethod(request)),
+    target: adapter.getRequestUrl(request)
+  })
 
 /**
  * Lays the gate's headers over the current ones, and again when they are written: handlers that send by themselves, and
@@ -105,16 +60,11 @@ const joined = (segments: ReadonlyArray<string>): string =>
  */
 export const layOver = (adapter: AbstractHttpAdapter, response: HostResponse, fields: HeaderFields): void => {
   if (adapter.isHeadersSent(response)) return
-  const current = (name: string) => headerText(adapter.getHeader(response, name))
+  const current = (name: string) => ResponseSeal.textOf(adapter.getHeader(response, name))
   for (const [name, value] of Object.entries(ResponseHeaders.over(fields, current))) {
     adapter.setHeader(response, name, value)
   }
   ResponseSeal.seal(nodeResponse(response), fields)
-}
-
-const headerText = (value: unknown): string | undefined => {
-  if (Array.isArray(value)) return value.join(", ")
-  return typeof value === "string" || typeof value === "number" ? `${value}` : undefined
 }
 
 /** The response's current headers, for a later reset. */
@@ -139,8 +89,8 @@ export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): 
 export const whenOver = (
   request: HostRequest,
   response: HostResponse,
-  keeping: ResponseKeeping.Keeping,
+  keeping: GrantedResponse.Keeping,
   tell: (delivered: boolean) => void
 ): void => {
-  ResponseKeeping.watch(nodeRequest(request), nodeResponse(response), keeping, tell)
+  GrantedResponse.watch(nodeRequest(request), nodeResponse(response), keeping, tell)
 }

@@ -72,7 +72,7 @@ const refuseShadow = (
  * Whether a key covers an endpoint; one for every method is covered by any key, and then found to be covered in part.
  */
 const covers = (key: RouteKey.RouteKey, { method, path }: Endpoint): boolean =>
-  (method === "ALL" || key.method === (method === "HEAD" ? "GET" : method)) &&
+  (method === "ALL" || key.method === RouteKey.soldMethod(method)) &&
   RouteKey.covers(key.segments, RouteKey.segmentsOf(path))
 
 const oneOf = (routed: RoutedHandler, found: ReadonlyArray<Entry | undefined>): RouteConfig | undefined => {

@@ -28,7 +28,7 @@ import * as OfferMatch from "./offer/OfferMatch.ts"
 import * as RouteOffer from "./offer/RouteOffer.ts"
 import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
-import * as KeptResponses from "./request/KeptResponses.ts"
+import * as ResponseRepeats from "./request/ResponseRepeats.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
@@ -38,7 +38,7 @@ export interface PaidRequestContext {
   readonly entropy: { readonly bytes: (length: number) => Uint8Array }
   readonly executions: ExecutionLeases.ExecutionLeases
   readonly doubts: ClaimsInDoubt
-  readonly responses: KeptResponses.KeptResponses
+  readonly responses: ResponseRepeats.ResponseRepeats
   readonly warn: RepeatedWarning
 }
 
@@ -70,7 +70,7 @@ export const take = (
     context,
     request,
     Effect.catch(
-      Effect.flatMap(KeptResponses.nameOf(context.signer, request), (repeatable) =>
+      Effect.flatMap(ResponseRepeats.nameOf(context.signer, request), (repeatable) =>
         repeatable === undefined ? accept(context, request) : repeat(context, request, repeatable)
       ),
       (failure) => refused(context, request, failure)
@@ -86,22 +86,22 @@ export const take = (
 const repeat = Effect.fnUntraced(function* (
   context: PaidRequestContext,
   request: PaidRequest,
-  repeatable: KeptResponses.RepeatablePayment
+  repeatable: ResponseRepeats.RepeatablePayment
 ): Effect.fn.Return<Granted | SettleAfter | Refused | Repeated, PaymentFailure> {
   const { responses, warn } = context
-  const kept = yield* Effect.result(KeptResponses.find(responses, repeatable))
+  const kept = yield* Effect.result(ResponseRepeats.find(responses, repeatable))
   if (Result.isSuccess(kept) && kept.success !== undefined) return { _tag: "Repeated", response: kept.success }
-  const own = yield* Effect.result(KeptResponses.identify(responses, repeatable))
+  const own = yield* Effect.result(ResponseRepeats.identify(responses, repeatable))
   if (Result.isSuccess(own) && !own.success) return yield* refusalFor(context, request, Refusal.otherPayment)
   const trouble = Result.isFailure(kept) ? kept.failure : Result.isFailure(own) ? own.failure : undefined
   if (trouble !== undefined) yield* warn("responses unavailable", `served responses cannot be kept: ${trouble.message}`)
   const decision = yield* Effect.tapError(accept(context, request, repeatable), (failure) =>
-    openAfter(failure) === "nothing" ? KeptResponses.unidentify(responses, repeatable) : Effect.void
+    openAfter(failure) === "nothing" ? ResponseRepeats.unidentify(responses, repeatable) : Effect.void
   )
   if (decision._tag !== "Refused") return decision
-  if (decision.response.status === 402) yield* KeptResponses.unidentify(responses, repeatable)
+  if (decision.response.status === 402) yield* ResponseRepeats.unidentify(responses, repeatable)
   if (decision.response.status !== 409) return decision
-  const meanwhile = yield* KeptResponses.find(responses, repeatable)
+  const meanwhile = yield* ResponseRepeats.find(responses, repeatable)
   return meanwhile === undefined ? decision : { _tag: "Repeated", response: meanwhile }
 })
 
@@ -163,7 +163,7 @@ interface ClaimedOffer extends SignedOffer {
 const accept = Effect.fnUntraced(function* (
   context: PaidRequestContext,
   request: PaidRequest,
-  repeatable?: KeptResponses.RepeatablePayment
+  repeatable?: ResponseRepeats.RepeatablePayment
 ): Effect.fn.Return<Granted | SettleAfter | Refused, PaymentFailure> {
   const late = request.priced.route.settle === "after-handler"
   const askedAt = yield* Clock.currentTimeMillis
@@ -342,7 +342,7 @@ const differenceOf = (
 
 /** An execution, and the names of its response if that may come again. */
 interface GrantedRun extends ExecutionLeases.GrantedExecution {
-  readonly repeatable: KeptResponses.RepeatablePayment | undefined
+  readonly repeatable: ResponseRepeats.RepeatablePayment | undefined
 }
 
 /** The execution is ours. It goes on once the money has moved, and is given back while that is uncertain. */
@@ -380,10 +380,10 @@ const finishing = (
   { responses, executions: { leases }, warn }: PaidRequestContext,
   { isHead, priced: { route } }: PaidRequest,
   { finish, repeatable: payment }: GrantedRun
-): Pick<Granted, "finish" | "keeper"> => {
+): Pick<Granted, "finish" | "sink"> => {
   if (payment === undefined || isHead) return { finish }
   const isServed = (status: number) => status < (route.refused === "charged" ? 500 : 400)
-  return KeptResponses.keeping(responses, { payment, isServed, finish, leases, warn })
+  return ResponseRepeats.keeping(responses, { payment, isServed, finish, leases, warn })
 }
 
 const receiptOf = (

@@ -55,7 +55,7 @@ export interface SellerOptions extends Shop.ShopOptions {
 
 /** Abilities of a host adapter. */
 export interface HostAbilities {
-  /** It keeps the responses of granted requests (`Granted.keeper`) and sends `Repeated` ones; default `false`. */
+  /** It keeps the responses of granted requests (`Granted.sink`) and sends `Repeated` ones; default `false`. */
   readonly keepsResponses?: boolean
 }
 

@@ -264,7 +264,7 @@ describe("a credential", () => {
       const [one, other] = [challengeIn(yield* get()), challengeIn(yield* get())]
       const first = yield* get(paid(one))
       assert(first._tag === "Granted")
-      yield* first.keeper?.keep({ status: 200, headers: [], body: new Uint8Array([1]) }) ?? Effect.void
+      yield* first.sink?.keep({ status: 200, headers: [], body: new Uint8Array([1]) }) ?? Effect.void
       assert.strictEqual((yield* get(paid(one)))._tag, "Repeated")
       assert.strictEqual((yield* get(paid(other)))._tag, "Granted")
     })

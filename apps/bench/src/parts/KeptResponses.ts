@@ -92,7 +92,7 @@ const requestOf = (payment: string | undefined): GateRequest => ({
 
 const serve = Effect.fnUntraced(function* (decision: Decision) {
   if (decision._tag !== "Granted") return yield* Effect.die(`expected a grant, got ${decision._tag}`)
-  if (decision.keeper !== undefined) yield* decision.keeper.keep({ status: 200, headers, body })
+  if (decision.sink !== undefined) yield* decision.sink.keep({ status: 200, headers, body })
   yield* decision.finish("served")
 })
 

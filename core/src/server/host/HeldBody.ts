@@ -10,7 +10,7 @@ export class NotHeld extends Error {
 
 /** The failure of a response that exceeds the limit. */
 export const tooLong = (): NotHeld =>
-  new NotHeld(`a route with settle: "after-handler" answers with at most ${maximumHeldBytes} bytes`)
+  new NotHeld(`a route with settle: "after-handler" responds with at most ${maximumHeldBytes} bytes`)
 
 /** Reads a stream's chunks, each of the length that `lengthOf` tells. Rejects with `NotHeld` beyond the limit. */
 export const chunksOf = async <Chunk>(

@@ -43,7 +43,8 @@ export const repeat = (response: NodeResponse, kept: KeptResponse, current: Head
   memberOf(response, "end")(kept.body)
 }
 
-const layOver = (response: NodeResponse, headers: HeaderFields): void => {
+/** Lays the gate's headers over the current ones, and again when they are written. */
+export const layOver = (response: NodeResponse, headers: HeaderFields): void => {
   const laid = ResponseHeaders.over(headers, (name) => ResponseSeal.textOf(response.getHeader(name)))
   for (const [name, value] of Object.entries(laid)) response.setHeader(name, value)
   ResponseSeal.seal(response, headers)
@@ -197,7 +198,8 @@ const memberOf = (object: object, name: string): Member => {
 const headerValue = (value: unknown): string | ReadonlyArray<string> =>
   Array.isArray(value) ? value.map(String) : String(value)
 
-const restore = (response: NodeResponse, before: HeaderValues): void => {
+/** Replaces all headers by these. */
+export const restore = (response: NodeResponse, before: HeaderValues): void => {
   for (const name of response.getHeaderNames()) response.removeHeader(name)
   for (const [name, value] of Object.entries(before)) {
     if (value !== undefined) response.setHeader(name, headerValue(value))

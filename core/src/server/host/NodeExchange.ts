@@ -4,17 +4,17 @@
  * reports how the execution ended.
  */
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
-import type { Settlement } from "../../protocol/Settlement.ts"
 import { type Decision, type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
+import * as GrantedResponse from "../http/GrantedResponse.ts"
 import type { KeptResponse } from "../http/KeptResponse.ts"
-import * as ResponseKeeping from "../http/ResponseKeeping.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as ResponseWatch from "../http/ResponseWatch.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Seller } from "../Seller.ts"
 import * as HeldBody from "./HeldBody.ts"
 import * as HeldResponse from "./HeldResponse.ts"
+import * as RequestMarks from "./RequestMarks.ts"
 
 /** A request of a host, and the host's own means. */
 export interface NodeHost {
@@ -32,19 +32,6 @@ export interface NodeHost {
   readonly proceed: () => void
 }
 
-const settlements = new WeakMap<object, Settlement>()
-const opened = new WeakMap<object, Set<PricedRoute>>()
-const judged = new WeakSet<object>()
-
-/**
- * The receipt of the payment that opened this request of Node; `undefined` if nothing was paid (with
- * `settle: "after-handler"` it exists only after the handler).
- */
-export const settlementOf = (request: object): Settlement | undefined => settlements.get(request)
-
-/** Whether a gate has decided this request of Node. */
-export const isJudged = (request: object): boolean => judged.has(request)
-
 /** Decides a request and acts on the decision. A request that has paid for this route passes. */
 export const pass = (
   seller: Seller,
@@ -52,8 +39,8 @@ export const pass = (
   request: GateRequest,
   host: NodeHost
 ): void | Promise<void> => {
-  judged.add(host.request)
-  if (opened.get(host.request)?.has(route) === true) return host.proceed()
+  RequestMarks.judge(host.request)
+  if (RequestMarks.isOpen(host.request, route)) return host.proceed()
   const deciding = seller.decide(route, request)
   const act = (decision: Decision) => new NodeExchange(seller, route, host).act(decision)
   return deciding instanceof Promise ? deciding.then(act) : act(deciding)
@@ -88,11 +75,11 @@ class NodeExchange {
   /** Goes on with a paid request; the end of its response is reported. */
   #grant(granted: Granted, proceed: () => void): void {
     const { request, response } = this.#host
-    this.#open()
-    settlements.set(request, granted.settlement)
+    RequestMarks.open(request, this.#route)
+    RequestMarks.settle(request, granted.settlement)
     ResponseSeal.seal(response, granted.headers)
-    const keeping = { keeper: granted.keeper, run: this.#seller.run }
-    ResponseKeeping.watch(request, response, keeping, (delivered) =>
+    const keeping = { sink: granted.sink, run: this.#seller.run }
+    GrantedResponse.watch(request, response, keeping, (delivered) =>
       this.#finish(granted, delivered ? outcomeOfStatus(response.statusCode) : "failed")
     )
     proceed()
@@ -103,10 +90,10 @@ class NodeExchange {
   }
 
   #hold(settleAfter: SettleAfter): void {
-    const { headers, proceed, response } = this.#host
+    const { headers, proceed, request, response } = this.#host
     const abandon = (outcome: "failed" | "notRun") => void this.#seller.run(settleAfter.abandon(outcome))
     if (this.#isGone()) return abandon("notRun")
-    this.#open()
+    RequestMarks.open(request, this.#route)
     const before = headers()
     let isCompleting = false
     this.#watch(() => {
@@ -140,7 +127,7 @@ class NodeExchange {
         return held.replace(completed.response, before)
       case "Granted":
         // A response that may come again is kept, although its client has left.
-        return this.#isGone() && completed.keeper === undefined
+        return this.#isGone() && completed.sink === undefined
           ? this.#finish(completed, "failed")
           : this.#grant(completed, held.release)
     }
@@ -148,12 +135,6 @@ class NodeExchange {
 
   #isGone(): boolean {
     return ResponseWatch.isGone(this.#host.request, this.#host.response)
-  }
-
-  /** Two steps of one route ask the gate once. */
-  #open(): void {
-    const { request } = this.#host
-    opened.set(request, (opened.get(request) ?? new Set()).add(this.#route))
   }
 
   #watch(notify: (delivered: boolean) => void): void {

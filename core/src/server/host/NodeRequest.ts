@@ -1,6 +1,6 @@
 /**
- * A request of a Node host (Express, Fastify, Nest on either) in the gate's form. Express passes Node's own request,
- * Fastify wraps it; router and body parser add the same fields to both.
+ * A request of a Node host (Express, Fastify, Nest on either, Koa) in the gate's form. Express passes Node's own request,
+ * the others wrap it; router and body parser add the same fields to both.
  */
 import type { GateRequest } from "../http/Decision.ts"
 import * as RequestHeaders from "../http/RequestHeaders.ts"
@@ -11,6 +11,16 @@ import * as RouteParams from "./RouteParams.ts"
 export interface NodeMessage extends BodyStream {
   readonly rawHeaders: ReadonlyArray<string>
   readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
+/** The facts about a request that its host tells beside the fields. */
+export interface NodeFacts extends Pick<GateRequest, "method" | "target"> {
+  /** The path parameters, where the host's own are not meant. */
+  readonly params?: GateRequest["params"]
+  /** The matched route, where the fields do not have it. */
+  readonly pattern?: unknown
+  /** The request for `getPrice` and `validate`, where it is not the one with the fields. */
+  readonly native?: unknown
 }
 
 /** The fields of a host's request. */
@@ -34,44 +44,44 @@ export class NodeRequest implements GateRequest {
   readonly header: GateRequest["header"]
   readonly method: string
   readonly target: string
-  readonly native: HostFields
   readonly stream: NodeMessage
-  readonly #params: Readonly<Record<string, string>> | undefined
+  readonly #host: HostFields
+  readonly #facts: NodeFacts
 
-  /** `target` is the original one, before any mount point cut it; `params` replace the host's, if the gate found them. */
-  constructor(
-    message: NodeMessage,
-    host: HostFields,
-    { method, params, target }: Pick<GateRequest, "method" | "target"> & Partial<Pick<GateRequest, "params">>
-  ) {
+  /** The target is the original one, before any mount point cut it. */
+  constructor(message: NodeMessage, host: HostFields, facts: NodeFacts) {
     this.header = RequestHeaders.fromRaw(message.rawHeaders)
-    this.method = method.toUpperCase()
-    this.target = target
-    this.native = host
+    this.method = facts.method.toUpperCase()
+    this.target = facts.target
     this.stream = message
-    this.#params = params
+    this.#host = host
+    this.#facts = facts
+  }
+
+  get native(): unknown {
+    return this.#facts.native ?? this.#host
   }
 
   get headers(): GateRequest["headers"] {
-    return this.native.headers
+    return this.#host.headers
   }
 
   get params(): GateRequest["params"] {
-    return this.#params ?? RouteParams.texts(this.native.params)
+    return this.#facts.params ?? RouteParams.texts(this.#host.params)
   }
 
   /** A getter in Express, a field in Fastify; the application may have switched the parser off. */
   get query(): GateRequest["query"] {
-    const { query } = this.native
+    const { query } = this.#host
     return typeof query === "object" && query !== null ? Object.fromEntries(Object.entries(query)) : {}
   }
 
   get body(): unknown {
-    return this.native.body
+    return this.#host.body
   }
 
   get rawBody(): GateRequest["rawBody"] {
-    const { rawBody } = this.native
+    const { rawBody } = this.#host
     return typeof rawBody === "string" || rawBody instanceof Uint8Array ? rawBody : undefined
   }
 
@@ -80,8 +90,8 @@ export class NodeRequest implements GateRequest {
   }
 
   get pattern(): string {
-    const { baseUrl = "", route, routeOptions } = this.native
-    const pattern = route?.path ?? routeOptions?.url
+    const { baseUrl = "", route, routeOptions } = this.#host
+    const pattern = this.#facts.pattern ?? route?.path ?? routeOptions?.url
     return typeof pattern === "string" || pattern instanceof RegExp ? `${baseUrl}${pattern.toString()}` : ""
   }
 }

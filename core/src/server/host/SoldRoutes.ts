@@ -120,7 +120,7 @@ class OpenRoutes implements SoldRoutes {
   }
 
   readonly onPattern: SoldRoutes["onPattern"] = (method, patterns) => {
-    const sold = soldMethod(method)
+    const sold = RouteKey.soldMethod(method)
     const read = patterns.map(segmentsOf)
     return this.#bySpecificity.find(
       ({ key }) => key.method === sold && read.some((segments) => RouteKey.covers(key.segments, segments))
@@ -159,9 +159,3 @@ class OpenRoutes implements SoldRoutes {
 
 /** A pattern's segments. A part in braces is optional and treated as present. */
 const segmentsOf = (pattern: string) => RouteKey.segmentsOf(pattern.replaceAll(/[{}]/g, ""))
-
-/** The method of a key for a request: HEAD counts as GET. */
-const soldMethod = (method: string): string => {
-  const upper = method.toUpperCase()
-  return upper === "HEAD" ? "GET" : upper
-}

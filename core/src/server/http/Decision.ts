@@ -87,15 +87,15 @@ export interface Granted {
    * wait for it.
    */
   readonly finish: (outcome: ExecutionOutcome) => Effect.Effect<void>
-  /** Present if the route's responses come again (`repeat: "same"`) and this one may: see `ResponseKeeper`. */
-  readonly keeper?: ResponseKeeper
+  /** Present if the route's responses come again (`repeat: "same"`) and this one may: see `ResponseSink`. */
+  readonly sink?: ResponseSink
 }
 
 /**
- * Keeps the response of an execution for its payer. On Node `ResponseCopy` copies the response while it is written. A host
+ * Keeps the response of an execution for its payer. On Node `ResponseCapture` copies the response while it is written. A host
  * that reports `finish` beside it need not wait: the report of an end waits until the response is kept.
  */
-export interface ResponseKeeper {
+export interface ResponseSink {
   /** Limit on the body in bytes; longer responses are not kept. */
   readonly maximumBytes: number
   /**

@@ -23,6 +23,12 @@ export interface RouteKey {
   readonly segments: ReadonlyArray<Segment>
 }
 
+/** The method of a key for a request or a route: HEAD counts as GET. */
+export const soldMethod = (method: string): string => {
+  const upper = method.toUpperCase()
+  return upper === "HEAD" ? "GET" : upper
+}
+
 const grammar = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\/[^\s?#]*)$/
 
 /** Reads a key. Fails with a message that quotes it and says how to write it. */

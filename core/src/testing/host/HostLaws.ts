@@ -6,6 +6,7 @@ import * as HostBodyLaws from "./HostBodyLaws.ts"
 import * as HostDiscoveryLaws from "./HostDiscoveryLaws.ts"
 import * as HostLateLaws from "./HostLateLaws.ts"
 import * as HostMarket from "./HostMarket.ts"
+import * as HostOptionLaws from "./HostOptionLaws.ts"
 import * as HostRepeatLaws from "./HostRepeatLaws.ts"
 import * as HostRoutingLaws from "./HostRoutingLaws.ts"
 import * as HostSaleLaws from "./HostSaleLaws.ts"
@@ -19,11 +20,14 @@ export { type HostLaw, type HostSubject, keyOf, Subject }
 /** Options of a shop on a new market, for tests of a host beside the laws. */
 export const shopForTrial = () => HostMarket.open().shop
 
-/** Laws of a host that keeps responses for routes with `repeat: "same"`; others refuse such routes at start. */
+/** Laws of a host that keeps responses for routes with `repeat: "same"`. */
 export const repeating: ReadonlyArray<HostLaw> = HostRepeatLaws.laws
 
 /** Laws of a host that serves the discovery documents of its shop. */
 export const discovering: ReadonlyArray<HostLaw> = HostDiscoveryLaws.laws
+
+/** Laws of a host that keeps no responses. */
+export const notRepeating: ReadonlyArray<HostLaw> = HostOptionLaws.lawsWithoutRepeats
 
 /** All laws of a host. */
 export const all: ReadonlyArray<HostLaw> = [
@@ -31,5 +35,6 @@ export const all: ReadonlyArray<HostLaw> = [
   ...HostRoutingLaws.laws,
   ...HostStreamLaws.laws,
   ...HostLateLaws.laws,
-  ...HostBodyLaws.laws
+  ...HostBodyLaws.laws,
+  ...HostOptionLaws.laws
 ]

@@ -16,7 +16,7 @@ import { openPayload } from "../../protocol/PaymentPayload.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import type { PresentedPayment } from "../../wire/pontage/Dialect.ts"
-import type { ResponseKeeper } from "../http/Decision.ts"
+import type { ResponseSink } from "../http/Decision.ts"
 import * as KeptResponse from "../http/KeptResponse.ts"
 import * as OfferMatch from "../offer/OfferMatch.ts"
 import type { ChallengeSigner, PricedRequest } from "../offer/RouteOffer.ts"
@@ -24,7 +24,7 @@ import * as KeyedDigest from "../shop/KeyedDigest.ts"
 import type { ResponseStore } from "../shop/ResponseStore.ts"
 
 /** The store, and its limits. */
-export interface KeptResponses {
+export interface ResponseRepeats {
   readonly store: ResponseStore["Service"]
   /** Limit on the body of a kept response, in bytes. */
   readonly maximumBytes: number
@@ -84,7 +84,7 @@ const isProvable = ({ accepted, payment }: Presented): boolean => {
 
 /** The kept response of a payment. */
 export const find = Effect.fnUntraced(function* (
-  { store }: KeptResponses,
+  { store }: ResponseRepeats,
   { names }: RepeatablePayment
 ): Effect.fn.Return<KeptResponse.KeptResponse | undefined, FacilitatorUnavailable> {
   for (const name of names) {
@@ -99,7 +99,7 @@ export const find = Effect.fnUntraced(function* (
  * response, so that the identifier stands for one payment to the byte and one request.
  */
 export const identify = Effect.fnUntraced(function* (
-  { ageMillis, store }: KeptResponses,
+  { ageMillis, store }: ResponseRepeats,
   { identifier, names: [name] }: RepeatablePayment
 ): Effect.fn.Return<boolean, FacilitatorUnavailable> {
   if (identifier === undefined) return true
@@ -109,7 +109,7 @@ export const identify = Effect.fnUntraced(function* (
 
 /** Gives the identifier of a refused payment back: nothing was bought under it. */
 export const unidentify = (
-  { store }: KeptResponses,
+  { store }: ResponseRepeats,
   { identifier, names: [name] }: RepeatablePayment
 ): Effect.Effect<void> => (identifier === undefined ? Effect.void : Effect.ignore(store.drop(identifier, name)))
 
@@ -132,9 +132,9 @@ const afterCut = "60 seconds"
  * again. An end that is reported while the response is being kept waits for that.
  */
 export const keeping = (
-  responses: KeptResponses,
+  responses: ResponseRepeats,
   { finish: report, isServed, leases, payment, warn }: Kept
-): { readonly keeper: ResponseKeeper; readonly finish: Kept["finish"] } => {
+): { readonly sink: ResponseSink; readonly finish: Kept["finish"] } => {
   const [name] = payment.names
   const over = Deferred.makeUnsafe<void>()
   const finish = (outcome: ExecutionOutcome) => Effect.andThen(Deferred.succeed(over, undefined), report(outcome))
@@ -166,7 +166,7 @@ export const keeping = (
     )
   const waiting = Effect.andThen(Effect.timeoutOption(Deferred.await(over), afterCut), finishOnceKept("failed"))
   return {
-    keeper: { maximumBytes: responses.maximumBytes, keep, cut: Effect.asVoid(FiberSet.run(leases, waiting)) },
+    sink: { maximumBytes: responses.maximumBytes, keep, cut: Effect.asVoid(FiberSet.run(leases, waiting)) },
     finish: finishOnceKept
   }
 }

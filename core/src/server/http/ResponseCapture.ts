@@ -7,7 +7,7 @@ import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 import { type KeptResponse, type KeptHeader, lasting } from "./KeptResponse.ts"
 
 /** The members of Node's response that are used. */
-export interface CopiedResponse {
+export interface CapturedResponse {
   readonly statusCode: number
   readonly getHeaders: () => Readonly<Record<string, unknown>>
 }
@@ -17,7 +17,7 @@ export interface CopiedResponse {
  * `maximumBytes` or has another length than its `Content-Length` says.
  */
 export const copy = (
-  response: CopiedResponse,
+  response: CapturedResponse,
   maximumBytes: number,
   take: (response: KeptResponse | undefined) => void
 ): void => {
@@ -52,7 +52,7 @@ export const copy = (
 
 /** Calls `see` with the arguments before a method runs, and `then` once after its first run. */
 const before = (
-  response: CopiedResponse,
+  response: CapturedResponse,
   name: "write" | "end",
   see: (given: ReadonlyArray<unknown>) => void,
   then?: () => void
@@ -91,7 +91,7 @@ interface WithBuffers {
   readonly Buffer?: { readonly from: (text: string, encoding: string) => Uint8Array }
 }
 
-const headersOf = (response: CopiedResponse): ReadonlyArray<KeptHeader> =>
+const headersOf = (response: CapturedResponse): ReadonlyArray<KeptHeader> =>
   lasting(
     Object.entries(response.getHeaders()).flatMap(([name, value]): ReadonlyArray<KeptHeader> => {
       if (Array.isArray(value)) return [[name, value.map(String)]]

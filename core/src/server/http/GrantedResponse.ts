@@ -1,41 +1,41 @@
 /**
  * Watches how the response of a granted request ends, and keeps its response if that may come again. For hosts on Node; it
- * joins `ResponseWatch`, which sees the connection, and `ResponseCopy`, which sees the writer.
+ * joins `ResponseWatch`, which sees the connection, and `ResponseCapture`, which sees the writer.
  */
 import * as Effect from "effect/Effect"
 
-import type { ResponseKeeper } from "./Decision.ts"
-import * as ResponseCopy from "./ResponseCopy.ts"
+import type { ResponseSink } from "./Decision.ts"
+import * as ResponseCapture from "./ResponseCapture.ts"
 import * as ResponseWatch from "./ResponseWatch.ts"
 
-/** A granted request's keeper, and the runner of its effects. */
+/** A granted request's sink, and the runner of its effects. */
 export interface Keeping {
-  readonly keeper: ResponseKeeper | undefined
+  readonly sink: ResponseSink | undefined
   readonly run: (effect: Effect.Effect<void>) => Promise<void>
 }
 
 /**
- * Calls `notify` once with whether the response was delivered, for `Granted.finish`. With a keeper a response that is cut
+ * Calls `notify` once with whether the response was delivered, for `Granted.finish`. With a sink a response that is cut
  * off is not judged before its writer has ended it: the response is kept then, and its payer gets it again.
  */
 export const watch = (
   request: ResponseWatch.WatchableRequest,
-  response: ResponseWatch.WatchableResponse & ResponseCopy.CopiedResponse,
-  { keeper, run }: Keeping,
+  response: ResponseWatch.WatchableResponse & ResponseCapture.CapturedResponse,
+  { sink, run }: Keeping,
   notify: (delivered: boolean) => void
 ): void => {
-  if (keeper === undefined) return ResponseWatch.watch(request, response, notify)
+  if (sink === undefined) return ResponseWatch.watch(request, response, notify)
   let isCut = false
   let hasEnded = false
-  ResponseCopy.copy(response, keeper.maximumBytes, (copy) => {
+  ResponseCapture.copy(response, sink.maximumBytes, (copy) => {
     hasEnded = true
     const isWhole = copy !== undefined && (copy.body.length > 0 || isWritable(request, response))
-    void run(isWhole ? keeper.keep(copy) : Effect.void).then(() => (isCut ? notify(false) : undefined))
+    void run(isWhole ? sink.keep(copy) : Effect.void).then(() => (isCut ? notify(false) : undefined))
   })
   ResponseWatch.watch(request, response, (delivered) => {
     if (delivered || hasEnded) return notify(delivered)
     isCut = true
-    void run(keeper.cut)
+    void run(sink.cut)
   })
 }
 

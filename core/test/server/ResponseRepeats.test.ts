@@ -119,7 +119,7 @@ const response = (text: string, status = 200): KeptResponse => ({
 const serve = Effect.fnUntraced(function* (decision: Decision, given: KeptResponse, lost = true) {
   const end = decision._tag === "SettleAfter" ? yield* decision.complete(given.status) : decision
   assert(end._tag === "Granted", `expected a grant, got ${verdictOf(decision)}`)
-  if (end.keeper !== undefined) yield* end.keeper.keep(given)
+  if (end.sink !== undefined) yield* end.sink.keep(given)
   yield* end.finish(lost ? "failed" : "served")
 })
 
@@ -199,7 +199,7 @@ describe("a response that was lost", () => {
       const other = yield* pay(get, "/report")
       const head = yield* get("/report", other, { method: "HEAD" })
       assert(head._tag === "Granted")
-      assert.isUndefined(head.keeper)
+      assert.isUndefined(head.sink)
     })
   )
 })
@@ -258,7 +258,7 @@ describe("a kept response", () => {
       const payment = yield* pay(get, "/report", { bound: false })
       const decision = yield* get("/report", payment)
       assert(decision._tag === "Granted")
-      assert.isUndefined(decision.keeper)
+      assert.isUndefined(decision.sink)
       yield* decision.finish("served")
       assert.strictEqual(verdictOf(yield* get("/report", payment)), "409 spent")
     })
@@ -270,7 +270,7 @@ describe("a kept response", () => {
       const payment = yield* pay(get, "/report")
       const decision = yield* get("/report", payment)
       assert(decision._tag === "Granted")
-      assert.isUndefined(decision.keeper)
+      assert.isUndefined(decision.sink)
       assert.isUndefined(paymentRequired(yield* get("/report")).extensions)
     })
   )
@@ -332,17 +332,17 @@ describe("a client that disconnects while the handler works", () => {
     const payment = yield* pay(get, "/report")
     const first = yield* get("/report", payment)
     assert(first._tag === "Granted")
-    assert(first.keeper !== undefined)
-    yield* first.keeper.cut
-    return { get, payment, first, keeper: first.keeper }
+    assert(first.sink !== undefined)
+    yield* first.sink.cut
+    return { get, payment, first, sink: first.sink }
   })
 
   it.effect("waits, and gets the response of that run", () =>
     Effect.gen(function* () {
-      const { get, keeper, payment } = yield* cutOff()
+      const { get, sink, payment } = yield* cutOff()
       yield* TestClock.adjust("30 seconds")
       assert.strictEqual(verdictOf(yield* get("/report", payment)), "409 in_flight")
-      yield* keeper.keep(response("slow"))
+      yield* sink.keep(response("slow"))
       assert.strictEqual(textOf(yield* get("/report", payment)), "slow")
     })
   )
@@ -402,7 +402,7 @@ describe("a store that cannot be asked", () => {
       const payment = yield* pay(get, "/report")
       const first = yield* get("/report", payment)
       assert(first._tag === "Granted")
-      const keeping = yield* Effect.forkChild(first.keeper?.keep(response("kept late")) ?? Effect.void)
+      const keeping = yield* Effect.forkChild(first.sink?.keep(response("kept late")) ?? Effect.void)
       yield* Effect.yieldNow
       const finishing = yield* Effect.forkChild(first.finish("failed"))
       yield* Effect.yieldNow
