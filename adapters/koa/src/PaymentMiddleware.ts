@@ -2,18 +2,7 @@
  * Sells routes of a Koa application: by a map of routes in front of (or inside) a router, or by a step for a single
  * route.
  */
-import {
-  DiscoveryOptions,
-  DiscoveryPages,
-  OptionCheck,
-  RequestTarget,
-  RouteKey,
-  RouteTable,
-  Seller,
-  type PricedRoute,
-  type RouteConfig,
-  type RouteMap
-} from "@pontage/core"
+import { OptionCheck, RequestTarget, RouteKey, type Seller, SoldRoutes, SoldSteps } from "@pontage/core"
 import * as Result from "effect/Result"
 import type { Context, Middleware, Next } from "koa"
 
@@ -26,9 +15,7 @@ import * as RouterOrder from "./RouterOrder.ts"
 import * as UngatedResponse from "./UngatedResponse.ts"
 
 /** Options of `paymentMiddleware`. */
-export interface PaymentOptions<Keys extends string = string> extends Seller.SellerOptions {
-  /** Prices by `<METHOD> <path>`, for example `GET /reports/:day`: its functions then read `params.day`. */
-  readonly routes: RouteMap<Keys>
+export interface PaymentOptions<Keys extends string = string> extends SoldRoutes.SoldRoutesOptions<Keys> {
   /**
    * The application's `@koa/router` with its routes in place: the gate then stands before the handlers of the routes
    * that the keys name. Keys are the router's own paths, prefixes included. A key without a route is an error, and so
@@ -46,49 +33,27 @@ export interface PaymentOptions<Keys extends string = string> extends Seller.Sel
    * error when the middleware is made and when it gets `ready`; without it they are one at the first request.
    */
   readonly app?: RouterOrder.LayeredApp
-  /**
-   * Serves `/openapi.json` of the listed routes with their prices, for buyers' agents, and `/llms.txt` if wanted. Default:
-   * the shop announces nothing. These paths then belong to the gate.
-   */
-  readonly discovery?: DiscoveryOptions.DiscoveryOptions
 }
 
 const check = OptionCheck.options<PaymentOptions>({
-  ...Seller.keys,
-  routes: OptionCheck.record(OptionCheck.any()),
+  ...SoldRoutes.keys,
   router: OptionCheck.optional(OptionCheck.having("a router of @koa/router", "stack")),
-  app: OptionCheck.optional(OptionCheck.having("a Koa application", "middleware")),
-  discovery: OptionCheck.optional(DiscoveryOptions.check)
+  app: OptionCheck.optional(OptionCheck.having("a Koa application", "middleware"))
 })
-
-/** The start and the end of a shop. */
-export interface OpenShop {
-  /** Resolves when all routes are proven against chains and facilitator; rejects with `Misconfigured`. */
-  readonly ready: () => Promise<void>
-  /** Sends the pending reports and stops; close the HTTP server first. */
-  readonly close: () => Promise<void>
-}
 
 /**
  * Middleware that sells the routes of a map. Throws `Misconfigured` for every mistake that is visible without a
  * request.
  */
-export const paymentMiddleware = <Keys extends string>(options: PaymentOptions<Keys>): Middleware & OpenShop => {
-  const { app, discovery, router, routes, ...shop } = Result.getOrThrow(
-    OptionCheck.read(check, options as PaymentOptions)
-  )
-  const seller = Seller.make(shop, { keepsResponses: true })
+export const paymentMiddleware = <Keys extends string>(
+  options: PaymentOptions<Keys>
+): Middleware & SoldRoutes.OpenShop => {
+  const { app, router, ...shop } = Result.getOrThrow(OptionCheck.read(check, options as PaymentOptions))
+  const sold = SoldRoutes.open(shop, { keepsResponses: true })
   try {
-    const keyed = Object.entries(routes).map(([name, config]) => ({
-      key: Result.getOrThrow(RouteKey.parse(name)),
-      route: seller.route(name, config)
-    }))
-    const table = Result.getOrThrow(RouteTable.make(keyed.map(({ key, route }) => [key, route])))
-    const gate = router === undefined ? before(seller, table, keyed) : inside(seller, router, keyed)
-    const pages = Result.getOrThrow(DiscoveryPages.make(discovery, seller.origin, keyed))
-    return standing(seller, withPages(gate, pages), app)
+    return standing(sold, router === undefined ? before(sold) : inside(sold, router), app)
   } catch (mistake) {
-    void seller.close()
+    void sold.close()
     throw mistake
   }
 }
@@ -99,17 +64,8 @@ interface Gate {
   readonly checkOrder: (app: RouterOrder.LayeredApp, self: object | undefined) => void
 }
 
-/** Sends the discovery documents in front of the gate. */
-const withPages = (gate: Gate, pages: DiscoveryPages.DiscoveryPages): Gate => ({
-  checkOrder: gate.checkOrder,
-  middleware: (ctx, next) => {
-    const page = pages.find(ctx.method, RequestTarget.pathOf(ctx.originalUrl))
-    return page === undefined ? gate.middleware(ctx, next) : PaidResponse.send(ctx, page)
-  }
-})
-
 /** Checks the application's routers whenever it has more middleware than before. */
-const standing = (seller: Seller.Seller, gate: Gate, app: RouterOrder.LayeredApp | undefined) => {
+const standing = (sold: SoldRoutes.SoldRoutes, gate: Gate, app: RouterOrder.LayeredApp | undefined) => {
   let seen = -1
   const self: Middleware = (ctx, next) => {
     if (ctx.app.middleware.length !== seen) gate.checkOrder(ctx.app, self)
@@ -119,16 +75,12 @@ const standing = (seller: Seller.Seller, gate: Gate, app: RouterOrder.LayeredApp
   if (app !== undefined) gate.checkOrder(app, undefined)
   const ready = async () => {
     if (app !== undefined) gate.checkOrder(app, self)
-    await seller.ready()
+    await sold.ready()
   }
-  return Object.assign(self, { ready, close: () => seller.close() })
+  return Object.assign(self, { ready, close: sold.close })
 }
 
-const before = (
-  seller: Seller.Seller,
-  table: RouteTable.RouteTable<PricedRoute>,
-  keyed: ReadonlyArray<RouterGate.KeyedRoute>
-): Gate => {
+const before = ({ keyed, onPath, seller }: SoldRoutes.SoldRoutes): Gate => {
   const keys = keyed.map(({ key }) => key)
   const isOpen = (layer: Layers.RouterLayer) =>
     !GateStep.isIn(layer.stack) && keys.some((key) => Layers.isMeant(key, layer))
@@ -138,7 +90,7 @@ const before = (
     checkOrder: (app, self) =>
       self === undefined ? RouterOrder.checkAll(app, isOpen) : RouterOrder.checkEarlier(app, self, isOpen),
     middleware: (ctx, next) => {
-      const match = table.find(ctx.method, ctx.path, RequestTarget.pathOf(ctx.originalUrl))
+      const match = onPath(ctx.method, ctx.path, RequestTarget.pathOf(ctx.originalUrl))
       switch (match._tag) {
         case "None":
           return UngatedResponse.watched(ctx, next, soldAs)
@@ -154,11 +106,7 @@ const before = (
 /**
  * The gate is in the router; this step gates routes that were added later, and detects responses that bypass the gate.
  */
-const inside = (
-  seller: Seller.Seller,
-  router: Layers.LayeredRouter,
-  keyed: ReadonlyArray<RouterGate.KeyedRoute>
-): Gate => {
+const inside = ({ keyed, pages, seller }: SoldRoutes.SoldRoutes, router: Layers.LayeredRouter): Gate => {
   const gate = RouterGate.make(router, keyed, (route, ctx, next) =>
     PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx))
   )
@@ -171,6 +119,8 @@ const inside = (
       RouterOrder.checkAll(app, gate.isOpen)
     },
     middleware: (ctx, next) => {
+      const page = pages.find(ctx.method, RequestTarget.pathOf(ctx.originalUrl))
+      if (page !== undefined) return PaidResponse.send(ctx, page)
       gate.refresh()
       return UngatedResponse.watched(ctx, next, soldAs)
     }
@@ -186,25 +136,13 @@ const openLayer = ({ layers, methods }: UngatedResponse.Passage, isOpen: RouterO
 
 const paramsOf = (ctx: Context): Readonly<Record<string, string>> => ctx["params"] ?? {}
 
-/** A shop whose routes are sold one by one. */
-export interface PaymentRoutes extends OpenShop {
-  /**
-   * A step in front of a route's handler: `router.get("/report", payment.paid({ ... }), handler)`. All following
-   * middleware belongs to the paid resource. Throws `Misconfigured`. Messages call the route `name`.
-   */
-  readonly paid: (config: RouteConfig, name?: string) => (ctx: Context, next: Next) => Promise<unknown>
-}
+/** A shop whose routes are sold one by one: `router.get("/report", payment.paid({ ... }), handler)`. */
+export type PaymentRoutes = SoldSteps.SoldSteps<(ctx: Context, next: Next) => Promise<unknown>>
 
 /** Opens a shop whose routes are sold one by one. Throws `Misconfigured` for a mistake in the options. */
-export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes => {
-  const seller = Seller.make(options, { keepsResponses: true })
-  let count = 0
-  return {
-    paid: (config, name = `paid route ${++count}`) => {
-      const route = seller.route(name, config)
-      return GateStep.mark((ctx, next) => PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx)))
-    },
-    ready: () => seller.ready(),
-    close: () => seller.close()
-  }
-}
+export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes =>
+  SoldSteps.open(
+    options,
+    (seller, route) => GateStep.mark((ctx, next) => PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx))),
+    { keepsResponses: true }
+  )

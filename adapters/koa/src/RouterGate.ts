@@ -3,17 +3,11 @@
  * stands after routing, where gate and router cannot disagree about a path. A handler that would be sold at one path
  * and free at another is a mistake, found at start.
  */
-import { Misconfigured, type PricedRoute, RouteKey } from "@pontage/core"
+import { Misconfigured, type PricedRoute, RouteKey, type SoldRoutes } from "@pontage/core"
 import type { Context, Next } from "koa"
 
 import * as GateStep from "./GateStep.ts"
 import * as Layers from "./RouterLayer.ts"
-
-/** A route and its key. */
-export interface KeyedRoute {
-  readonly key: RouteKey.RouteKey
-  readonly route: PricedRoute
-}
 
 /** The gate's step in front of a layer. */
 export type Gatekeeper = (route: PricedRoute, ctx: Context, next: Next) => Promise<unknown>
@@ -33,7 +27,7 @@ export interface RouterGate {
  */
 export const make = (
   router: Layers.LayeredRouter,
-  routes: ReadonlyArray<KeyedRoute>,
+  routes: ReadonlyArray<SoldRoutes.KeyedRoute>,
   gatekeeper: Gatekeeper
 ): RouterGate => {
   for (const { key } of routes) {
@@ -73,14 +67,14 @@ interface LayerMistake {
 
 class LayerGates {
   readonly #router: Layers.LayeredRouter
-  readonly #routes: ReadonlyArray<KeyedRoute>
+  readonly #routes: ReadonlyArray<SoldRoutes.KeyedRoute>
   readonly #gatekeeper: Gatekeeper
   readonly #looked = new WeakSet<Layers.RouterLayer>()
   /** The sold handlers, each with its key. */
   readonly #sold = new WeakMap<object, string>()
   #count = -1
 
-  constructor(router: Layers.LayeredRouter, routes: ReadonlyArray<KeyedRoute>, gatekeeper: Gatekeeper) {
+  constructor(router: Layers.LayeredRouter, routes: ReadonlyArray<SoldRoutes.KeyedRoute>, gatekeeper: Gatekeeper) {
     this.#router = router
     this.#routes = routes.toSorted((one, other) => RouteKey.compare(one.key.segments, other.key.segments))
     this.#gatekeeper = gatekeeper

@@ -11,7 +11,7 @@ const shops = [
   ["NestJS", TestShops.nest]
 ] as const
 
-describe.each(shops)("a %s shop under load", (_, open) => {
+describe.concurrent.each(shops)("a %s shop under load", (_, open) => {
   it.live("serves one of 200 copies of a payment, and moves the money once", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {

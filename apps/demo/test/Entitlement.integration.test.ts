@@ -25,7 +25,7 @@ const recordingBuyer = (signer: Parameters<typeof exactEvm.client>[0]["signer"])
   return { paying, sent }
 }
 
-describe.each(shops)("a %s shop whose handler fails", (_, open) => {
+describe.concurrent.each(shops)("a %s shop whose handler fails", (_, open) => {
   it.live("serves the same payment again, and takes the money once", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {
@@ -91,7 +91,7 @@ describe.each(shops)("a %s shop whose handler fails", (_, open) => {
   )
 })
 
-describe("two servers of one shop", () => {
+describe.concurrent("two servers of one shop", () => {
   it.live("accept a payment that was signed for the other one's challenge", () =>
     TestMarket.within(1, ({ chain, told }) =>
       Effect.gen(function* () {

@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
 
-describe.each([
+describe.concurrent.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop whose facilitator goes away", (_, open) => {

@@ -29,7 +29,7 @@ const faults: ReadonlyArray<readonly [string, FaultyFront.Fault]> = [
   ["500", json(500, { error: "defect", message: "sorry" })]
 ]
 
-describe.each([
+describe.concurrent.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop whose facilitator misbehaves", (_, open) => {

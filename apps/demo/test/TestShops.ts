@@ -58,16 +58,19 @@ interface OnEvm {
   readonly asset?: EvmAsset.CustomAsset
 }
 
+/** The longest validity that our client signs: a slow machine is to let no payment of a test expire. */
+const maxTimeoutSeconds = 120
+
 /** Options of both shops: a cent for each route, on every chain. */
 const wiringOf = (told: Told) => {
   const { facilitator, secret } = told
   if ("tills" in told) {
     const accepts = told.tills.map(({ network, payTo }) => ({ scheme: "exact", network, price: "$0.01", payTo }))
-    return { options: { facilitator, secret, schemes: told.tills.map(({ scheme }) => scheme) }, terms: { accepts } }
+    return { options: { facilitator, secret, schemes: told.tills.map(({ scheme }) => scheme) }, terms: { accepts, maxTimeoutSeconds } }
   }
   const { asset, payTo, rpcUrl } = told
   const schemes = [exactEvm.server({ rpcUrl, ...(asset !== undefined && { assets: [asset] }) })]
-  const only = { network: "eip155:31337", price: "$0.01", payTo }
+  const only = { network: "eip155:31337", price: "$0.01", payTo, maxTimeoutSeconds }
   return {
     options: { facilitator, secret, schemes },
     terms: { ...only, ...(asset !== undefined && { asset: asset.address }) }

@@ -22,7 +22,7 @@ const untilLooked = Effect.fnUntraced(function* (chain: TonTestChain.Shape) {
 
 const stateOf = (runs: number, acts: number) => `${runs} runs, the payer's wallet has acted ${acts} times`
 
-describe.each([
+describe.concurrent.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop that is paid on TON", (_, open) => {

@@ -50,7 +50,7 @@ const failures: ReadonlyArray<Failure> = [
   }
 ]
 
-describe.each([
+describe.concurrent.each([
   ["Koa", TestShops.koa],
   ["NestJS", TestShops.nest]
 ] as const)("a %s shop that is paid on TRON", (_, open) => {

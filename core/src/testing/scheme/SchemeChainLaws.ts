@@ -12,7 +12,7 @@ import {
   failed,
   gaining,
   included,
-  landedIn,
+  transactionIncluded,
   law,
   look,
   newPayment,
@@ -390,7 +390,7 @@ const slotWasGivenUp = law(
         const noop = yield* succeeds("noop", facilitator.noop(slot, chainHead))
         yield* succeeds("submit", facilitator.submit(noop))
         const attempts = [prepared, noop]
-        const observation = yield* landedIn(facilitator, [payment], attempts)
+        const observation = yield* transactionIncluded(facilitator, [payment], attempts)
         yield* same("the included transaction", observation.inclusion?.transaction, noop.transaction)
         yield* same("what is said of the payment", observation.observations[0]?._tag, "Pending")
         yield* subject.finalise(payment.authorization.validBefore)

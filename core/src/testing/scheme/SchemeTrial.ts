@@ -260,7 +260,7 @@ export const included = (
   earliest?: number
 ): Effect.Effect<TransactionObservation, LawBroken> =>
   asking(
-    "landing",
+    "inclusion",
     look(facilitator, payments, attempts, earliest),
     (observation) =>
       observation.inclusion !== undefined && observation.observations.every(({ _tag }) => _tag !== "Pending")
@@ -291,12 +291,12 @@ export const failed = Effect.fnUntraced(function* (
 })
 
 /** Observes until the chain shows the inclusion of their transaction, whatever the payments' ends. */
-export const landedIn = (
+export const transactionIncluded = (
   facilitator: SchemeFacilitator,
   payments: ReadonlyArray<Payment>,
   attempts: ReadonlyArray<PreparedTransaction>
 ): Effect.Effect<TransactionObservation, LawBroken> =>
-  asking("landing", look(facilitator, payments, attempts), (observation) => observation.inclusion !== undefined)
+  asking("inclusion", look(facilitator, payments, attempts), (observation) => observation.inclusion !== undefined)
 
 /** Repeats until the chain proves the end of a payment. */
 export const concluded = (
