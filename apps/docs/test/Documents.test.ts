@@ -20,7 +20,9 @@ const documentAt = (place: URL): string => {
 /** The links of a document that lead nowhere. */
 const broken = (document: string, text: string): ReadonlyArray<string> =>
   Markdown.linksOf(text).flatMap(({ anchor, path }) => {
-    const place = new URL(path, new URL(document, Markdown.root))
+    const place = path.startsWith("/")
+      ? new URL(path.slice(1), Markdown.root)
+      : new URL(path, new URL(document, Markdown.root))
     if (path !== "" && !existsSync(place)) return [`${document} links to ${path}, which does not exist`]
     const linked = path === "" ? text : anchor === "" ? "" : Markdown.read(documentAt(place))
     return anchor === "" || Markdown.anchorsOf(linked).has(anchor)
@@ -43,8 +45,9 @@ describe("the documents", () => {
   }
 
   it("that link to nothing are found", () => {
-    const text = "## Here\n\n[a](#here) [b](#there) [c](nothing.md) [d](../../README.md#pay) [e](../../README.md#no)\n"
-    assert.lengthOf(broken("apps/docs/planted.md", text), 3)
+    const text =
+      "## Here\n\n[a](#here) [b](#there) [c](nothing.md) [d](../../README.md#pay) [e](../../README.md#no) [f](https://github.com/pontage/pontage/blob/main/README.md#no)\n"
+    assert.lengthOf(broken("apps/docs/planted.md", text), 4)
   })
 
   it("are linked from the README: the protocol and the glossary", () => {

@@ -42,12 +42,19 @@ export interface Link {
   readonly anchor: string
 }
 
-/** The relative links of a document. */
-export const linksOf = (text: string): ReadonlyArray<Link> =>
-  [...prose(text).matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(([, path = "", anchor = ""]) => ({
-    path,
-    anchor
-  }))
+/** The pages of published packages link to the files of this repository by their address. */
+const own = /\]\(https:\/\/github\.com\/pontage\/pontage\/(?:blob|tree)\/main\/?([^)#\s]*)(?:#([^)\s]*))?\)/g
+
+/** The links of a document to files of this repository. */
+export const linksOf = (text: string): ReadonlyArray<Link> => [
+  ...[...prose(text).matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(linkOf("")),
+  ...[...prose(text).matchAll(own)].map(linkOf("/"))
+]
+
+/** `folder` is the one that the path begins at: the document's own, or the repository's root, `/`. */
+const linkOf =
+  (folder: "" | "/") =>
+  ([, path = "", anchor = ""]: RegExpMatchArray): Link => ({ path: `${folder}${path}`, anchor })
 
 /** A JSON example and the name of the shape that it claims to have. */
 export interface Example {
