@@ -66,7 +66,10 @@ const wiringOf = (told: Told) => {
   const { facilitator, secret } = told
   if ("tills" in told) {
     const accepts = told.tills.map(({ network, payTo }) => ({ scheme: "exact", network, price: "$0.01", payTo }))
-    return { options: { facilitator, secret, schemes: told.tills.map(({ scheme }) => scheme) }, terms: { accepts, maxTimeoutSeconds } }
+    return {
+      options: { facilitator, secret, schemes: told.tills.map(({ scheme }) => scheme) },
+      terms: { accepts, maxTimeoutSeconds }
+    }
   }
   const { asset, payTo, rpcUrl } = told
   const schemes = [exactEvm.server({ rpcUrl, ...(asset !== undefined && { assets: [asset] }) })]
