@@ -14,13 +14,22 @@ const grammar = /^pay_[A-Za-z0-9_-]{22}$/
 export const isPaymentId = (name: string): boolean => grammar.test(name)
 
 /**
- * `"pay_" + base64url(sha256(network,asset,payer,nonce))[0..22]`; the four in their canonical wire form, joined by commas.
+ * A nonce of the form `<kind>:<owner>:<nonce>` is one whatever its asset is: the chain consumes it once, and so only one payment may
+ * have it.
+ */
+const isOfAnyAsset = (nonce: string): boolean => nonce.includes(":")
+
+/**
+ * `"pay_" + base64url(sha256(network,asset,payer,nonce))[0..22]`; the four in their canonical wire form, joined by commas;
+ * without the asset where the nonce names its owner.
  */
 export const make = (
   network: string,
   { asset, nonce, payer }: { readonly asset: string; readonly payer: string; readonly nonce: string }
 ): Effect.Effect<string> =>
   Effect.map(
-    Effect.flatMap(Hash, (hash) => hash.sha256(text.encode([network, asset, payer, nonce].join(",")))),
+    Effect.flatMap(Hash, (hash) =>
+      hash.sha256(text.encode([network, ...(isOfAnyAsset(nonce) ? [] : [asset]), payer, nonce].join(",")))
+    ),
     (digest) => `pay_${Base64Url.encode(digest).slice(0, 22)}`
   )

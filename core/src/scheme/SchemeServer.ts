@@ -2,6 +2,7 @@
  * The scheme server: it knows the network's assets and proves, once at start, that the chain agrees.
  */
 import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 
 import type { Asset } from "../protocol/Asset.ts"
 import type { Authorization } from "../protocol/Authorization.ts"
@@ -32,6 +33,14 @@ export interface SchemeServer {
   readonly asset: (network: Network, text: string | undefined) => Asset | undefined
   /** The assets that `asset` finds, for the message about an unknown one. */
   readonly assetNames: (network: Network) => ReadonlyArray<string>
+  /**
+   * Further terms of an offer in an asset, given the `extra` fields that the facilitator requires of all offers on the network: for
+   * example the ways to pay that both allow.
+   */
+  readonly extra?: (
+    asset: Asset,
+    offered: Readonly<Record<string, Schema.Json>>
+  ) => Readonly<Record<string, Schema.Json>>
   /** Checks on the chain that it is this network and that the assets are as configured. */
   readonly prove: (
     network: Network,

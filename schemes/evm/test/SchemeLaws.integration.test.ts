@@ -14,7 +14,13 @@ import {
   EvmNetwork,
   exactEvm
 } from "../src/index.ts"
-import { type EvmTestAccounts, EvmTestChain, SmartAccountContracts, SmartAccounts } from "../src/testing/index.ts"
+import {
+  type EvmTestAccounts,
+  EvmTestChain,
+  Permit2Contracts,
+  SmartAccountContracts,
+  SmartAccounts
+} from "../src/testing/index.ts"
 import * as HostileNode from "./HostileNode.ts"
 
 /** The chain behind a connection that can be cut. */
@@ -56,6 +62,7 @@ type Way =
   | "by user operations in batches"
   | "by delegation"
   | "by accounts that are not deployed"
+  | "by Permit2"
 
 /** The payer with money and the one without: smart accounts of the first two payers where they pay as such. */
 const payersOf = Effect.fnUntraced(function* (way: Way) {
@@ -63,7 +70,12 @@ const payersOf = Effect.fnUntraced(function* (way: Way) {
   const { accounts, network, token } = chain
   const assets = [{ network, ...token }]
   const ofKey = (signer: EvmTestAccounts.TestAccount) => exactEvm.client({ signer, network, assets })
-  if (way === "one by one" || way === "in batches") {
+  if (way === "by Permit2") {
+    yield* Permit2Contracts.deploy(chain)
+    for (const { address } of [accounts.payers[0], accounts.stranger]) yield* Permit2Contracts.approve(chain, address)
+    yield* chain.setBalance(accounts.stranger.address, 10n ** 21n)
+  }
+  if (way === "one by one" || way === "in batches" || way === "by Permit2") {
     return { payer: ofKey(accounts.payers[0]), poor: ofKey(accounts.stranger) }
   }
   yield* SmartAccountContracts.deploy(chain)
@@ -94,6 +106,7 @@ const settingsOf = Effect.fnUntraced(function* (way: Way) {
   const deployment = { signer: accounts.deployer, rpcUrl }
   if (way === "in batches") return { batches: { settler: yield* deployBatchSettler(deployment) } }
   if (way === "one by one") return {}
+  if (way === "by Permit2") return { permit2: true }
   const counterfactualSettler = yield* deployCounterfactualSettler(deployment)
   if (way === "by accounts that are not deployed") return { counterfactualSettler }
   yield* deployPaymentGuard(deployment)
@@ -136,7 +149,7 @@ const subject = Effect.fnUntraced(function* (way: Way) {
       resource: "https://shop.example/report",
       payTo: accounts.payee.address,
       asset: token.address,
-      ...(schemeFacilitator.extra && { extra: schemeFacilitator.extra })
+      extra: { ...schemeFacilitator.extra, ...(way === "by Permit2" && { assetTransferMethod: "permit2" }) }
     },
     otherPayTo: accounts.deployer.address,
     otherAsset: accounts.stranger.address,
@@ -155,7 +168,8 @@ describe.concurrent("the laws of a scheme, kept by exact on EVM", () => {
     "by user operations",
     "by user operations in batches",
     "by delegation",
-    "by accounts that are not deployed"
+    "by accounts that are not deployed",
+    "by Permit2"
   ] as const) {
     const subjectLayer = Layer.provide(Layer.effect(SchemeLaws.Subject, subject(way)), EvmTestChain.layer())
     describe(`paying ${way}`, () => {

@@ -10,6 +10,7 @@ import type { OfferTerms } from "../../wire/pontage/Dialect.ts"
 import type { PricedOption, PricedRoute } from "../route/PricedRoute.ts"
 import * as RouteCall from "../route/RouteCall.ts"
 import * as KeyedDigest from "../shop/KeyedDigest.ts"
+import * as NetworkReadiness from "../shop/NetworkReadiness.ts"
 import * as Challenge from "./Challenge.ts"
 
 /** A request whose price is known. */
@@ -74,7 +75,11 @@ export const toRequirements = (
   payTo: option.payTo,
   maxTimeoutSeconds: route.maxTimeoutSeconds,
   asset: option.asset.address,
-  extra: { ...option.proof.extra, ...option.extra, ...(challenge !== undefined && { challenge }) }
+  extra: {
+    ...NetworkReadiness.extraOf(option.proof, option.asset),
+    ...option.extra,
+    ...(challenge !== undefined && { challenge })
+  }
 })
 
 /** The terms of a route beyond its options. */

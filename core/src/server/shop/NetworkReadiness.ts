@@ -23,6 +23,8 @@ export interface NetworkReadiness {
   readonly assets: Map<string, Asset>
   /** The `extra` fields that the facilitator requires of offers here; empty before the check. */
   extra: Readonly<Record<string, Schema.Json>>
+  /** The same with the scheme's own terms, by the asset's address; emptied whenever `extra` changes. */
+  readonly extraByAsset: Map<string, Readonly<Record<string, Schema.Json>>>
   state: "open" | "proven" | "wrong"
   /** Completes when all assets so far are proven; fails with the contradiction. */
   done: Deferred.Deferred<void, Misconfigured>
@@ -36,10 +38,20 @@ export const make = (schemeServer: SchemeServer, network: Network): NetworkReadi
   network,
   assets: new Map(),
   extra: {},
+  extraByAsset: new Map(),
   state: "open",
   done: Deferred.makeUnsafe(),
   isRunning: false
 })
+
+/** The `extra` fields of offers in an asset, beside the asset's own. */
+export const extraOf = (self: NetworkReadiness, asset: Asset): Readonly<Record<string, Schema.Json>> => {
+  const known = self.extraByAsset.get(asset.address)
+  if (known !== undefined) return known
+  const made = { ...self.extra, ...self.schemeServer.extra?.(asset, self.extra) }
+  self.extraByAsset.set(asset.address, made)
+  return made
+}
 
 /** Adds an asset to the check; a new asset reopens a completed check. */
 export const add = (self: NetworkReadiness, asset: Asset): void => {
@@ -99,7 +111,12 @@ const settles = (
   const { name, network: canonical } = schemeServer.scheme
   const settled = kinds.find((kind) => kind.scheme === name && canonical(kind.network) === network)
   if (settled?.obstacle !== undefined) return Effect.fail(new Misconfigured({ message: settled.obstacle }))
-  if (settled !== undefined) return Effect.sync(() => void (self.extra = settled.extra ?? {}))
+  if (settled !== undefined) {
+    return Effect.sync(() => {
+      self.extra = settled.extra ?? {}
+      self.extraByAsset.clear()
+    })
+  }
   if (pending.some((text) => text === network || text === namespace(network) || canonical(text) === network)) {
     const message = `the facilitator has no connection to ${network} yet`
     return Effect.fail(new FacilitatorUnavailable({ message }))

@@ -10,6 +10,7 @@ import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as X402Network from "../x402/X402Network.ts"
 import * as X402Offer from "../x402/X402Offer.ts"
 import type { X402Version } from "../x402/X402Reason.ts"
+import * as X402Sponsoring from "../x402/X402Sponsoring.ts"
 
 /** A settled kind; `network` is its CAIP-2 identifier, or an alias of it. */
 export interface Kind {
@@ -76,7 +77,10 @@ export const bodyOf = (
   const signed = withoutBinding(payload)
   if (version === 2) {
     const accepted = X402Offer.toV2(requirements)
-    const payment = { x402Version: 2, payload: signed, resource: X402Offer.resourceOf(requirements), accepted }
+    const { extension, payload: bare } = X402Sponsoring.outOfPayload(signed)
+    const resource = X402Offer.resourceOf(requirements)
+    const extensions = extension && { extensions: extension }
+    const payment = { x402Version: 2, payload: bare, ...extensions, resource, accepted }
     return jsonOf({ x402Version: 2, paymentPayload: payment, paymentRequirements: accepted })
   }
   const offer = X402Offer.toV1(requirements)

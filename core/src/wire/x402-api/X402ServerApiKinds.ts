@@ -39,7 +39,7 @@ export const fromSupported = ({ kinds, pending, signers }: Supported): typeof X4
       return [{ x402Version: 1 as const, scheme, network: name, ...(extra !== undefined && { extra }) }]
     })
   ],
-  extensions: [],
+  extensions: kinds.some(({ extra }) => extra?.["permit2"] !== undefined) ? ["eip2612GasSponsoring"] : [],
   signers,
   ...(pending !== undefined && { pending })
 })

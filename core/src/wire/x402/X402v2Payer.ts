@@ -18,6 +18,7 @@ import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Offer from "./X402Offer.ts"
 import { offerV2, resourceV2 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
+import * as X402Sponsoring from "./X402Sponsoring.ts"
 
 /** Maximum length of an offer in bytes, more than any server sends: Node reads 16 KiB of headers in all. */
 const maximumOfferBytes = 64 * 1024
@@ -39,11 +40,14 @@ const requestShape = /* @__PURE__ */ Shape.struct<Request>({
 })
 
 /** The readable offers, each as sent and converted to ours. */
-const readOffers = ({ accepts, resource }: Request) => {
+const readOffers = ({ accepts, extensions, resource }: Request) => {
+  const isSponsored = X402Sponsoring.isIn(extensions)
   const place = Result.getOrUndefined(Shape.read(resourceV2, resource))
   return accepts.flatMap((raw) => {
     const offer = Shape.read(offerV2, raw)
-    return Result.isSuccess(offer) ? [{ raw, requirements: X402Offer.fromV2(offer.success, place) }] : []
+    if (Result.isFailure(offer)) return []
+    const requirements = X402Offer.fromV2(offer.success, place)
+    return [{ raw, requirements: isSponsored ? X402Sponsoring.marked(requirements) : requirements }]
   })
 }
 
@@ -108,15 +112,20 @@ export const fromJson = (json: unknown, wordsFor: (word: string | undefined) => 
         accepts: offers.map(({ requirements }) => requirements),
         ...wordsFor(request.error)
       }
-      const payment = (index: number, payload: Schema.Json) => ({
-        x402Version: 2,
-        payload,
-        ...(request.extensions !== undefined && {
-          extensions: X402Identifier.withIdentifier(request.extensions, payload)
-        }),
-        ...(request.resource !== undefined && { resource: request.resource }),
-        accepted: offers[index]?.raw
-      })
+      const payment = (index: number, signed: Schema.Json) => {
+        const { extension, payload } = X402Sponsoring.outOfPayload(signed)
+        const extensions =
+          request.extensions === undefined ? {} : X402Identifier.withIdentifier(request.extensions, payload)
+        return {
+          x402Version: 2,
+          payload,
+          ...((request.extensions !== undefined || extension !== undefined) && {
+            extensions: X402Sponsoring.into(extensions, extension)
+          }),
+          ...(request.resource !== undefined && { resource: request.resource }),
+          accepted: offers[index]?.raw
+        }
+      }
       return { required, payment }
     },
     onFailure: (fault) =>

@@ -20,6 +20,7 @@ import * as X402Bazaar from "./X402Bazaar.ts"
 import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
+import * as X402Sponsoring from "./X402Sponsoring.ts"
 
 /**
  * A payment of version 2. `payload` is the scheme's own JSON. Extensions that were not offered are ignored, as the
@@ -46,7 +47,7 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Validat
     onSuccess: ({ accepted, extensions, payload }) => {
       const identifier = X402Identifier.of(extensions)
       return {
-        payment: sealPayload(accepted.scheme, accepted.network, payload),
+        payment: sealPayload(accepted.scheme, accepted.network, X402Sponsoring.intoPayload(payload, extensions)),
         accepted: X402Offer.accepted(accepted),
         ...(identifier !== undefined && { identifier })
       }
@@ -68,8 +69,9 @@ const maximumDescriptionLength = 340
 /** Maximum length of a URL in an offer. */
 const maximumUrlLength = 2048
 
-/** The same beside the payment identifier, which payers repeat too. */
-const maximumDescriptionLengthExtended = maximumDescriptionLength - Math.ceil(X402Identifier.offeredLength / 3) - 40
+/** The same beside the payment identifier and the approval by signature, which payers repeat too. */
+const maximumDescriptionLengthExtended =
+  maximumDescriptionLength - Math.ceil((X402Identifier.offeredLength + X402Sponsoring.offeredLength) / 3) - 40
 
 /** The same beside a described call, which is longer. */
 const maximumDescriptionLengthDescribed = 40
@@ -80,9 +82,16 @@ const maximumUrlLengthDescribed = 640
 type Extensions = Schema.JsonObject
 
 /** The extensions of a payment request; `undefined` for none. */
-const extensionsOf = ({ call, repeats = false }: OfferTerms): Extensions | undefined => {
-  const described = call && X402Bazaar.of(call)
-  return repeats || described ? { ...(repeats && X402Identifier.offered), ...described } : undefined
+const extensionsOf = (
+  { accepts }: PaymentRequired,
+  { call, repeats = false }: OfferTerms
+): Extensions | undefined => {
+  const extensions = {
+    ...(repeats && X402Identifier.offered),
+    ...(accepts.some(X402Sponsoring.isOffered) && X402Sponsoring.offered),
+    ...(call && X402Bazaar.of(call))
+  }
+  return Object.keys(extensions).length === 0 ? undefined : extensions
 }
 
 /** The resource of an offer. A payer repeats it in a header, outside the signature; it is not compared. */
@@ -108,8 +117,8 @@ const shortened = (url: string, most: number): string => {
 /**
  * The payment request of version 2, for a header or a result; `undefined` without offers. Offers of a resource that is
  * charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries the token, which
- * payers repeat in `accepted.extra`. A resource whose responses come again offers the payment identifier, and a described
- * call the extension `bazaar`.
+ * payers repeat in `accepted.extra`. A resource whose responses come again offers the payment identifier, one that
+ * is paid by Permit2 its approval by signature, and a described call the extension `bazaar`.
  */
 export const requestOf = (
   required: PaymentRequired,
@@ -118,7 +127,7 @@ export const requestOf = (
   terms: OfferTerms = {}
 ) => {
   const [first] = required.accepts
-  const extensions = extensionsOf(terms)
+  const extensions = extensionsOf(required, terms)
   return first === undefined
     ? undefined
     : {

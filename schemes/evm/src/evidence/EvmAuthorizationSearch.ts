@@ -6,6 +6,8 @@ import type { ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmRpc from "../node/EvmRpc.ts"
+import type * as EvmHex from "../primitives/EvmHex.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
 import * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 import type { SoughtEnd } from "./EvmTransferEvidence.ts"
 
@@ -35,8 +37,8 @@ export const after = Effect.fnUntraced(function* (
   while (from <= through && ends.includes(undefined)) {
     const to = least(from + stride - 1n, through)
     const logs = yield* rpc.getLogs(filterOf(sought), { fromBlock: from, toBlock: to })
-    for (const [index, { expected, since }] of sought.entries())
-      ends[index] ??= logs.find((log) => log.blockNumber > since && EvmTransferEvidence.isEnding(expected, log))
+    const found = yield* endsIn(rpc, sought, logs, ({ blockNumber }, since) => blockNumber > since)
+    for (const index of sought.keys()) ends[index] ??= found[index]
     if (to === through) break
     const block = yield* rpc.getBlock(to)
     if (block === undefined) return yield* EvmRpc.unknownBlock(rpc, to)
@@ -93,9 +95,7 @@ export const inBlock = (
   sought: ReadonlyArray<SoughtEnd>,
   block: bigint | EvmRpc.BlockByHash
 ): Effect.Effect<Ends, ChainUnavailable> =>
-  Effect.map(rpc.getLogs(filterOf(sought), placeOf(block)), (logs) =>
-    sought.map(({ expected }) => logs.find((log) => EvmTransferEvidence.isEnding(expected, log)))
-  )
+  Effect.flatMap(rpc.getLogs(filterOf(sought), placeOf(block)), (logs) => endsIn(rpc, sought, logs, () => true))
 
 /** The event that ended each authorization before its first transaction was prepared, in the thousand blocks before. */
 export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<SoughtEnd>): Effect.Effect<Ends, ChainUnavailable> => {
@@ -103,12 +103,40 @@ export const before = (rpc: EvmRpc.Shape, sought: ReadonlyArray<SoughtEnd>): Eff
   const first = leastSince(sought)
   const fromBlock = first > blocksBefore ? first - blocksBefore : 0n
   const toBlock = sought.reduce((last, { since }) => most(last, since), first)
-  return Effect.map(rpc.getLogs(filterOf(sought), { fromBlock, toBlock }), (logs) =>
-    sought.map(({ expected, since }) =>
-      logs.find((log) => log.blockNumber <= since && EvmTransferEvidence.isEnding(expected, log))
-    )
+  return Effect.flatMap(rpc.getLogs(filterOf(sought), { fromBlock, toBlock }), (logs) =>
+    endsIn(rpc, sought, logs, ({ blockNumber }, since) => blockNumber <= since)
   )
 }
+
+/**
+ * The first log that ended each authorization, among those of wanted blocks. The transfer of a permit names no nonce, so its
+ * transaction is read: only one that submits this very permit has ended it.
+ */
+const endsIn = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  sought: ReadonlyArray<SoughtEnd>,
+  logs: ReadonlyArray<EvmRpc.Log>,
+  isWanted: (log: EvmRpc.Log, since: bigint) => boolean
+): Effect.fn.Return<Ends, ChainUnavailable> {
+  const known = new Map<EvmHex.Hex, EvmRpc.Transaction | undefined>()
+  const transactionOf = Effect.fnUntraced(function* (hash: EvmHex.Hex) {
+    if (!known.has(hash)) known.set(hash, yield* rpc.getTransaction(hash))
+    return known.get(hash)
+  })
+  return yield* Effect.forEach(
+    sought,
+    Effect.fnUntraced(function* ({ expected, since }) {
+      for (const log of logs) {
+        if (!isWanted(log, since) || !EvmTransferEvidence.isEnding(expected, log)) continue
+        if (expected.permit === undefined || EvmTransferEvidence.isCancellation(log.topics)) return log
+        const transaction = yield* transactionOf(log.transactionHash)
+        if (transaction === undefined) return yield* EvmRpc.unknownBlock(rpc, log.blockNumber)
+        if (Permit2.isSubmitted(expected.permit, transaction)) return log
+      }
+      return undefined
+    })
+  )
+})
 
 const placeOf = (block: bigint | EvmRpc.BlockByHash): EvmRpc.LogPlace =>
   typeof block === "bigint" ? { fromBlock: block, toBlock: block } : block

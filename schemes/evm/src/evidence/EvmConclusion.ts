@@ -34,18 +34,18 @@ export const conclude = Effect.fnUntraced(function* (
   const failure = end?.seen._tag === "Failed" ? { log: end.log, reason: end.seen.error } : undefined
   const block = yield* rpc.getBlock((yield* chainHead).final)
   const isOver = block !== undefined && block.timestamp >= expected.authorization.validBefore
-  const isOperation = expected.operation !== undefined
-  if (isEnded && failure === undefined && !isOver) return isOperation ? pending : yield* unseen(rpc, newest)
+  const isSilent = EvmTransferEvidence.isSilent(expected)
+  if (isEnded && failure === undefined && !isOver) return isSilent ? pending : yield* unseen(rpc, newest)
   if (block === undefined) return pending
   const unused: Conclusion = { _tag: "Unused", at: { number: block.number, hash: block.hash } }
   if (failure !== undefined) {
     const isProven = isOver || (yield* isFinal(rpc, expected, failure.log, block.number))
     return isProven ? { ...unused, reason: failure.reason } : pending
   }
-  if (isOperation && isEnded && end === undefined && isOver) {
-    // An account may use its nonce up without any event.
+  if (isSilent && isEnded && end === undefined && isOver) {
+    // The payer may use the nonce up without any event.
     const isBurnt = yield* EvmTokenState.hasEnded(rpc, expected, block.number)
-    return isBurnt ? { ...unused, reason: EvmTransferEvidence.nonceBurnt } : pending
+    return isBurnt ? { ...unused, reason: EvmTransferEvidence.nonceBurnt(expected) } : pending
   }
   // The states as of two blocks have to agree: otherwise one node contradicts another.
   return isEnded || !isOver || (yield* EvmTokenState.hasEnded(rpc, expected, block.number)) ? pending : unused

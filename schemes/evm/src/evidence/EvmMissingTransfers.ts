@@ -123,11 +123,13 @@ const endsOf = Effect.fnUntraced(function* (
       return Effect.map(EvmTransferEvidence.ownTransfer(rpc, observedPayment, before), (own) =>
         findingOf(own ?? EvmTransferEvidence.usedBefore(before.transactionHash), before)
       )
-    // An account may use a nonce up without an operation, and nothing logs it.
-    if (observedPayment.expected.operation !== undefined && !included.isNoop)
-      return Effect.succeed(failureOf(included, EvmTransferEvidence.nonceBurnt, true))
+    const { expected } = observedPayment
     // Our successful transaction has this payment alone, so it used the authorization: the token logged no transfer.
-    return Effect.succeed(isTaken(included) ? failureOf(included, unproven, true) : pending)
+    if (isTaken(included) && expected.operation === undefined)
+      return Effect.succeed(failureOf(included, unproven, true))
+    // The payer may have used the nonce up, and nothing logs it.
+    const isBurnt = EvmTransferEvidence.isSilent(expected) && !included.isNoop
+    return Effect.succeed(isBurnt ? failureOf(included, EvmTransferEvidence.nonceBurnt(expected), true) : pending)
   })
 })
 

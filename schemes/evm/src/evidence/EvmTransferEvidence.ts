@@ -18,7 +18,9 @@ import * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
+import * as PermitEvidence from "./PermitEvidence.ts"
 import * as UserOperationEvidence from "./UserOperationEvidence.ts"
 
 /** The transfer to prove. */
@@ -27,7 +29,13 @@ export interface ExpectedTransfer {
   readonly authorization: Eip3009.TransferWithAuthorization
   /** The user operation that makes it; the authorization has its terms then, and the token knows nothing of it. */
   readonly operation?: UserOperationEvidence.ExpectedOperation | undefined
+  /** The transfer by Permit2 that it is; the token knows nothing of its nonce either. */
+  readonly permit?: Permit2.PermitTransfer | undefined
 }
+
+/** Whether the nonce may be used up without an event that shows it. */
+export const isSilent = ({ operation, permit }: ExpectedTransfer): boolean =>
+  operation !== undefined || permit !== undefined
 
 /**
  * An authorization whose end is looked for, and the head of the chain when a transaction was first prepared for it: an end
@@ -54,13 +62,22 @@ export interface SoughtAuthorization extends SoughtEnd {
  */
 export const endings = (sought: ReadonlyArray<ExpectedTransfer>): EvmRpc.LogFilter => {
   const operations = sought.flatMap(({ operation }) => operation ?? [])
-  if (operations.length === 0) return endingsOfAuthorizations(sought)
+  const permits = sought.flatMap(({ permit }) => permit ?? [])
+  if (operations.length === 0 && permits.length === 0) return endingsOfAuthorizations(sought)
   if (operations.length === sought.length) return endingsOfOperations(operations)
+  if (permits.length === sought.length) return endingsOfPermits(permits)
   const addresses = [...operations.map(({ entryPoint }) => entryPoint), ...sought.map(({ token }) => token)]
-  return {
-    address: distinct(addresses),
-    topics: [[Eip3009.authorizationUsedTopic, Eip3009.authorizationCanceledTopic, UserOperation.operationTopic]]
-  }
+  const names: ReadonlyArray<EvmHex.Hex> = [
+    Eip3009.authorizationUsedTopic,
+    Eip3009.authorizationCanceledTopic,
+    UserOperation.operationTopic
+  ]
+  return permits.length === 0
+    ? { address: distinct(addresses), topics: [names] }
+    : {
+        address: distinct([...addresses, Permit2.address]),
+        topics: [[...names, Eip3009.transferTopic, Permit2.invalidationTopic]]
+      }
 }
 
 const endingsOfAuthorizations = (sought: ReadonlyArray<ExpectedTransfer>): EvmRpc.LogFilter => ({
@@ -78,16 +95,31 @@ const endingsOfOperations = (sought: ReadonlyArray<UserOperationEvidence.Expecte
   topics: [UserOperation.operationTopic, null, distinct(sought.map(({ sender }) => Eip3009.addressTopic(sender)))]
 })
 
+/** The payer is the first topic of both events behind their names. */
+const endingsOfPermits = (sought: ReadonlyArray<Permit2.PermitTransfer>): EvmRpc.LogFilter => ({
+  address: distinct([Permit2.address, ...sought.map(({ permitted }) => permitted.token)]),
+  topics: [
+    [Eip3009.transferTopic, Permit2.invalidationTopic],
+    distinct(sought.map(({ from }) => Eip3009.addressTopic(from)))
+  ]
+})
+
 const distinct = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(values)]
 
-/** Whether a log ends this authorization. */
-export const isEnding = (expected: ExpectedTransfer, log: EvmRpc.Log): boolean =>
-  expected.operation !== undefined
-    ? UserOperationEvidence.isEnding(expected.operation, log)
-    : isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
+/**
+ * Whether a log ends this authorization. The transfer of a permit does only if its transaction submits it
+ * (`EvmAuthorizationSearch`): its log has no nonce.
+ */
+export const isEnding = (expected: ExpectedTransfer, log: EvmRpc.Log): boolean => {
+  const { operation, permit } = expected
+  if (operation !== undefined) return UserOperationEvidence.isEnding(operation, log)
+  if (permit !== undefined) return PermitEvidence.isTransfer(permit, log) || PermitEvidence.isInvalidation(permit, log)
+  return isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
+}
 
 /** Whether topics are those of a cancellation. */
-export const isCancellation = ([event]: EvmRpc.Event["topics"]): boolean => event === Eip3009.authorizationCanceledTopic
+export const isCancellation = ([event]: EvmRpc.Event["topics"]): boolean =>
+  event === Eip3009.authorizationCanceledTopic || event === Permit2.invalidationTopic
 
 /** The uses of authorizations in the logs of one transaction, by nonce, for any payer and token; and the logs themselves. */
 export interface LoggedUses {
@@ -122,7 +154,8 @@ export const judge = (
   expected: ExpectedTransfer,
   { byNonce, logs }: LoggedUses
 ): UserOperationEvidence.OperationVerdict => {
-  const { authorization, operation, token } = expected
+  const { authorization, operation, permit, token } = expected
+  if (permit !== undefined) return PermitEvidence.isPaid(permit, logs) ? "paid" : "absent"
   if (operation !== undefined) {
     const { to, value } = authorization
     return UserOperationEvidence.judge(operation, { token, to, value }, logs)
@@ -238,11 +271,22 @@ export const operationFailed = invalid(
 )
 
 /** The sender has used the operation's nonce up without another operation. */
-export const nonceBurnt = invalid(
+const operationBurnt = invalid(
   "unsupported_authorization",
   "operation_nonce_burnt",
   "the payer's account has used the user operation's nonce up before the operation was included; sign a new payment"
 )
+
+/** The payer has signed another transfer under the nonce, or another contract than the proxy has submitted this one. */
+const permitBurnt = invalid(
+  "unsupported_authorization",
+  "permit_nonce_burnt",
+  "the nonce of the transfer by Permit2 is used up, and no transaction shows this payment; sign a new one"
+)
+
+/** The nonce was used up without an event that shows it. */
+export const nonceBurnt = ({ permit }: ExpectedTransfer): ValidationError =>
+  permit === undefined ? operationBurnt : permitBurnt
 
 /** Another transfer has used up the authorization. */
 export const burnt = (transaction: string): ValidationError =>

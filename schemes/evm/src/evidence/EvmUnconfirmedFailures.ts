@@ -45,8 +45,13 @@ export interface EvmUnconfirmedFailures {
 /** The most failures kept; beyond it the oldest are dropped, and their confirmation begins anew, or lacks its reason. */
 const capacity = 10_000
 
-const keyOf = ({ authorization: { from, nonce }, operation, token }: EvmTransferEvidence.ExpectedTransfer): string =>
-  `${operation?.hash ?? token} ${from} ${nonce}`
+const keyOf = ({
+  authorization: { from, nonce },
+  operation,
+  permit,
+  token
+}: EvmTransferEvidence.ExpectedTransfer): string =>
+  `${operation?.hash ?? token} ${from} ${nonce}${permit === undefined ? "" : " permit"}`
 
 /** Makes an empty memory. */
 export const make = (): EvmUnconfirmedFailures => {

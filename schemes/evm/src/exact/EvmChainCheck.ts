@@ -35,7 +35,7 @@ export const asset = Effect.fnUntraced(function* (
   if (decimals === undefined || BigInt(decimals) !== BigInt(token.decimals)) {
     return yield* wrong(token, `does not return ${token.decimals} from decimals(): is there a token at this address?`)
   }
-  if (!EvmAsset.hasAuthorizations(token)) return
+  if (!EvmAsset.hasDomain(token)) return
   const separator = yield* read(rpc, domain.verifyingContract, domainSeparatorSelector)
   if (separator !== EvmHex.fromBytes(Eip3009.domainSeparator(domain))) {
     const { name, version } = domain

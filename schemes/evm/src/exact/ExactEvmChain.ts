@@ -46,6 +46,7 @@ import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 import { type Batches, check, type Options } from "./ExactEvmOptions.ts"
 import * as OperationPayers from "./OperationPayers.ts"
+import * as PermitPayers from "./PermitPayers.ts"
 
 /** The settlers of batches, and the batches' limits. */
 export interface ServedBatches extends Required<Omit<Batches, "settler" | "operationSettler">> {
@@ -72,6 +73,7 @@ export interface ExactEvmChain {
   readonly judgeCode: ContractPayers.Judge
   readonly judgeOperation: OperationPayers.Judge
   readonly operations: OperationCall.ServedOperations | undefined
+  readonly servesPermit2: boolean
   readonly losses: EvmLosses.EvmLosses
   readonly batches: ServedBatches | undefined
   /** Checks a token against the chain before it is first used. */
@@ -115,6 +117,7 @@ export const connect = Effect.fnUntraced(function* (
     maximum: verifyMaximum
   })
   const crypto = yield* EvmCrypto
+  if (options.permit2 === true) yield* PermitPayers.prove(rpc, EvmNetwork.chainId(network))
   const counterfactual = contractPayers === "none" ? undefined : yield* deploying(rpc, options)
   const payers: ContractPayers.Options = {
     policy: contractPayers,
@@ -146,6 +149,7 @@ export const connect = Effect.fnUntraced(function* (
       delegates: new Set([...PayerDelegation.delegates, ...implementationsIn(options)]),
       crypto
     }),
+    servesPermit2: options.permit2 === true,
     losses: yield* EvmLosses.make({
       total: options.lossBudget ?? EvmSpendLimits.lossBudget(network),
       ...(perCaller !== undefined && { perCaller }),

@@ -8,6 +8,7 @@ import {
   Misconfigured,
   type PaymentRequirements,
   type SchemeClient,
+  type SignedPayment,
   SigningFailed,
   type SigningRequest
 } from "@pontage/core"
@@ -16,16 +17,16 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import * as EvmSignature from "../crypto/EvmSignature.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
-import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
-import type { EvmSigner } from "../wallet/EvmSigner.ts"
+import * as AllowanceReader from "../wallet/AllowanceReader.ts"
+import { type EvmSigner, signatureOf } from "../wallet/EvmSigner.ts"
 import type { EvmSmartAccount } from "../wallet/EvmSmartAccount.ts"
 import * as OperationSigning from "./OperationSigning.ts"
+import * as PermitSigning from "./PermitSigning.ts"
 
 /** Options of `exactEvm.client`. */
 export interface Options {
@@ -38,6 +39,12 @@ export interface Options {
   readonly network: string
   /** Tokens to pay in beside the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+  /**
+   * A node, for payments by Permit2 alone: the client asks it whether the payer has approved Permit2 in the token, and signs the
+   * approval too where it has not and the token has approvals by signature (EIP-2612). Without it the client takes Permit2 as approved.
+   * It needs a `network`.
+   */
+  readonly rpcUrl?: string
 }
 
 /** Options of `exactEvm.client` for a smart account, such as one of viem's: the same as the signer `exactEvm.smartAccount(account)`. */
@@ -57,7 +64,8 @@ const check = OptionCheck.options<AnyOptions>({
   ),
   account: OptionCheck.optional(OperationSigning.accountCheck),
   network: OptionCheck.setting('a network such as "eip155:8453" or "base", or "eip155:*" for every EVM network'),
-  assets: OptionCheck.optional(EvmAsset.check)
+  assets: OptionCheck.optional(EvmAsset.check),
+  rpcUrl: OptionCheck.optional(OptionCheck.nodeUrl(EvmNetwork.nodeExample))
 })
 
 /** The text of a client that pays on all networks of the family. */
@@ -68,7 +76,7 @@ export const client: {
   (options: AccountOptions): SchemeClient
   (options: Options): SchemeClient
 } = (options: AnyOptions): SchemeClient => {
-  const { assets, network, ...given } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
+  const { assets, network, rpcUrl, ...given } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
   const signer = signerIn(given)
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = EvmNetwork.fromText(network)
@@ -79,6 +87,10 @@ export const client: {
   if (payer === undefined) {
     throw new Misconfigured({ message: `exactEvm.client: the signer's address "${signer.address}" is not an address` })
   }
+  if (rpcUrl !== undefined && chain === undefined) {
+    throw new Misconfigured({ message: "exactEvm.client: rpcUrl: a node is of one network; give that as network" })
+  }
+  const reader = rpcUrl === undefined ? undefined : AllowanceReader.make(rpcUrl)
   return {
     scheme: ExactEvm.scheme,
     network: chain,
@@ -86,12 +98,8 @@ export const client: {
       const on = EvmNetwork.fromText(offered)
       return asset === undefined || on === undefined || (chain ?? on) !== on ? undefined : table.find(on, asset)
     },
-    objection: (requirements, asset) =>
-      isByOperation(signer, asset) ? objectionToOperation(signer, requirements) : objection(requirements, asset),
-    sign: (request) =>
-      signer.operations !== undefined && isByOperation(signer, request.asset)
-        ? signer.operations.sign(payer, request)
-        : sign(signer, payer, request)
+    objection: (requirements, asset) => objectionTo(signer, requirements, asset),
+    sign: (request) => sign(signer, reader, payer, request)
   }
 }
 
@@ -103,16 +111,35 @@ const signerIn = ({ account, signer }: Pick<AnyOptions, "account" | "signer">): 
   throw new Misconfigured({ message })
 }
 
-/** Whether a payment in the asset is a user operation: a signer that makes none cannot pay in such an asset. */
-const isByOperation = ({ operations }: EvmSigner, asset: Asset): boolean =>
-  operations?.isOnly === true || !EvmAsset.hasAuthorizations(asset)
+/** The way in which the client pays an offer. An account that makes user operations needs no approval for them, so they go first. */
+const methodFor = (
+  { operations }: EvmSigner,
+  asset: Asset,
+  { extra = {} }: PaymentRequirements.PaymentRequirements
+): EvmAsset.Method => {
+  if (operations?.isOnly === true) return "userOperation"
+  const isByPermit2 = extra["assetTransferMethod"] === permit2
+  if (EvmAsset.hasAuthorizations(asset)) return isByPermit2 ? permit2 : authorizations
+  const isByOperation = operations !== undefined && operations.objection(extra) === undefined
+  return isByPermit2 && !isByOperation ? permit2 : "userOperation"
+}
+
+const objectionTo = (
+  signer: EvmSigner,
+  requirements: PaymentRequirements.PaymentRequirements,
+  asset: Asset
+): string | undefined => {
+  const method = methodFor(signer, asset, requirements)
+  if (method === "userOperation") return objectionToOperation(signer, requirements)
+  return method === permit2 ? undefined : objection(requirements, asset)
+}
 
 const objectionToOperation = (
   { operations }: EvmSigner,
   { extra = {} }: PaymentRequirements.PaymentRequirements
 ): string | undefined =>
   operations === undefined
-    ? "the token has no transfer authorizations (EIP-3009) and is paid in by user operations alone; give exactEvm.client the signer exactEvm.smartAccount(account)"
+    ? "the token has no transfer authorizations (EIP-3009), and the offer takes user operations alone; give exactEvm.client the signer exactEvm.smartAccount(account)"
     : operations.objection(extra)
 
 /**
@@ -122,7 +149,7 @@ const objectionToOperation = (
 const objection: NonNullable<SchemeClient["objection"]> = ({ extra = {} }, asset) => {
   const kind = extra["assetTransferMethod"] ?? authorizations
   if (kind !== authorizations) {
-    return `the offer wants ${quoted(kind)}, and this client signs transfer authorizations (EIP-3009) alone`
+    return `the offer wants ${quoted(kind)}, and this client signs transfer authorizations (EIP-3009) and transfers by Permit2`
   }
   const wrong = ["name", "version"].find((part) => typeof extra[part] === "string" && extra[part] !== asset.extra[part])
   if (wrong === undefined) return undefined
@@ -134,15 +161,25 @@ const quoted = (value: unknown): string => AsciiJson.encode(value).slice(0, 100)
 
 /** The name of this scheme's authorizations in some offers; most leave it out. */
 const authorizations = "eip3009"
+/** The name of transfers by Permit2 in offers. */
+const permit2 = "permit2"
 
-const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Address, request: SigningRequest) {
+const sign = Effect.fnUntraced(function* (
+  signer: EvmSigner,
+  reader: AllowanceReader.AllowanceReader | undefined,
+  from: EvmAddress.Address,
+  request: SigningRequest
+): Effect.fn.Return<SignedPayment, SigningFailed> {
   const { asset, binding, requirements } = request
+  const method = methodFor(signer, asset, requirements)
+  if (method === "userOperation" && signer.operations !== undefined) return yield* signer.operations.sign(from, request)
   const to = EvmAddress.fromText(requirements.payTo)
   if (to === undefined || to === EvmAddress.zero) {
     return yield* new SigningFailed({
       message: `the offer's recipient "${requirements.payTo}" is not an address that can be paid`
     })
   }
+  if (method === permit2) return yield* PermitSigning.sign(signer, reader, from, to, request)
   const entropy = yield* Entropy
   const nonce = yield* binding ? ExactEvm.boundNonce(binding) : Effect.succeed(ExactEvm.nonceFrom(entropy.bytes(24)))
   const authorization: Eip3009.TransferWithAuthorization = {
@@ -153,25 +190,14 @@ const sign = Effect.fnUntraced(function* (signer: EvmSigner, from: EvmAddress.Ad
     validBefore: BigInt(request.validBefore),
     nonce
   }
-  const signature = yield* Effect.tryPromise({
-    try: () => signer.signTypedData(Eip3009.typedData(EvmAsset.domain(asset), authorization)),
-    catch: (cause) => new SigningFailed({ message: `the wallet of ${signer.address} did not sign`, cause })
-  })
-  if (!isSignature(signature)) {
-    return yield* new SigningFailed({
-      message: `the wallet of ${signer.address} returned something that is not a signature`
-    })
-  }
+  const typed = Eip3009.typedData(EvmAsset.domain(asset), authorization)
+  const signature = yield* signatureOf(signer, typed)
   return {
     payer: EvmAddress.checksum(from),
     nonce,
     payload: { signature, authorization: onWire(authorization), ...(binding && { binding: { ...binding } }) }
   }
 })
-
-/** Only the payer's account defines the form of its signatures; but none is empty, and none is longer than the accepted maximum. */
-const isSignature = (text: string): boolean =>
-  EvmHex.isHex(text) && text !== "0x" && text.length <= 2 + 2 * EvmSignature.maximumBytes
 
 /** On the wire numbers are decimal strings, and addresses have their checksum. */
 const onWire = (authorization: Eip3009.TransferWithAuthorization) => ({

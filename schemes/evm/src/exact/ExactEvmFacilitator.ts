@@ -8,6 +8,7 @@ import {
   type Block,
   ChainUnavailable,
   type FacilitatorScheme,
+  invalid,
   OwnTransfer,
   type ObservedPayment,
   type Payment,
@@ -33,11 +34,14 @@ import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
 import * as GuardContract from "../transfer/GuardContract.ts"
 import * as OperationCall from "../transfer/OperationCall.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
+import * as PermitCall from "../transfer/PermitCall.ts"
 import { addressOf, connect, type ExactEvmChain } from "./ExactEvmChain.ts"
 import type { Options } from "./ExactEvmOptions.ts"
 import * as ExactEvmPreparation from "./ExactEvmPreparation.ts"
 import * as ExactEvmVerification from "./ExactEvmVerification.ts"
 import * as OperationPayers from "./OperationPayers.ts"
+import * as PermitPayers from "./PermitPayers.ts"
 
 /**
  * Makes the scheme facilitator. It checks first that the RPC serves the network, that the signers are plain accounts, and that
@@ -52,7 +56,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     scheme: ExactEvm.scheme,
     network,
     lanes: [...signers.keys()],
-    ...(chain.operations && { extra: { userOperations: offerOf(chain.operations) } }),
+    ...extraOf(chain),
     gasCeiling: EvmSpendLimits.gasCeiling(network),
     ...(chain.batches && { batches: limitsOf(chain.batches) }),
     read: (requirements, json) => read(network, chain.assets.find, requirements, json),
@@ -116,6 +120,15 @@ const nextSlot = Effect.fnUntraced(function* (
   return BigInt(yield* rpc.getTransactionCount(addressOf(lane), block))
 })
 
+/** The terms of the ways to pay beside authorizations, for payers. */
+const extraOf = ({ operations, servesPermit2 }: ExactEvmChain): Pick<SchemeFacilitator, "extra"> => {
+  const extra = {
+    ...(operations && { userOperations: offerOf(operations) }),
+    ...(servesPermit2 && { permit2: { proxy: EvmAddress.checksum(Permit2.proxy) } })
+  }
+  return Object.keys(extra).length === 0 ? {} : { extra }
+}
+
 /** The terms of user operations for payers. */
 const offerOf = ({ delegations, entryPoints, minimumAmount }: OperationCall.ServedOperations) => ({
   entryPoints: [...entryPoints].map(EvmAddress.checksum),
@@ -158,16 +171,31 @@ const reasonOf = ({ failures }: ExactEvmChain, { payment }: ObservedPayment<Sign
 
 /** The call is cached with the payment, so that its signature is checked once. */
 const makeCallOf =
-  ({ callContext, operations }: ExactEvmChain): ExactEvmPreparation.CallOf =>
-  ({ payload: { authorization, cache, operation, signature, token } }) => {
+  (chain: ExactEvmChain): ExactEvmPreparation.CallOf =>
+  ({ payload }) => {
+    const { cache, token } = payload
     if (cache.call !== undefined) return Effect.succeed(cache.call)
     if (AssetTable.isRetired(token)) return Effect.fail(notConfigured(token))
-    const made =
-      operation === undefined
-        ? EvmTransferCall.make(callContext, EvmAsset.domain(token), authorization, signature)
-        : OperationCall.make(operations, operation, authorization.value)
-    return Effect.map(made, (call) => (cache.call = call))
+    return Effect.map(madeCall(chain, payload), (call) => (cache.call = call))
   }
+
+const madeCall = (
+  { callContext, operations, servesPermit2 }: ExactEvmChain,
+  { authorization, operation, permit, signature, token }: SignedAuthorization
+): ReturnType<ExactEvmPreparation.CallOf> => {
+  if (operation !== undefined) {
+    return OperationCall.make(operations, operation, authorization.value)
+  }
+  const domain = EvmAsset.domain(token)
+  if (permit === undefined) return EvmTransferCall.make(callContext, domain, authorization, signature)
+  return servesPermit2 ? PermitCall.make(callContext, domain, permit, signature) : Effect.fail(permitsUnserved)
+}
+
+const permitsUnserved = invalid(
+  "unsupported_authorization",
+  "permit_unserved",
+  "transfers by Permit2 are not settled here; pay by another way of the offer"
+)
 
 /** Its EIP-712 domain is unknown, so its signature cannot be checked: that says nothing about the payment. */
 const notConfigured = ({ address, network }: Asset) =>
@@ -176,11 +204,7 @@ const notConfigured = ({ address, network }: Asset) =>
     message: `the token ${address} is no longer configured; its payments are only watched`
   })
 
-const expectedOf = ({ payload: { authorization, operation, token } }: Payment<SignedAuthorization>) => ({
-  token: EvmAsset.domain(token).verifyingContract,
-  authorization,
-  operation: operation && OperationPayers.expectedOf(operation)
-})
+const expectedOf = ({ payload }: Payment<SignedAuthorization>) => OperationPayers.expectedTransfer(payload)
 
 const soughtOf = (
   { signers }: ExactEvmChain,
@@ -197,7 +221,15 @@ const soughtOf = (
   }
 }
 
-const balance = Effect.fnUntraced(function* (
+/** The amount that a payment can move: the payer's balance, or what Permit2 may take of it. */
+const balance = Effect.fnUntraced(function* (guard: EvmLagGuard.EvmLagGuard, held: SignedAuthorization) {
+  const [owned, allowance = owned] = yield* Effect.all([owns(guard, held), PermitPayers.allowance(guard, held)], {
+    concurrency: "unbounded"
+  })
+  return owned < allowance ? owned : allowance
+})
+
+const owns = Effect.fnUntraced(function* (
   { judge, rpc }: EvmLagGuard.EvmLagGuard,
   { authorization, token }: SignedAuthorization
 ) {

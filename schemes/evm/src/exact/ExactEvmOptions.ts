@@ -94,6 +94,11 @@ export interface Options {
   /** Payments by user operations of smart accounts (ERC-4337); default none. */
   readonly userOperations?: UserOperations
   /**
+   * Payments by Permit2 in any ERC-20 token, through the proxy of x402; default none. Both contracts have to be on the chain: they
+   * are checked at start.
+   */
+  readonly permit2?: boolean
+  /**
    * The limit of losses by failed payments in 24 hours, in wei; default 0.1 ether, and about as much in other coins
    * (`EvmSpendLimits`). Above it only payers that have settled a payment here in the last 24 hours are served.
    */
@@ -145,6 +150,7 @@ export const check = OptionCheck.options<Options>({
       delegations: OptionCheck.optional(OptionCheck.oneOf("known", "none"))
     })
   ),
+  permit2: OptionCheck.optional(OptionCheck.flag),
   lossBudget: OptionCheck.optional(OptionCheck.amount(1n)),
   lossBudgetPerCaller: OptionCheck.optional(OptionCheck.amount(1n)),
   callers: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),

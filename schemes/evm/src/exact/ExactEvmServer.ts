@@ -5,6 +5,7 @@ import { Misconfigured, type SchemeServer } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 
 import * as EvmCrypto from "../crypto/EvmCrypto.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
@@ -14,6 +15,7 @@ import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
+import * as PermitCall from "../transfer/PermitCall.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 import * as ExactEvmUse from "./ExactEvmUse.ts"
@@ -55,6 +57,7 @@ export const server = (options: Options): SchemeServer => {
     network: chain,
     asset: table.find,
     assetNames: table.names,
+    extra: (asset, offered) => methodsIn(EvmAsset.methodsOf(asset, offered)),
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table.find, requirements, payload),
     inspect: Effect.fnUntraced(function* (requirements, json) {
       const { authorization, payload } = yield* ExactEvmReading.read(
@@ -81,18 +84,30 @@ export const server = (options: Options): SchemeServer => {
   }
 }
 
+/**
+ * The ways to pay as terms of an offer: all of them, where there is more than the usual one; and by x402's name the one that its
+ * payers take, which is the authorization where it is left out.
+ */
+const methodsIn = (methods: ReadonlyArray<EvmAsset.Method>): Readonly<Record<string, Schema.Json>> => {
+  if (methods.every((method) => method === "eip3009")) return {}
+  const isByPermit2 = methods.includes("permit2") && !methods.includes("eip3009")
+  return { assetTransferMethods: methods, ...(isByPermit2 && { assetTransferMethod: "permit2" }) }
+}
+
 /** Accepts only a plain account's signature, so it needs no request. */
 const provePlain = Effect.fnUntraced(function* ({
   authorization,
   operation,
+  permit,
   signature,
   token
 }: ExactEvmReading.SignedAuthorization) {
   if (operation !== undefined) return yield* ContractPayers.notServed
   const context = { crypto: yield* EvmCrypto.EvmCrypto, accounts: EvmAccountCode.never }
-  yield* Effect.catchTag(
-    EvmTransferCall.make(context, EvmAsset.domain(token), authorization, signature),
-    "ChainUnavailable",
-    Effect.die
-  )
+  const domain = EvmAsset.domain(token)
+  const call =
+    permit === undefined
+      ? EvmTransferCall.make(context, domain, authorization, signature)
+      : PermitCall.make(context, domain, permit, signature)
+  yield* Effect.catchTag(call, "ChainUnavailable", Effect.die)
 })

@@ -10,7 +10,6 @@ import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
 import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
-import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as OperationPayers from "./OperationPayers.ts"
 
 const unseen: Use = { _tag: "Unseen" }
@@ -23,14 +22,10 @@ const searches = 32
  */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { authorization, operation, token }: SignedAuthorization,
+  payment: SignedAuthorization,
   since: number
 ): Effect.fn.Return<Use, ChainUnavailable> {
-  const expected = {
-    token: EvmAsset.domain(token).verifyingContract,
-    authorization,
-    operation: operation && OperationPayers.expectedOf(operation)
-  }
+  const expected = OperationPayers.expectedTransfer(payment)
   let newest = yield* rpc.blockNumber
   for (let search = 0; search < searches; search++) {
     const [end] = yield* EvmAuthorizationSearch.before(rpc, [{ expected, since: newest }])

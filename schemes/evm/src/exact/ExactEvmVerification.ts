@@ -13,6 +13,7 @@ import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
 import * as DelegatedPayers from "./DelegatedPayers.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 import type { CallOf } from "./ExactEvmPreparation.ts"
+import * as PermitPayers from "./PermitPayers.ts"
 
 /** Verifies a payment. Succeeds only when the token would move the money now, and the loss budget allows the payment. */
 export const verify = Effect.fnUntraced(function* (
@@ -24,6 +25,15 @@ export const verify = Effect.fnUntraced(function* (
   yield* chain.losses.allow(payment)
   const call = yield* callOf(payment)
   yield* chain.prove(payload.token)
+  yield* PermitPayers.explained(chain.lagGuard, payload, verifyCall(chain, call, payment))
+})
+
+const verifyCall = Effect.fnUntraced(function* (
+  chain: ExactEvmChain,
+  call: EvmTransferCall.TransferCall,
+  payment: Payment<SignedAuthorization>
+): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
+  const { payload } = payment
   if (payload.operation !== undefined) {
     const sent = yield* DelegatedPayers.callNow(chain.lagGuard, call)
     payload.cache.codeHash = yield* chain.judgeOperation(sent, payload, payload.operation)

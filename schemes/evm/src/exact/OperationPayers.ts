@@ -15,6 +15,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import * as EvmTokenState from "../evidence/EvmTokenState.ts"
+import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import * as UserOperationEvidence from "../evidence/UserOperationEvidence.ts"
 import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
@@ -131,6 +132,19 @@ export const expectedOf = ({
   hash,
   sender: operation.sender,
   nonce: operation.nonce
+})
+
+/** A payment's transfer as it is looked for in events. */
+export const expectedTransfer = ({
+  authorization,
+  operation,
+  permit,
+  token
+}: SignedAuthorization): EvmTransferEvidence.ExpectedTransfer => ({
+  token: EvmAsset.domain(token).verifyingContract,
+  authorization,
+  operation: operation && expectedOf(operation),
+  permit: permit?.transfer
 })
 
 const paysNow = Effect.fnUntraced(function* (

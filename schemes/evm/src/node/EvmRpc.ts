@@ -93,6 +93,16 @@ const Receipt = Schema.Struct({
 /** The receipt of an included transaction. */
 export type Receipt = typeof Receipt.Type
 
+const Transaction = Schema.Struct({
+  hash: EvmHex.Bytes32,
+  /** `null` for a transaction that deploys a contract. */
+  to: Schema.NullOr(EvmAddress.FromNode),
+  input: EvmHex.Hex
+})
+
+/** The call of a transaction. */
+export type Transaction = typeof Transaction.Type
+
 /** Some nodes return a receipt without a block while a transaction is pending. */
 const PendingReceipt = Schema.Struct({ transactionHash: EvmHex.Bytes32, blockHash: Schema.Null })
 
@@ -188,6 +198,8 @@ export interface Shape {
   ) => Effect.Effect<number, ChainUnavailable>
   /** Sends signed bytes. Sending the same bytes twice is harmless. */
   readonly sendRawTransaction: (transaction: EvmHex.Hex) => Effect.Effect<SendOutcome, ChainUnavailable>
+  /** `undefined` for an unknown transaction. */
+  readonly getTransaction: (hash: EvmHex.Hex) => Effect.Effect<Transaction | undefined, ChainUnavailable>
   /** `undefined` while the transaction is not included. */
   readonly getTransactionReceipt: (hash: EvmHex.Hex) => Effect.Effect<Receipt | undefined, ChainUnavailable>
   /** Oldest first. A range that is too wide for the node is read in parts (`EvmLogRange`). */
@@ -303,6 +315,7 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
   const receipt = request(Schema.NullOr(Schema.Union([Receipt, PendingReceipt])), (value) =>
     value === null || value.blockHash === null ? undefined : value
   )
+  const transaction = request(Schema.NullOr(Transaction), present)
   const logs = request(Schema.Array(Log), same)
   const range = request(Schema.Array(Log), foundLogs, EvmNodeError.toTooWide)
   const inRange = EvmLogRange.make(network, (filter: LogFilter, from, to) =>
@@ -333,6 +346,12 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
     getBalance: (address, tag = "latest") => quantity("eth_getBalance", [address, toTag(tag)]),
     getTransactionCount: (address, tag) => count("eth_getTransactionCount", [address, toTag(tag)]),
     sendRawTransaction: (transaction) => sending("eth_sendRawTransaction", [transaction]),
+    getTransaction: (hash) =>
+      Effect.flatMap(transaction("eth_getTransactionByHash", [hash]), (found) =>
+        found === undefined || found.hash === hash.toLowerCase()
+          ? Effect.succeed(found)
+          : fail(network, "responded with another transaction")
+      ),
     getTransactionReceipt: (hash) =>
       Effect.flatMap(receipt("eth_getTransactionReceipt", [hash]), (found) =>
         found === undefined || found.transactionHash === hash.toLowerCase()

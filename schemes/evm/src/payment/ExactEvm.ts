@@ -1,6 +1,7 @@
 /**
  * The scheme `exact` on EVM chains: its definition and its payloads. The payer signs an EIP-3009 transfer authorization for
- * exactly the amount, or a user operation (ERC-4337) that transfers it; then anyone may submit it, and no one can change it.
+ * exactly the amount, a user operation (ERC-4337) that transfers it, or a transfer by Permit2; then anyone may submit it, and no
+ * one can change it.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import { type Scheme, invalid, type ValidationError } from "@pontage/core"
@@ -12,8 +13,10 @@ import * as Schema from "effect/Schema"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as Eip2612 from "../transfer/Eip2612.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as PayerDelegation from "../transfer/PayerDelegation.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 
 /** The definition that the scheme's client, server and facilitator share. */
@@ -53,8 +56,22 @@ export const OperationPayload = /* @__PURE__ */ Schema.Struct({
 
 export type OperationPayload = typeof OperationPayload.Type
 
+/**
+ * The payload of a transfer by Permit2: its terms, the payer's signature, the approval of Permit2 by signature (EIP-2612) where
+ * the payer has not approved it before, and the binding of its nonce to a request where there is one.
+ */
+export const PermitPayload = /* @__PURE__ */ Schema.Struct({
+  signature: Schema.String,
+  permit2Authorization: Permit2.PermitTransfer,
+  eip2612GasSponsoring: /* @__PURE__ */ Schema.optionalKey(Eip2612.SignedApproval),
+  binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
+})
+
+export type PermitPayload = typeof PermitPayload.Type
+
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
 const decodeOperation = /* @__PURE__ */ Schema.decodeUnknownEffect(OperationPayload)
+const decodePermit = /* @__PURE__ */ Schema.decodeUnknownEffect(PermitPayload)
 
 /** Decodes the payload of an authorization; fails with `malformed`. */
 export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
@@ -62,15 +79,28 @@ export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationE
     invalid("malformed", "payload_fields", `the payload is not an EIP-3009 authorization: ${error.message}`)
   )
 
-/** Whether a payload is one of a user operation. */
-export const isOperation = (json: unknown): boolean =>
-  typeof json === "object" && json !== null && "userOperation" in json
+/** The way to pay of a payload, by the field that only it has; everything else is read as an authorization. */
+export const methodOf = (json: unknown): "authorization" | "userOperation" | "permit2" => {
+  if (typeof json !== "object" || json === null) return "authorization"
+  if ("userOperation" in json) return "userOperation"
+  return "permit2Authorization" in json ? "permit2" : "authorization"
+}
 
 /** Decodes the payload of a user operation; fails with `malformed`. */
 export const decodeOperationPayload = (json: unknown): Effect.Effect<OperationPayload, ValidationError> =>
   Effect.mapError(decodeOperation(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is not a user operation: ${error.message}`)
   )
+
+/** Decodes the payload of a transfer by Permit2; fails with `malformed`. */
+export const decodePermitPayload = (json: unknown): Effect.Effect<PermitPayload, ValidationError> =>
+  Effect.mapError(decodePermit(json), (error) =>
+    invalid("malformed", "payload_fields", `the payload is not a transfer by Permit2: ${error.message}`)
+  )
+
+/** The name of the bit that a transfer by Permit2 consumes, whatever its token: `permit2:<owner>:<nonce>`. */
+export const permitClaim = (owner: EvmAddress.Address, nonce: bigint): string =>
+  `permit2:${EvmAddress.checksum(owner)}:${nonce}`
 
 /** The name of the nonce that a user operation consumes: `userop:<entryPoint>:<sender>:<nonce>`. */
 export const operationClaim = (entryPoint: EvmAddress.Address, sender: EvmAddress.Address, nonce: bigint): string =>

@@ -1,7 +1,15 @@
 /**
  * Reads payments of `exact` on EVM: from the signed bytes alone, into the form that all schemes share.
  */
-import { type Asset, invalid, type Network, type Payment, type PaymentRequirements, refuse } from "@pontage/core"
+import {
+  type Asset,
+  invalid,
+  type Network,
+  type Payment,
+  type PaymentRequirements,
+  refuse,
+  type ValidationError
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -9,13 +17,15 @@ import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 import * as OperationReading from "./OperationReading.ts"
+import * as PermitReading from "./PermitReading.ts"
 
 /**
- * A payment's payload in the facilitator: the signed authorization, its token, and findings about it. A user operation has the
- * terms of its transfer as its authorization.
+ * A payment's payload in the facilitator: the signed authorization, its token, and findings about it. A user operation and a
+ * transfer by Permit2 have their terms as its authorization.
  */
 export interface SignedAuthorization extends ExactEvm.Payload {
   readonly operation?: OperationReading.SignedOperation | undefined
+  readonly permit?: PermitReading.SignedPermit | undefined
   readonly token: Asset
   readonly cache: PaymentCache
 }
@@ -41,21 +51,20 @@ export const read = Effect.fnUntraced(function* (
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ) {
-  const payload: Omit<SignedAuthorization, "token" | "cache"> = ExactEvm.isOperation(json)
-    ? yield* OperationReading.read(network, yield* ExactEvm.decodeOperationPayload(json))
-    : yield* ExactEvm.decodePayload(json)
-  const { authorization, binding, operation } = payload
+  const payload = yield* decoded(network, json)
+  const { authorization, binding, operation, permit } = payload
   const token = requirements.asset === undefined ? undefined : tokenOf(network, requirements.asset)
   if (token === undefined) {
     const message = `payments in ${requirements.asset ?? "an unnamed asset"} on ${network} are not settled here`
     return yield* invalid("asset_mismatch", "asset_not_settled", message)
   }
-  if (operation !== undefined && operation.token !== EvmAddress.fromText(token.address)) {
-    const message = `the user operation transfers ${EvmAddress.checksum(operation.token)}, not ${token.address}`
-    return yield* invalid("asset_mismatch", "operation_token", message)
+  const signedToken = operation?.token ?? permit?.transfer.permitted.token
+  if (signedToken !== undefined && signedToken !== EvmAddress.fromText(token.address)) {
+    const message = `the payment transfers ${EvmAddress.checksum(signedToken)}, not ${token.address}`
+    return yield* invalid("asset_mismatch", operation === undefined ? "permit_token" : "operation_token", message)
   }
-  if (operation === undefined && !EvmAsset.hasAuthorizations(token)) {
-    const message = `the token ${token.symbol} has no transfer authorizations (EIP-3009); pay in it by a user operation`
+  if (signedToken === undefined && !EvmAsset.hasAuthorizations(token)) {
+    const message = `the token ${token.symbol} has no transfer authorizations (EIP-3009); pay in it by Permit2 or by a user operation, as the offer says`
     return yield* invalid("unsupported_authorization", "token_without_authorizations", message)
   }
   if (binding !== undefined) {
@@ -76,13 +85,27 @@ export const read = Effect.fnUntraced(function* (
       payTo: EvmAddress.checksum(authorization.to),
       asset: token.address,
       amount: authorization.value,
-      nonce: operation?.claim ?? authorization.nonce,
+      nonce: operation?.claim ?? permit?.claim ?? authorization.nonce,
       validAfter: seconds(authorization.validAfter),
       validBefore: seconds(authorization.validBefore),
       binding
     }
   }
   return payment
+})
+
+const decoded = Effect.fnUntraced(function* (
+  network: Network.Network,
+  json: unknown
+): Effect.fn.Return<Omit<SignedAuthorization, "token" | "cache">, ValidationError> {
+  switch (ExactEvm.methodOf(json)) {
+    case "userOperation":
+      return yield* OperationReading.read(network, yield* ExactEvm.decodeOperationPayload(json))
+    case "permit2":
+      return yield* PermitReading.read(yield* ExactEvm.decodePermitPayload(json))
+    case "authorization":
+      return yield* ExactEvm.decodePayload(json)
+  }
 })
 
 /** A time beyond the safe integers becomes the largest safe integer: it never comes. */

@@ -120,6 +120,8 @@ const gravities: ReadonlyMap<string, LossBudget.Loss["gravity"]> = new Map([
   ["account_not_deployed", "grave"],
   ["operation_failed", "grave"],
   ["operation_nonce_burnt", "grave"],
+  ["permit_transfer_refused", "grave"],
+  ["permit_nonce_burnt", "slight"],
   ["account_blocked", "slight"],
   ["account_deployed", "slight"]
 ])

@@ -78,10 +78,17 @@ export const typedData = (domain: Domain, message: TransferWithAuthorization): T
  * The second parameter of an EIP-1193 provider's `eth_signTypedData_v4`: the typed data as JSON, with numbers as decimal
  * strings and with the domain's own type.
  */
-export const toJson = (data: TypedData): string =>
-  JSON.stringify({ ...data, types: { EIP712Domain: domainTypes, ...data.types } }, (_, value: unknown) =>
+export const toJson = (data: {
+  readonly domain: Partial<Record<keyof Domain, unknown>>
+  readonly types: object
+  readonly primaryType: string
+  readonly message: object
+}): string => {
+  const EIP712Domain = domainTypes.filter(({ name }) => data.domain[name] !== undefined)
+  return JSON.stringify({ ...data, types: { EIP712Domain, ...data.types } }, (_, value: unknown) =>
     typeof value === "bigint" ? value.toString() : value
   )
+}
 
 const utf8 = new TextEncoder()
 const hashText = (text: string): Uint8Array => keccak_256(utf8.encode(text))

@@ -13,12 +13,18 @@ import * as UsdcDeployments from "./UsdcDeployments.ts"
 
 /**
  * A token that the operator adds. `name` and `version` are those of the EIP-712 domain of its EIP-3009 authorizations; servers and
- * facilitators compare them with the chain before they use it. A token without such authorizations has neither: it is paid in by
- * user operations alone.
+ * facilitators compare them with the chain before they use it. A token without such authorizations is paid in by Permit2 and by
+ * user operations, as far as the facilitator settles these: it has neither, or, where it has approvals by signature (EIP-2612),
+ * the domain of those and the method `permit2`.
  */
 export interface CustomAsset extends AssetTable.CustomAsset {
   readonly name?: string
   readonly version?: string
+  /**
+   * `permit2` for a token that is paid in without transfer authorizations, also through a facilitator that does not name its
+   * methods, such as one of x402.
+   */
+  readonly assetTransferMethod?: "permit2"
 }
 
 /** The keys of a token that the operator adds. */
@@ -26,7 +32,8 @@ export const check: OptionCheck.Check<ReadonlyArray<CustomAsset>> = OptionCheck.
   OptionCheck.options<CustomAsset>({
     ...AssetTable.keys,
     name: OptionCheck.optional(OptionCheck.text),
-    version: OptionCheck.optional(OptionCheck.text)
+    version: OptionCheck.optional(OptionCheck.text),
+    assetTransferMethod: OptionCheck.optional(OptionCheck.oneOf("permit2"))
   })
 )
 
@@ -80,8 +87,10 @@ const family: AssetTable.Family<CustomAsset> = {
     (name === undefined) === (version === undefined)
       ? undefined
       : "name and version are of one EIP-712 domain: give both, or none for a token without transfer authorizations",
-  extra: ({ name, version }): Readonly<Record<string, string>> =>
-    name === undefined || version === undefined ? {} : { name, version },
+  extra: ({ assetTransferMethod, name, version }): Readonly<Record<string, string>> => ({
+    ...(name !== undefined && version !== undefined && { name, version }),
+    ...(assetTransferMethod !== undefined && { assetTransferMethod })
+  }),
   known,
   isDefault: ({ network, symbol }) => symbol === "USDC" || network === local
 }
@@ -99,7 +108,22 @@ export const retired = (network: string, address: string): Asset | undefined =>
 
 /** Whether payments in the asset may be EIP-3009 authorizations. A token that is no longer in the table may have had them. */
 export const hasAuthorizations = (asset: Asset): boolean =>
-  asset.extra["name"] !== undefined || AssetTable.isRetired(asset)
+  (hasDomain(asset) && asset.extra["assetTransferMethod"] === undefined) || AssetTable.isRetired(asset)
+
+/** Whether the EIP-712 domain of the token's authorizations, or of its approvals by signature, is known. */
+export const hasDomain = (asset: Asset): boolean => asset.extra["name"] !== undefined
+
+/** A way to pay, by its name in offers. */
+export type Method = "eip3009" | "userOperation" | "permit2"
+
+/** The ways to pay in an asset through a facilitator that requires these further terms of offers. */
+export const methodsOf = (asset: Asset, offered: Readonly<Record<string, unknown>>): ReadonlyArray<Method> => [
+  ...(hasAuthorizations(asset) ? (["eip3009"] as const) : []),
+  ...(offered["userOperations"] === undefined ? [] : (["userOperation"] as const)),
+  ...(offered["permit2"] === undefined && asset.extra["assetTransferMethod"] !== "permit2"
+    ? []
+    : (["permit2"] as const))
+]
 
 const domains = new WeakMap<Asset, Eip3009.Domain>()
 

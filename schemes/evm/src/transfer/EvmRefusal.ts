@@ -5,6 +5,9 @@ import { ChainUnavailable, invalid, type PaymentError, refuse, type ValidationEr
 
 import type { EvmRevert } from "./EvmRevert.ts"
 
+/** The detail of a refusal whose reason Permit2 does not pass on. */
+export const fromFailed = "permit_transfer_refused"
+
 /** The error for a revert of `transferWithAuthorization`. */
 export const fromRevert = (network: string, revert: EvmRevert): PaymentError | ValidationError | ChainUnavailable => {
   switch (revert._tag) {
@@ -12,14 +15,14 @@ export const fromRevert = (network: string, revert: EvmRevert): PaymentError | V
       return invalid(
         "already_used",
         "nonce_used",
-        "the token has seen this authorization's nonce already; sign a new one"
+        "the authorization's nonce is used already by the chain; sign a new one"
       )
     case "Expired":
       return refuse("EXPIRED_PAYMENT", "expired", "the authorization has expired by the chain's clock; sign a new one")
     case "NotYetValid":
       return refuse("EXPIRED_PAYMENT", "not_yet_valid", "the authorization is not valid yet by the chain's clock")
     case "InvalidSignature":
-      return refuse("INVALID_SIGNATURE", "token_refused", "the token does not accept the signature for this payer")
+      return refuse("INVALID_SIGNATURE", "token_refused", "the chain does not accept the signature for this payer")
     case "InsufficientBalance":
       return refuse(
         "INSUFFICIENT_BALANCE",
@@ -41,6 +44,12 @@ export const fromRevert = (network: string, revert: EvmRevert): PaymentError | V
         "unsupported_authorization",
         "account_not_deployed",
         "the factory of the signature (ERC-6492) deploys no account at the payer's address"
+      )
+    case "TransferFromFailed":
+      return invalid(
+        "unsupported_authorization",
+        fromFailed,
+        "the token refuses to let Permit2 move the amount: the payer's approval of Permit2 or its balance is too low, or the token blocks an account"
       )
     case "Other": {
       const message = `the token refuses the transfer: ${revert.message}`

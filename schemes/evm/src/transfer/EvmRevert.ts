@@ -21,6 +21,7 @@ export type EvmRevert =
         | "Paused"
         | "NotDeployed"
         | "DeployedBefore"
+        | "TransferFromFailed"
     }
   | { readonly _tag: "Other"; readonly message: string }
 
@@ -34,7 +35,8 @@ const phrases: ReadonlyArray<readonly [Reason, RegExp]> = [
   ["InvalidSignature", /^AA24|invalid signature|signature is invalid/i],
   ["InsufficientBalance", /exceeds balance|insufficient[ -]balance/i],
   ["Blacklisted", /blacklist|blocklist|denylist|blocked|frozen/i],
-  ["Paused", /\bpaused\b/i]
+  ["Paused", /\bpaused\b/i],
+  ["TransferFromFailed", /^TRANSFER_FROM_FAILED$/]
 ]
 
 /** Custom errors whose selector alone gives the reason: those of OpenZeppelin, and two that many tokens declare. */
@@ -61,6 +63,13 @@ const selectors: Readonly<Record<string, Reason>> = {
   "0xba858f16": "Blacklisted",
   // EnforcedPause()
   "0xd93c0665": "Paused",
+  // InvalidNonce(), SignatureExpired(uint256), InvalidSigner(), InvalidContractSignature() of Permit2
+  "0x756688fe": "UsedOrCanceled",
+  "0xcd21db4f": "Expired",
+  "0x815e1d64": "InvalidSignature",
+  "0xb0669cbc": "InvalidSignature",
+  // PaymentTooEarly() of x402's proxy
+  "0xa65539fa": "NotYetValid",
   // NotDeployed(), of our counterfactual settler
   "0x77482513": "NotDeployed"
 }

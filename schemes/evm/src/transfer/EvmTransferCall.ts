@@ -80,18 +80,28 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
   const signature = yield* Effect.fromResult(signatureOf(signatureText))
   if (signature._tag === "Erc6492") return yield* ofWrapped(context, domain.verifyingContract, authorization, signature)
-  const { accounts, crypto } = context
+  const isOwn = yield* isByKey(context, authorization.from, signature, (keccak256) =>
+    Eip3009.digest(domain, authorization, keccak256)
+  )
+  return (isOwn ? ofPlainAccount : ofDeployed)(domain.verifyingContract, authorization, signature.hex)
+})
+
+/** Whether the payer's own key has signed; `false` where code at the payer's address has to decide, and a failure without any. */
+export const isByKey = Effect.fnUntraced(function* (
+  { accounts, crypto }: Context,
+  payer: EvmAddress.Address,
+  signature: EvmSignature.Ecdsa | EvmSignature.ContractOnly,
+  digestBy: (keccak256: EvmCrypto.Keccak256) => Uint8Array
+): Effect.fn.Return<boolean, PaymentError | ChainUnavailable> {
   let flaw: Flaw
   if (signature._tag === "Ecdsa") {
-    const digest = Eip3009.digest(domain, authorization, crypto.keccak256)
-    const signer = EvmSignature.recoverAddress(digest, signature, crypto)
-    if (signer === authorization.from) return ofPlainAccount(domain.verifyingContract, authorization, signature.hex)
+    const signer = EvmSignature.recoverAddress(digestBy(crypto.keccak256), signature, crypto)
+    if (signer === payer) return true
     flaw = { detail: "payer_mismatch", what: signer === undefined ? "valid for no key" : `signed by ${signer}` }
   } else {
     flaw = { detail: signature.irregularity, what: explain[signature.irregularity] }
   }
-  if ((yield* accounts.codeOf(authorization.from)) === "0x") return yield* notThePayers(authorization.from, flaw)
-  return ofDeployed(domain.verifyingContract, authorization, signature.hex)
+  return (yield* accounts.codeOf(payer)) === "0x" ? yield* notThePayers(payer, flaw) : false
 })
 
 const ofDeployed = (
@@ -130,7 +140,15 @@ const ofWrapped = Effect.fnUntraced(function* (
  */
 export const ofCode = (call: TransferCall): TransferCall =>
   call.isByKey
-    ? { to: call.to, data: call.data, gas: contractGas, payer: call.payer, isByKey: true, plain: undefined }
+    ? {
+        to: call.to,
+        data: call.data,
+        gas: call.gas + contractGas - plainGas,
+        payer: call.payer,
+        isByKey: true,
+        plain: undefined,
+        ...(call.ours && { ours: call.ours })
+      }
     : call
 
 const ofPlainAccount = (

@@ -3,16 +3,33 @@
  * the typed data, so its owner sees the terms before signing.
  */
 import { type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 
+import * as EvmSignature from "../crypto/EvmSignature.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
-import type * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
+
+/**
+ * What payers sign: a transfer authorization (EIP-3009), a transfer by Permit2, or an approval of Permit2 (EIP-2612). Amounts and
+ * times are `bigint`s.
+ */
+export interface TypedData {
+  readonly domain: {
+    readonly name: string
+    readonly version?: string
+    readonly chainId: number
+    readonly verifyingContract: EvmHex.Hex
+  }
+  readonly types: Readonly<Record<string, ReadonlyArray<{ readonly name: string; readonly type: string }>>>
+  readonly primaryType: string
+  readonly message: Readonly<Record<string, unknown>>
+}
 
 /** Signs EIP-712 typed data for one account. */
 export interface EvmSigner {
   readonly address: string
-  readonly signTypedData: (data: Eip3009.TypedData) => Promise<string>
+  readonly signTypedData: (data: TypedData) => Promise<string>
   /** User operations, of a smart account that signs them (`exactEvm.smartAccount`). */
   readonly operations?: OperationSigner
 }
@@ -46,3 +63,21 @@ export const fromEip1193 = (provider: Eip1193Provider, address: EvmHex.Hex): Evm
     })
   }
 })
+
+/** A signer's signature of typed data; fails where its wallet does not sign, or returns something else. */
+export const signatureOf = Effect.fnUntraced(function* (
+  signer: EvmSigner,
+  data: TypedData
+): Effect.fn.Return<EvmHex.Hex, SigningFailed> {
+  const signature = yield* Effect.tryPromise({
+    try: () => signer.signTypedData(data),
+    catch: (cause) => new SigningFailed({ message: `the wallet of ${signer.address} did not sign`, cause })
+  })
+  if (isSignature(signature)) return signature
+  const message = `the wallet of ${signer.address} returned something that is not a signature`
+  return yield* new SigningFailed({ message })
+})
+
+/** Only the payer's account defines the form of its signatures; but none is empty, and none is longer than the accepted maximum. */
+const isSignature = (text: string): text is EvmHex.Hex =>
+  EvmHex.isHex(text) && text !== "0x" && text.length <= 2 + 2 * EvmSignature.maximumBytes

@@ -12,8 +12,10 @@ import * as LocalKey from "../crypto/LocalKey.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
+import * as Eip2612 from "../transfer/Eip2612.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
-import type { EvmSigner } from "./EvmSigner.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
+import type { EvmSigner, TypedData } from "./EvmSigner.ts"
 import type { EvmTransactionSigner } from "./EvmTransactionSigner.ts"
 
 const wrong = (what: string) => new Misconfigured({ message: `exactEvm.localSigner: ${what}` })
@@ -35,7 +37,7 @@ const keyOf = (given: string | Redacted.Redacted, crypto: EvmCrypto.Shape): Loca
 /**
  * Signs with a private key: 64 hexadecimal digits, optionally after `0x`, redacted or not. The key is kept redacted and appears in no
  * message. The same transaction or authorization gives the same bytes (RFC 6979). `crypto` defaults to JavaScript. The only
- * typed data it signs are EIP-3009 authorizations. Throws `Misconfigured` for an invalid key; signing rejects with it for a
+ * typed data it signs are those of payments (`EvmSigner.TypedData`). Throws `Misconfigured` for an invalid key; signing rejects with it for a
  * transaction that no chain accepts, and for other typed data.
  */
 export const localSigner = (
@@ -57,9 +59,20 @@ export const localSigner = (
       const digest = crypto.keccak256(EvmHex.toBytes(Eip1559.toSign(fields, transaction.type)))
       return Eip1559.signed(fields, sign(digest), transaction.type)
     },
-    signTypedData: async ({ domain, message, primaryType }) => {
-      if (primaryType !== "TransferWithAuthorization") throw wrong("the typed data is not an EIP-3009 authorization")
-      return LocalKey.signatureText(sign(Eip3009.digest(domain, message, crypto.keccak256)))
-    }
+    signTypedData: async (data) => LocalKey.signatureText(sign(digestOf(data, crypto)))
   }
 }
+
+/** The digest of a payment's typed data, as its own module makes it. */
+const digestOf = (data: TypedData, { keccak256 }: EvmCrypto.Shape): Uint8Array => {
+  if (isAuthorization(data)) return Eip3009.digest(data.domain, data.message, keccak256)
+  if (isTransfer(data)) return Permit2.digest(data.domain.chainId, data.message, keccak256)
+  if (!isApproval(data)) throw wrong(`typed data of ${data.primaryType} is not that of a payment`)
+  const { owner: from, value: amount, ...terms } = data.message
+  const asset = data.domain.verifyingContract
+  return Eip2612.digest(data.domain, { ...terms, from, amount, asset }, keccak256)
+}
+
+const isAuthorization = (data: TypedData): data is Eip3009.TypedData => data.primaryType === "TransferWithAuthorization"
+const isTransfer = (data: TypedData): data is Permit2.TypedData => data.primaryType === "PermitWitnessTransferFrom"
+const isApproval = (data: TypedData): data is Eip2612.TypedData => data.primaryType === "Permit"

@@ -64,7 +64,8 @@ describe("objection", () => {
   })
 
   it("is made to another kind of authorization", () => {
-    assert.match(to({ name: "USD Coin", version: "2", assetTransferMethod: "permit2" }) ?? "", /permit2.*EIP-3009/)
+    assert.match(to({ name: "USD Coin", version: "2", assetTransferMethod: "erc7710" }) ?? "", /erc7710.*EIP-3009/)
+    assert.isUndefined(to({ name: "USD Coin", version: "2", assetTransferMethod: "permit2" }))
     assert.isDefined(to({ assetTransferMethod: 1 }))
   })
 

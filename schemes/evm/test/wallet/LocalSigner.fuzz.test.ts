@@ -90,14 +90,14 @@ describe("localSigner", () => {
       { numRuns: 40 }
     ))
 
-  it("signs no typed data but authorizations, and says so", async () => {
+  it("signs no typed data but that of payments, and says so", async () => {
     const signer = exactEvm.localSigner(secret)
     const { data } = TypedPayments.arbitrum
     const permit = JSON.parse(Eip3009.toJson({ ...data, message: { ...data.message, value: 1n } }))
-    const refused = signer.signTypedData({ ...permit, primaryType: "Permit" }).catch((error: unknown) => error)
+    const refused = signer.signTypedData({ ...permit, primaryType: "Order" }).catch((error: unknown) => error)
     const error = await refused
     assert(error instanceof Misconfigured)
-    assert.match(error.message, /not an EIP-3009 authorization/)
+    assert.match(error.message, /is not that of a payment/)
     const mute = { ...EvmCrypto.javaScript, name: "a broken build", sign: () => undefined }
     const silent = await exactEvm.localSigner(secret, mute).signTypedData(data).catch(String)
     assert.match(silent, /a broken build did not sign/)

@@ -1,0 +1,41 @@
+/**
+ * Evidence of transfers by Permit2. Permit2 logs nothing when it uses a nonce up, so the token's `Transfer` proves a payment only
+ * together with the call that names the nonce: a call of x402's proxy itself. A transfer that a stranger submits by another
+ * contract proves nothing, because the same payer may have signed several transfers of the same amount to the same recipient.
+ */
+import type * as EvmRpc from "../node/EvmRpc.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
+
+/** Whether an event is the token's transfer of exactly the amount from the payer to the recipient. */
+export const isTransfer = (
+  { from, permitted, witness }: Permit2.PermitTransfer,
+  { address, data, topics }: EvmRpc.Event
+): boolean =>
+  address === permitted.token &&
+  topics[0] === Eip3009.transferTopic &&
+  topics[1] === Eip3009.addressTopic(from) &&
+  topics[2] === Eip3009.addressTopic(witness.to) &&
+  EvmHex.isBytes32(data) &&
+  BigInt(data) === permitted.amount
+
+/** Whether an event shows that the payer has used the nonce up without a transfer. */
+export const isInvalidation = (transfer: Permit2.PermitTransfer, { address, data, topics }: EvmRpc.Event): boolean => {
+  if (address !== Permit2.address || topics[0] !== Permit2.invalidationTopic) return false
+  if (topics[1] !== Eip3009.addressTopic(transfer.from) || data.length !== 2 + 2 * 64) return false
+  const { mask, word } = Permit2.bitOf(transfer)
+  return BigInt(data.slice(0, 66)) === word && (BigInt(`0x${data.slice(66)}`) & mask) !== 0n
+}
+
+/**
+ * Whether the events of a transaction that submits the transfer show it: the token's event, and right behind it the proxy's. A
+ * transfer of less than the amount, as by a token that keeps a fee, is none.
+ */
+export const isPaid = (transfer: Permit2.PermitTransfer, logs: ReadonlyArray<EvmRpc.Event>): boolean =>
+  logs.some((log, place) => {
+    const next = logs[place + 1]
+    return (
+      isTransfer(transfer, log) && next?.address === Permit2.proxy && Permit2.settledTopics.has(next.topics[0] ?? "")
+    )
+  })

@@ -1,0 +1,259 @@
+/** Payments by Permit2 through x402's proxy, with the published bytes of both: in the shapes of the dollar tokens. */
+import { assert, describe, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { type Address, encodeFunctionData, type Hex } from "viem"
+
+import { Erc1271Wallet, EvmTestChain, Permit2Contracts } from "../../src/testing/index.ts"
+import type { CustomAsset } from "../../src/transfer/EvmAsset.ts"
+import * as Payment from "../EvmTestPayment.ts"
+import * as Permit from "../PermitTestPayment.ts"
+
+const chain = EvmTestChain.EvmTestChain
+
+const payerOf = Effect.map(chain, ({ accounts }) => accounts.payers[0])
+
+/** Permit2 and its proxy on the chain, a facilitator that serves them, and a token of USDT's shape. */
+const ready = Effect.gen(function* () {
+  const one = yield* chain
+  yield* Permit2Contracts.deploy(one)
+  const payer = yield* payerOf
+  const plain = yield* Permit.plainToken(payer.address)
+  const assets: ReadonlyArray<CustomAsset> = [{ network: one.network, address: plain, symbol: "PUSD", decimals: 6 }]
+  const facilitator = (options: Payment.FacilitatorOptions & { readonly settleTimeoutMillis?: number } = {}) =>
+    Payment.facilitatorOf({ permit2: true, ...options }, assets)
+  return { plain, payer, facilitator }
+})
+
+const bitOf = Effect.fnUntraced(function* (owner: Address, nonce: bigint) {
+  const { client } = yield* chain
+  const word = yield* Effect.promise(() =>
+    client.readContract({
+      address: Permit2Contracts.published.permit2,
+      abi: Permit.abi,
+      functionName: "nonceBitmap",
+      args: [owner, nonce >> 8n]
+    })
+  )
+  return (word >> (nonce & 255n)) & 1n
+})
+
+const invalidation = (nonce: bigint) => ({
+  to: Permit2Contracts.published.permit2,
+  data: encodeFunctionData({
+    abi: Permit.abi,
+    functionName: "invalidateUnorderedNonces",
+    args: [nonce >> 8n, 1n << (nonce & 255n)]
+  })
+})
+
+describe("a payment by Permit2", () => {
+  layer(EvmTestChain.layer({ payers: 4 }), { excludeTestServices: true })((it) => {
+    it.effect("settles in a token of USDT's shape, once, and its bit is used then", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, payer, plain } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address, plain)
+        const { settle, verify } = yield* facilitator()
+        const { fields, request } = yield* Permit.signed({ token: plain })
+        assert.strictEqual(yield* Payment.outcome(verify(request)), "ok")
+        const settled = yield* settle(request, Payment.claim("one"))
+        assert.strictEqual(settled.status, "included")
+        assert.strictEqual(yield* one.balanceOf(one.accounts.payee.address, plain), 10_000n)
+        assert.strictEqual(yield* bitOf(payer.address, fields.nonce), 1n)
+        const again = yield* settle(request, Payment.claim("two"))
+        assert.strictEqual(again.transaction, settled.transaction)
+        assert.strictEqual(again.execution, "held")
+        const fresh = yield* facilitator()
+        assert.strictEqual(yield* Payment.outcome(fresh.verify(request)), "already_used nonce_used")
+      })
+    )
+
+    it.effect("brings its own approval by signature (EIP-2612), for a payer who has none and owns no coin", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator } = yield* ready
+        const [, payer = one.accounts.payers[0]] = one.accounts.payers
+        const { settle, verify } = yield* facilitator()
+        const bare = yield* Permit.request({ payer })
+        assert.strictEqual(yield* Payment.outcome(verify(bare)), "unsupported_authorization allowance_below_amount")
+        const before = yield* one.balanceOf(payer.address)
+        const request = yield* Permit.request({ payer, approval: {} })
+        assert.strictEqual((yield* settle(request, Payment.claim("one"))).status, "included")
+        assert.strictEqual(yield* one.balanceOf(payer.address), before - 10_000n)
+      })
+    )
+
+    it.effect("of an account with code is validated by that code (ERC-1271)", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, payer: owner } = yield* ready
+        const wallet = yield* one.deploy(Erc1271Wallet, [owner.address])
+        yield* one.mint(wallet, 1_000_000n)
+        yield* Permit2Contracts.approve(one, wallet)
+        const payer = { address: wallet, signTypedData: owner.signTypedData }
+        const request = yield* Permit.request({ payer })
+        const { settle } = yield* facilitator({ contractPayers: "any" })
+        assert.strictEqual((yield* settle(request, Payment.claim("one"))).status, "included")
+        const strict = yield* facilitator({ contractPayers: "none" })
+        const other = yield* Permit.request({ payer })
+        assert.match(yield* Payment.outcome(strict.verify(other)), /^INVALID_SIGNATURE/)
+      })
+    )
+
+    it.effect("is refused by the rule that it breaks, before anything is sent", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, payer, plain } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address)
+        yield* Permit2Contracts.approve(one, payer.address, plain)
+        const { verify } = yield* facilitator()
+        const stranger = one.accounts.stranger.address
+        const time = yield* Payment.latestTime
+        const { permit2 } = Permit2Contracts.published
+        const cases: ReadonlyArray<readonly [Permit.PermitDeviation, string]> = [
+          [{ signed: { spender: stranger } }, "unsupported_authorization permit_spender"],
+          [{ written: { spender: stranger } }, "unsupported_authorization permit_spender"],
+          [
+            { written: { witness: { to: one.accounts.payee.address, validAfter: "1" } } },
+            "INVALID_SIGNATURE payer_mismatch"
+          ],
+          [{ written: { nonce: "7" } }, "INVALID_SIGNATURE payer_mismatch"],
+          [{ signed: { to: stranger } }, "INVALID_RECIPIENT other_recipient"],
+          [{ signed: { token: plain }, requirements: { asset: one.token.address } }, "asset_mismatch permit_token"],
+          [{ signed: { amount: 9_999n } }, "amount_mismatch other_amount"],
+          [{ signed: { deadline: time - 1n } }, "EXPIRED_PAYMENT expired"],
+          [{ signed: { validAfter: time + 3_600n } }, "EXPIRED_PAYMENT not_yet_valid"],
+          [{ signature: Permit.malleated }, "INVALID_SIGNATURE high_s"],
+          [{ signature: (text) => `${text.slice(0, -2)}00` as Hex }, "INVALID_SIGNATURE recovery_id"],
+          [{ from: stranger }, "INVALID_SIGNATURE payer_mismatch"],
+          [{ approval: { amount: "1" } }, "unsupported_authorization permit_approval_amount"],
+          [{ approval: { spender: stranger } }, "unsupported_authorization permit_approval_spender"],
+          [{ approval: { from: stranger } }, "unsupported_authorization permit_approval_owner"],
+          [{ approval: { asset: plain } }, "unsupported_authorization permit_approval_token"],
+          [{ approval: { deadline: `${time}` } }, "unsupported_authorization permit_approval_deadline"],
+          [{ approval: { nonce: "99" } }, "unsupported_authorization permit_approval_signature"],
+          [{ approval: { signature: "0x12" } }, "unsupported_authorization permit_approval_signature"],
+          [{ written: { permitted: { token: one.token.address, amount: "-1" } } }, "malformed payload_fields"],
+          [{ written: { witness: { to: permit2 } } }, "malformed payload_fields"]
+        ]
+        for (const [deviation, expected] of cases) {
+          const request = yield* Permit.request(deviation)
+          assert.strictEqual(yield* Payment.outcome(verify(request)), expected, JSON.stringify(expected))
+        }
+        const unserved = yield* facilitator({ permit2: false })
+        const outcome = yield* Payment.outcome(unserved.verify(yield* Permit.request()))
+        assert.strictEqual(outcome, "unsupported_authorization permit_unserved")
+      })
+    )
+
+    it.effect("says whether the balance or the approval is too low", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, payer, plain } = yield* ready
+        const { verify } = yield* facilitator()
+        const allowed = (value: bigint) => Permit2Contracts.approve(one, payer.address, plain, value)
+        yield* allowed(9_999n)
+        const request = yield* Permit.request({ token: plain })
+        assert.strictEqual(yield* Payment.outcome(verify(request)), "unsupported_authorization allowance_below_amount")
+        yield* allowed(2n ** 256n - 1n)
+        const rich = yield* Permit.request({
+          token: plain,
+          signed: { amount: 2_000_000n },
+          requirements: { maxAmountRequired: "2000000" }
+        })
+        assert.strictEqual(yield* Payment.outcome(verify(rich)), "INSUFFICIENT_BALANCE balance_below_amount")
+        assert.strictEqual(yield* Payment.outcome(verify(request)), "ok")
+      })
+    )
+
+    it.effect("with one nonce under two tokens is one payment: the second is refused by the record", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, payer, plain } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address)
+        yield* Permit2Contracts.approve(one, payer.address, plain)
+        const { settle, verify } = yield* facilitator()
+        const signed = { nonce: 0xabcn << 64n }
+        const first = yield* Permit.request({ signed })
+        const second = yield* Permit.request({ token: plain, signed })
+        assert.strictEqual(yield* Payment.outcome(verify(second)), "ok")
+        assert.strictEqual((yield* settle(first, Payment.claim("one"))).status, "included")
+        assert.match(yield* Payment.outcome(settle(second, Payment.claim("two"))), /^already_used/)
+        assert.strictEqual(yield* one.balanceOf(one.accounts.payee.address, plain), 0n)
+      })
+    )
+
+    it.effect("is bound to its request by its nonce", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, payer } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address)
+        const { verify } = yield* facilitator()
+        const { binding, signed } = Payment.bound()
+        const good = yield* Permit.request({ binding, signed: { nonce: BigInt(String(signed.nonce)) } })
+        assert.strictEqual(yield* Payment.outcome(verify(good)), "ok")
+        const loose = yield* Permit.request({ binding })
+        assert.strictEqual(yield* Payment.outcome(verify(loose)), "binding_mismatch nonce_not_bound")
+      })
+    )
+
+    it.effect("that a stranger submits to the proxy first counts as this payment", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { payer } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address)
+        const { binding, signed } = Payment.bound()
+        const { call, request } = yield* Permit.signed({ binding, signed: { nonce: BigInt(String(signed.nonce)) } })
+        const scheme = yield* Payment.scheme(one, { permit2: true })
+        const payment = yield* Payment.read(scheme, request)
+        const prepared = yield* Payment.prepareAlone(scheme, payment)
+        const receipt = yield* one.send({ from: one.accounts.stranger.address, ...call })
+        assert.strictEqual(receipt.status, "success")
+        const seen = yield* Payment.sendAlone(scheme, payment, prepared)
+        assert.strictEqual(seen._tag, "Settled")
+        assert.strictEqual(seen._tag === "Settled" && seen.transaction, receipt.transactionHash)
+        const concluded = yield* scheme.conclude({ payment, since: prepared.head })
+        assert.strictEqual(concluded._tag, "Settled")
+      })
+    )
+
+    it.effect("whose payer uses the nonce up first has failed, with that reason, once it is final", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { payer } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address)
+        const scheme = yield* Payment.scheme(one, { permit2: true })
+        const { fields, request } = yield* Permit.signed()
+        const payment = yield* Payment.read(scheme, request)
+        yield* scheme.verify(payment)
+        const prepared = yield* Payment.prepareAlone(scheme, payment)
+        yield* Permit2Contracts.callAs(one, payer.address, invalidation(fields.nonce))
+        const seen = yield* Payment.sendAlone(scheme, payment, prepared)
+        assert.strictEqual(seen._tag === "Failed" && seen.error.detail, "nonce_canceled")
+        const concluded = yield* scheme.conclude({ payment, since: prepared.head })
+        assert.strictEqual(concluded._tag === "Unused" && concluded.reason?.detail, "nonce_canceled")
+      })
+    )
+
+    it.effect("whose payer takes the approval back first has failed, and the payer is banned", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { payer, plain } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address, plain)
+        const assets: ReadonlyArray<CustomAsset> = [
+          { network: one.network, address: plain, symbol: "PUSD", decimals: 6 }
+        ]
+        const scheme = yield* Payment.schemeOf(one, { permit2: true }, assets)
+        const payment = yield* Payment.read(scheme, yield* Permit.request({ token: plain }))
+        yield* scheme.verify(payment)
+        const prepared = yield* Payment.prepareAlone(scheme, payment)
+        yield* Permit2Contracts.approve(one, payer.address, plain, 0n)
+        const seen = yield* Payment.sendAlone(scheme, payment, prepared)
+        assert.strictEqual(seen._tag === "Failed" && seen.error.detail, "permit_transfer_refused")
+        assert.strictEqual(yield* one.balanceOf(one.accounts.payee.address, plain), 0n)
+        const other = yield* Payment.read(scheme, yield* Permit.request({ token: plain }))
+        assert.match(yield* Payment.outcome(scheme.verify(other)), /banned/)
+      })
+    )
+  })
+})
