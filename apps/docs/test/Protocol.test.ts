@@ -20,7 +20,7 @@ import {
   X402ServerApiKinds,
   X402ServerApiRequest
 } from "@pontage/core"
-import { Eip3009, ExactEvm } from "@pontage/evm"
+import { Eip2612, Eip3009, ExactEvm, Permit2 } from "@pontage/evm"
 import { PaymentExport, PaymentPage, ReadinessReport, WebhookBody } from "@pontage/facilitator"
 import { ExactTon, TonAuthorization } from "@pontage/ton"
 import { ExactTron, TronHex, TronTransaction } from "@pontage/tron"
@@ -52,6 +52,9 @@ const structures: Readonly<Record<string, Structure>> = {
   PaymentRecord: Settlement.PaymentRecord,
   EvmPayload: ExactEvm.Payload,
   EvmAuthorization: Eip3009.TransferWithAuthorization,
+  PermitPayload: ExactEvm.PermitPayload,
+  PermitTransfer: Permit2.PermitTransfer,
+  SignedApproval: Eip2612.SignedApproval,
   TonPayload: ExactTon.Payload,
   TronPayload: ExactTron.Payload,
   TronSignedTransaction: ExactTron.Payload.fields.signedTransaction,

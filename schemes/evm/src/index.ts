@@ -1,5 +1,5 @@
 /**
- * The `exact` scheme on EVM chains by EIP-3009 transfer authorizations. `exactEvm.client`, `.server` and `.facilitator` are
+ * The `exact` scheme on EVM chains by EIP-3009 transfer authorizations, user operations and Permit2. `exactEvm.client`, `.server` and `.facilitator` are
  * its three roles; the modules behind them are exported for programs that build on them.
  */
 export {
@@ -12,6 +12,7 @@ export {
   opSettlerAddress,
   paymentGuardAddress
 } from "./sending/OwnContracts.ts"
+export * as Eip2612 from "./transfer/Eip2612.ts"
 export * as Eip3009 from "./transfer/Eip3009.ts"
 export * as EvmAddress from "./primitives/EvmAddress.ts"
 export * as EvmAsset from "./transfer/EvmAsset.ts"
@@ -25,4 +26,5 @@ export type * as EvmSmartAccount from "./wallet/EvmSmartAccount.ts"
 export type { UnsignedTransaction } from "./primitives/Eip1559.ts"
 export type { EvmTransactionSigner } from "./wallet/EvmTransactionSigner.ts"
 export * as ExactEvm from "./payment/ExactEvm.ts"
+export * as Permit2 from "./transfer/Permit2.ts"
 export * as exactEvm from "./exact/ExactEvmRoles.ts"

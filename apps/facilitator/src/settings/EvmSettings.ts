@@ -17,6 +17,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
 import {
+  flag,
   make,
   namesSet,
   NativeAmount,
@@ -117,7 +118,8 @@ const Terms = Schema.Struct({
   lossBudgetPerCaller: Schema.optionalKey(PositiveAmount),
   banMillis: within(ranges.banMillis),
   batches: Schema.optionalKey(Batches),
-  userOperations: Schema.optionalKey(UserOperations)
+  userOperations: Schema.optionalKey(UserOperations),
+  permit2: Schema.optionalKey(Schema.Boolean)
 })
 
 /** Options of the scheme on one network that differ from its defaults. */
@@ -227,14 +229,15 @@ const operations = {
     "50000",
     PositiveAmount
   ),
-  delegations: make("PONTAGE_EVM_DELEGATIONS", "known or none", "known", Delegations)
+  delegations: make("PONTAGE_EVM_DELEGATIONS", "known or none", "known", Delegations),
+  permit2: flag("PONTAGE_EVM_PERMIT2", "true")
 }
 
 /** Settings of all networks. */
 const shared = {
   entries: make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches and userOperations",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations and permit2",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
   ),
@@ -319,10 +322,12 @@ const networksOf = ({
   const { network, rpcUrl } = evmNode
   if (rpcUrl === undefined) return []
   const hasBatches = (evmBatches.settler ?? evmBatches.operationSettler) !== undefined
+  const { permit2, ...userOperations } = evmOperations
   const terms = {
     ...evmTerms,
     ...(hasBatches && { batches: evmBatches }),
-    ...(evmOperations.entryPoints !== undefined && { userOperations: evmOperations })
+    ...(userOperations.entryPoints !== undefined && { userOperations }),
+    ...(permit2 === "true" && { permit2: true })
   }
   return [{ network, rpcUrl: Redacted.make(rpcUrl), terms }]
 }

@@ -184,11 +184,13 @@ describe("settings", () => {
         PONTAGE_EVM_OPERATION_SETTLER: euro.address,
         PONTAGE_EVM_USER_OPERATIONS: "0.8,0.9",
         PONTAGE_EVM_USER_OPERATION_MINIMUM: "50000",
-        PONTAGE_EVM_DELEGATIONS: "known"
+        PONTAGE_EVM_DELEGATIONS: "known",
+        PONTAGE_EVM_PERMIT2: "true"
       })
       assert.deepStrictEqual(operations.evm[0]?.terms, {
         batches: { operationSettler: euro.address },
-        userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n, delegations: "known" }
+        userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n, delegations: "known" },
+        permit2: true
       })
     })
   )
@@ -545,6 +547,7 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_USER_OPERATIONS", "0.6"],
     ["PONTAGE_EVM_DELEGATIONS", "any"],
     ["PONTAGE_EVM_USER_OPERATIONS", "0.7,"],
+    ["PONTAGE_EVM_PERMIT2", "yes"],
     ["PONTAGE_EVM_BATCH_SETTLER", "0x60A3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "1"],
     ["PONTAGE_EVM_BATCH_MAXIMUM", "101"],

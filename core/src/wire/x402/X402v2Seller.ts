@@ -82,10 +82,7 @@ const maximumUrlLengthDescribed = 640
 type Extensions = Schema.JsonObject
 
 /** The extensions of a payment request; `undefined` for none. */
-const extensionsOf = (
-  { accepts }: PaymentRequired,
-  { call, repeats = false }: OfferTerms
-): Extensions | undefined => {
+const extensionsOf = ({ accepts }: PaymentRequired, { call, repeats = false }: OfferTerms): Extensions | undefined => {
   const extensions = {
     ...(repeats && X402Identifier.offered),
     ...(accepts.some(X402Sponsoring.isOffered) && X402Sponsoring.offered),

@@ -1,9 +1,18 @@
 /** Payments by Permit2 through x402's proxy, with the published bytes of both: in the shapes of the dollar tokens. */
 import { assert, describe, layer } from "@effect/vitest"
+import { PaymentPayload } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import { type Address, encodeFunctionData, type Hex } from "viem"
 
-import { Erc1271Wallet, EvmTestChain, Permit2Contracts } from "../../src/testing/index.ts"
+import { exactEvm } from "../../src/index.ts"
+import {
+  DollarToken,
+  Erc1271Wallet,
+  EvmTestChain,
+  FeeToken,
+  Permit2Contracts,
+  SilentToken
+} from "../../src/testing/index.ts"
 import type { CustomAsset } from "../../src/transfer/EvmAsset.ts"
 import * as Payment from "../EvmTestPayment.ts"
 import * as Permit from "../PermitTestPayment.ts"
@@ -78,7 +87,8 @@ describe("a payment by Permit2", () => {
         assert.strictEqual(yield* Payment.outcome(verify(bare)), "unsupported_authorization allowance_below_amount")
         const before = yield* one.balanceOf(payer.address)
         const request = yield* Permit.request({ payer, approval: {} })
-        assert.strictEqual((yield* settle(request, Payment.claim("one"))).status, "included")
+        const done = yield* settle(request, Payment.claim("one"))
+        assert.strictEqual(done.status, "included")
         assert.strictEqual(yield* one.balanceOf(payer.address), before - 10_000n)
       })
     )
@@ -197,6 +207,45 @@ describe("a payment by Permit2", () => {
       })
     )
 
+    it.effect("of our own client settles, bound, and with its approval where the node shows none", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, plain } = yield* ready
+        const [, , payer = one.accounts.payers[0]] = one.accounts.payers
+        const assets: ReadonlyArray<CustomAsset> = [
+          { ...one.token, network: one.network },
+          { network: one.network, address: plain, symbol: "PUSD", decimals: 6 }
+        ]
+        const { network, rpcUrl } = one
+        const signer = exactEvm.localSigner(payer.privateKey)
+        const schemeClient = exactEvm.client({ signer, network, assets, rpcUrl })
+        const { settle } = yield* facilitator()
+        const signIn = Effect.fnUntraced(function* (token: Address) {
+          const requirements = {
+            ...(yield* Payment.requirements),
+            asset: token,
+            extra: { assetTransferMethod: "permit2", permit2: {} }
+          }
+          const asset = schemeClient.asset(requirements)
+          assert.isDefined(asset)
+          const validBefore = Number(yield* Payment.latestTime) + 60
+          const { binding } = Payment.bound()
+          const signed = yield* schemeClient.sign({ requirements, asset, validAfter: 0, validBefore, binding })
+          const paymentPayload = PaymentPayload.sealPayload("exact", network, signed.payload as never)
+          return { request: { paymentPayload, paymentRequirements: requirements }, signed }
+        })
+        const first = yield* signIn(one.token.address)
+        assert.property(first.signed.payload, "eip2612GasSponsoring")
+        assert.strictEqual((yield* settle(first.request, Payment.claim("one"))).status, "included")
+        yield* Permit2Contracts.approve(one, payer.address)
+        const second = yield* signIn(one.token.address)
+        assert.notProperty(second.signed.payload, "eip2612GasSponsoring")
+        assert.strictEqual((yield* settle(second.request, Payment.claim("two"))).status, "included")
+        const refused = yield* Effect.flip(signIn(plain))
+        assert.match(String(refused), /PUSD needs an approval of Permit2 first/)
+      })
+    )
+
     it.effect("that a stranger submits to the proxy first counts as this payment", () =>
       Effect.gen(function* () {
         const one = yield* chain
@@ -255,5 +304,85 @@ describe("a payment by Permit2", () => {
         assert.match(yield* Payment.outcome(scheme.verify(other)), /banned/)
       })
     )
+
+    for (const [what, artifact] of [
+      ["keeps a fee", FeeToken],
+      ["moves nothing", SilentToken]
+    ] as const) {
+      it.effect(`in a token that ${what} is never reported settled`, () =>
+        Effect.gen(function* () {
+          const one = yield* chain
+          const { payer } = yield* ready
+          const { name, symbol, version } = one.token
+          const token = yield* one.deploy(artifact, [name, symbol, version])
+          const args = [payer.address, 1_000_000n] as const
+          yield* one.send({ to: token, data: encodeFunctionData({ abi: DollarToken.abi, functionName: "mint", args }) })
+          yield* Permit2Contracts.approve(one, payer.address, token)
+          const scheme = yield* Payment.scheme(one, { permit2: true, tokens: [token] })
+          const payment = yield* Payment.read(scheme, yield* Permit.request({ token }))
+          yield* scheme.verify(payment)
+          const seen = yield* Payment.sendAlone(scheme, payment, yield* Payment.prepareAlone(scheme, payment))
+          assert.strictEqual(seen._tag === "Failed" && seen.error.detail, "transfer_not_shown")
+        })
+      )
+    }
+
+    it.effect(
+      "that a stranger submits through a contract of its own is not taken for another payment of the same amount",
+      () =>
+        Effect.gen(function* () {
+          const one = yield* chain
+          const { payer } = yield* ready
+          yield* Permit2Contracts.approve(one, payer.address)
+          const scheme = yield* Payment.scheme(one, { permit2: true })
+          const { call, request } = yield* Permit.signed()
+          const other = yield* Permit.signed()
+          const payment = yield* Payment.read(scheme, request)
+          const prepared = yield* Payment.prepareAlone(scheme, payment)
+          yield* one.mine()
+          // The same payer pays the same shop the same amount, by another nonce, in the block after the preparation.
+          const between = yield* one.send({ from: one.accounts.stranger.address, ...other.call })
+          assert.strictEqual(between.status, "success")
+          const before = yield* scheme.conclude({ payment, since: prepared.head })
+          assert.strictEqual(before._tag, "Pending")
+          const wrapper = yield* one.deploy({ abi: [], bytecode: forwarding })
+          const wrapped = yield* one.send({ to: wrapper, data: call.data })
+          assert.strictEqual(wrapped.status, "success")
+          assert.strictEqual((yield* scheme.conclude({ payment, since: prepared.head }))._tag, "Pending")
+          yield* Payment.finalise(BigInt(payment.authorization.validBefore))
+          const concluded = yield* scheme.conclude({ payment, since: prepared.head })
+          assert.strictEqual(concluded._tag === "Unused" && concluded.reason?.detail, "permit_nonce_burnt")
+        })
+    )
+
+    it.effect("is of at most the payer's balance and of what Permit2 may take of it, with all that are open", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { payer, plain } = yield* ready
+        const assets: ReadonlyArray<CustomAsset> = [
+          { network: one.network, address: plain, symbol: "PUSD", decimals: 6 }
+        ]
+        const scheme = yield* Payment.schemeOf(one, { permit2: true }, assets)
+        const payment = yield* Payment.read(scheme, yield* Permit.request({ token: plain }))
+        yield* Permit2Contracts.approve(one, payer.address, plain, 15_000n)
+        assert.strictEqual(yield* scheme.balance(payment), 15_000n)
+        yield* Permit2Contracts.approve(one, payer.address, plain)
+        assert.strictEqual(yield* scheme.balance(payment), 1_000_000n)
+      })
+    )
+
+    it.effect("is not served on a network without Permit2", () =>
+      Effect.gen(function* () {
+        const bare = yield* EvmTestChain.make({ payers: 1 })
+        const failure = yield* Effect.flip(Payment.scheme(bare, { permit2: true }))
+        assert.match(failure.message, /no contract Permit2/)
+      }).pipe(Effect.scoped)
+    )
   })
 })
+
+/**
+ * Init code of a contract that calls the proxy with its own calldata, and reverts where that does: calldatacopy(0, 0, size);
+ * call(gas, proxy, 0, 0, size, 0, 0).
+ */
+const forwarding: Hex = `0x6030600c60003960306000f336600060003760006000366000600073${Permit2Contracts.published.exactProxy.slice(2).toLowerCase()}5af1602e5760006000fd5b00`
