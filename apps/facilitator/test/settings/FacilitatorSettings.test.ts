@@ -350,7 +350,7 @@ describe("a service", () => {
 describe("the README", () => {
   it("has a row for each setting, and no other", () => {
     const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
-    const rows = [...readme.matchAll(/^\| `((?:PONTAGE_)?[A-Z_]+)` +\|.*\|.*\|/gm)].map(([, name]) => name)
+    const rows = [...readme.matchAll(/^\| `((?:PONTAGE_)?[A-Z_0-9]+)` +\|.*\|.*\|/gm)].map(([, name]) => name)
     assert.deepStrictEqual(
       rows.filter((name) => name !== undefined).toSorted(),
       ServiceVariables.variableNames.toSorted()
