@@ -21,9 +21,6 @@ export const offered = {
   }
 } as const satisfies Schema.JsonObject
 
-/** Characters by which a payment request with this extension is longer. */
-export const offeredLength: number = JSON.stringify(offered).length
-
 const isIdentifier = (value: unknown): value is string =>
   typeof value === "string" && /^[A-Za-z0-9_-]{16,128}$/.test(value)
 

@@ -17,9 +17,6 @@ export const offered = {
   }
 } as const satisfies Schema.JsonObject
 
-/** Characters by which a payment request with this extension is longer. */
-export const offeredLength: number = JSON.stringify(offered).length
-
 /** Whether an offer is paid by Permit2 in a token whose EIP-712 domain is named, so that its approvals can be signed. */
 export const isOffered = ({ extra = {} }: PaymentRequirements): boolean =>
   extra["assetTransferMethod"] === "permit2" && typeof extra["name"] === "string"

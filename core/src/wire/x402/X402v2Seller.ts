@@ -69,9 +69,9 @@ const maximumDescriptionLength = 340
 /** Maximum length of a URL in an offer. */
 const maximumUrlLength = 2048
 
-/** The same beside the payment identifier and the approval by signature, which payers repeat too. */
-const maximumDescriptionLengthExtended =
-  maximumDescriptionLength - Math.ceil((X402Identifier.offeredLength + X402Sponsoring.offeredLength) / 3) - 40
+/** The same beside extensions, which payers repeat too. */
+const descriptionLengthBeside = (extensions: Extensions): number =>
+  Math.max(0, maximumDescriptionLength - Math.ceil(JSON.stringify(extensions).length / 3) - 40)
 
 /** The same beside a described call, which is longer. */
 const maximumDescriptionLengthDescribed = 40
@@ -97,7 +97,7 @@ const placeOf = (requirements: PaymentRequirements, extensions: Extensions = {})
   const isDescribed = Object.hasOwn(extensions, "bazaar")
   const most = isDescribed ? maximumUrlLengthDescribed : maximumUrlLength
   const isExtended = Object.keys(extensions).length > 0
-  const words = isExtended ? maximumDescriptionLengthExtended : maximumDescriptionLength
+  const words = isExtended ? descriptionLengthBeside(extensions) : maximumDescriptionLength
   return {
     url: url.length > most ? shortened(url, most) : url,
     description: description?.slice(0, isDescribed ? maximumDescriptionLengthDescribed : words) ?? "",

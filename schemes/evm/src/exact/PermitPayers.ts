@@ -40,7 +40,7 @@ export const prove = Effect.fnUntraced(function* (
   }
   const code = yield* rpc.getCode(Permit2.proxy)
   if (EvmHex.fromBytes(keccak_256(EvmHex.toBytes(code))) !== proxyHash) {
-    return yield* missing(rpc.network, "x402ExactPermit2Proxy", Permit2.proxy)
+    return yield* missing(rpc.network, "ExactPermit2Proxy", Permit2.proxy)
   }
 })
 

@@ -9,12 +9,11 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import type * as Eip2612 from "../transfer/Eip2612.ts"
 import type * as Eip3009 from "../transfer/Eip3009.ts"
 import * as Permit2 from "../transfer/Permit2.ts"
+import type * as PermitCall from "../transfer/PermitCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 
 /** A signed transfer, and the approval of Permit2 that it brings. */
-export interface SignedPermit {
-  readonly transfer: Permit2.PermitTransfer
-  readonly approval: Eip2612.SignedApproval | undefined
+export interface SignedPermit extends PermitCall.PermittedTransfer {
   /** The name of the bit that the chain consumes (`ExactEvm.permitClaim`). */
   readonly claim: string
 }

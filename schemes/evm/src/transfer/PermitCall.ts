@@ -5,12 +5,17 @@ import { type ChainUnavailable, invalid, type PaymentError, type ValidationError
 import * as Effect from "effect/Effect"
 
 import * as EvmSignature from "../crypto/EvmSignature.ts"
-import type { SignedPermit } from "../payment/PermitReading.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as Eip2612 from "./Eip2612.ts"
 import type * as Eip3009 from "./Eip3009.ts"
 import * as EvmTransferCall from "./EvmTransferCall.ts"
 import * as Permit2 from "./Permit2.ts"
+
+/** A transfer, and the approval of Permit2 that it brings. */
+export interface PermittedTransfer {
+  readonly transfer: Permit2.PermitTransfer
+  readonly approval: Eip2612.SignedApproval | undefined
+}
 
 /** Gas for Permit2 and its proxy beside the token's own work, and for an approval. */
 const permitGas = 60_000n
@@ -23,7 +28,7 @@ const ours = [Permit2.address, Permit2.proxy]
 export const make = Effect.fnUntraced(function* (
   context: EvmTransferCall.Context,
   domain: Eip3009.Domain,
-  { approval, transfer }: SignedPermit,
+  { approval, transfer }: PermittedTransfer,
   signatureText: string
 ): Effect.fn.Return<EvmTransferCall.TransferCall, PaymentError | ValidationError | ChainUnavailable> {
   const signature = yield* Effect.fromResult(EvmTransferCall.signatureOf(signatureText))

@@ -11,7 +11,7 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
 /**
- * What payers sign: a transfer authorization (EIP-3009), a transfer by Permit2, or an approval of Permit2 (EIP-2612). Amounts and
+ * Data that payers sign: a transfer authorization (EIP-3009), a transfer by Permit2, or an approval of Permit2 (EIP-2612). Amounts and
  * times are `bigint`s.
  */
 export interface TypedData {
