@@ -67,7 +67,9 @@ const account: OptionCheck.Table<AccountOptions> = {
 const left = <A>() => OptionCheck.optional(OptionCheck.any<A>())
 
 const accountsCheck = OptionCheck.options<WdkAccounts>({
-  evm: OptionCheck.optional(OptionCheck.options<EvmAccountOptions>({ ...account, network: left(), assets: left() })),
+  evm: OptionCheck.optional(
+    OptionCheck.options<EvmAccountOptions>({ ...account, network: left(), assets: left(), rpcUrl: left() })
+  ),
   ton: OptionCheck.optional(
     OptionCheck.options<TonAccountOptions>({
       ...account,
