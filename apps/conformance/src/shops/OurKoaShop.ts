@@ -4,8 +4,9 @@
 import { createServer } from "node:http"
 
 import { Router } from "@koa/router"
+import type { SellerDialect } from "@pontage/core"
 import { listen } from "@pontage/devnet/LoopbackServer"
-import { exactEvm } from "@pontage/evm"
+import { type EvmAsset, exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import * as Effect from "effect/Effect"
 import Koa from "koa"
@@ -14,8 +15,18 @@ import type { ShopOptions } from "../RoleOptions.ts"
 import * as Goods from "./Goods.ts"
 import { routeOf, secret } from "./OurRoute.ts"
 
+/** Tokens beside the known ones, and the terms of a path that differ. */
+export interface More {
+  readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
+  readonly route?: (path: Goods.Path) => {
+    readonly asset?: string
+    readonly extra?: Readonly<Record<string, string>>
+    readonly dialects?: ReadonlyArray<SellerDialect>
+  }
+}
+
 /** Opens it as long as the scope. It sells once it has proven its wiring. */
-export const start = Effect.fnUntraced(function* (options: ShopOptions) {
+export const start = Effect.fnUntraced(function* (options: ShopOptions, { assets = [], route }: More = {}) {
   const { facilitator, port, rpcUrl } = options
   const goods = Goods.make()
   const router = new Router()
@@ -32,9 +43,11 @@ export const start = Effect.fnUntraced(function* (options: ShopOptions) {
     origin: url,
     facilitator,
     secret,
-    schemes: [exactEvm.server({ rpcUrl })],
+    schemes: [exactEvm.server({ rpcUrl, assets })],
     router,
-    routes: Object.fromEntries(Object.values(Goods.paths).map((path) => [`GET ${path}`, routeOf(options)]))
+    routes: Object.fromEntries(
+      Object.values(Goods.paths).map((path) => [`GET ${path}`, { ...routeOf(options), ...route?.(path) }])
+    )
   })
   const app = new Koa()
   app.use(payment).use(router.routes())

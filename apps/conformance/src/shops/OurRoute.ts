@@ -9,7 +9,8 @@ import type { ShopOptions } from "../RoleOptions.ts"
 /** The secret of our shops for the binding of payments; a real shop keeps its own in its environment. */
 export const secret = "a secret of at least thirty-two characters"
 
-const x402 = [x402v1Seller, protocolSeller, x402v2Seller]
+/** The dialects that offer every token and method. */
+export const x402 = [x402v1Seller, protocolSeller, x402v2Seller]
 
 /** A route at the price of the goods. */
 export const routeOf = ({ binding, payTo, repeat, settle }: ShopOptions): RouteConfig => ({

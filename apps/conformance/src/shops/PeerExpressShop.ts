@@ -6,7 +6,7 @@ import { createServer } from "node:http"
 import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import { listen } from "@pontage/devnet/LoopbackServer"
 import { HTTPFacilitatorClient } from "@x402/core/server"
-import type { SchemeNetworkServer } from "@x402/core/types"
+import type { Price, SchemeNetworkServer } from "@x402/core/types"
 import { ExactEvmScheme } from "@x402/evm/exact/server"
 import { paymentMiddlewareFromHTTPServer, x402HTTPResourceServer, x402ResourceServer } from "@x402/express"
 import * as Effect from "effect/Effect"
@@ -15,11 +15,21 @@ import express from "express"
 import type { ShopOptions } from "../RoleOptions.ts"
 import * as Goods from "./Goods.ts"
 
+/** Prices in other tokens or by other methods, and the extensions of all routes. */
+export interface More {
+  readonly price?: (path: Goods.Path) => Price
+  readonly extensions?: Record<string, unknown>
+}
+
 /** The peer's routes: the goods at their price, each for `GET`, as its README writes them. */
-const routes = (payTo: string) => {
-  const accepts = { scheme: "exact", price: BaseSepolia.price, network: BaseSepolia.network, payTo } as const
-  const route = { accepts, description: "The report", mimeType: "application/json" }
-  return Object.fromEntries(Object.values(Goods.paths).map((path) => [`GET ${path}`, route]))
+const routes = (payTo: string, { extensions, price = () => BaseSepolia.price }: More) => {
+  const route = (path: Goods.Path) => ({
+    accepts: { scheme: "exact", price: price(path), network: BaseSepolia.network, payTo } as const,
+    description: "The report",
+    mimeType: "application/json",
+    ...(extensions && { extensions })
+  })
+  return Object.fromEntries(Object.values(Goods.paths).map((path) => [`GET ${path}`, route(path)]))
 }
 
 /**
@@ -29,12 +39,13 @@ const routes = (payTo: string) => {
 export const resourceServer = (
   facilitator: string,
   payTo: string,
-  scheme: SchemeNetworkServer
+  scheme: SchemeNetworkServer,
+  more: More = {}
 ): Effect.Effect<x402HTTPResourceServer, unknown> =>
   Effect.tryPromise({
     try: async () => {
       const core = new x402ResourceServer(new HTTPFacilitatorClient({ url: facilitator }))
-      const server = new x402HTTPResourceServer(core.register(BaseSepolia.network, scheme), routes(payTo))
+      const server = new x402HTTPResourceServer(core.register(BaseSepolia.network, scheme), routes(payTo, more))
       await server.initialize()
       return server
     },
@@ -47,11 +58,12 @@ export const start = (options: ShopOptions) => open(options, new ExactEvmScheme(
 /** Opens a shop that prices its goods by this scheme. */
 export const open = Effect.fnUntraced(function* (
   { facilitator, payTo, port }: ShopOptions,
-  scheme: SchemeNetworkServer
+  scheme: SchemeNetworkServer,
+  more: More = {}
 ) {
   const goods = Goods.make()
   const app = express()
-  const server = yield* resourceServer(facilitator, payTo, scheme)
+  const server = yield* resourceServer(facilitator, payTo, scheme, more)
   app.use(paymentMiddlewareFromHTTPServer(server, undefined, undefined, false))
   for (const path of Object.values(Goods.paths)) {
     app.get(path, (_request, response) => {
