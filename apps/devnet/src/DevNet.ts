@@ -3,7 +3,14 @@
  * whole flow can be run without an account anywhere.
  */
 import { deployBatchSettler, deployCounterfactualSettler, deployOpSettler, deployPaymentGuard } from "@pontage/evm"
-import { type Anvil, EvmTestChain, PlainToken, SmartAccountContracts, SmartAccounts } from "@pontage/evm/testing"
+import {
+  type Anvil,
+  EvmTestChain,
+  Permit2Contracts,
+  PlainToken,
+  SmartAccountContracts,
+  SmartAccounts
+} from "@pontage/evm/testing"
 import { type ToncenterFacade, TonTestChain } from "@pontage/ton/testing"
 import { type TronDevNodeFailed, TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
@@ -59,8 +66,8 @@ const startEvm = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options) {
   return { evm, evmBatchSettler, evmSmartAccounts }
 })
 
-/** The balance of the payer's Safe in each token: 1,000 dollars. */
-const safeBalance = 1_000_000_000n
+/** The balance of the payer's Safe in each token, and of the payer in the second one: 1,000 dollars. */
+const balance = 1_000_000_000n
 
 const startSmartAccounts = Effect.fnUntraced(function* (evm: EvmTestChain.Shape): Effect.fn.Return<EvmSmartAccounts> {
   yield* SmartAccountContracts.deploy(evm)
@@ -70,11 +77,14 @@ const startSmartAccounts = Effect.fnUntraced(function* (evm: EvmTestChain.Shape)
   const paymentGuard = yield* Effect.orDie(deployPaymentGuard(deployment))
   const plainToken = yield* evm.deploy(PlainToken)
   const { address: safe } = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
-  yield* evm.mint(safe, safeBalance)
-  yield* evm.send({
-    to: plainToken,
-    data: encodeFunctionData({ abi: PlainToken.abi, functionName: "mint", args: [safe, safeBalance] })
-  })
+  const payer = evm.accounts.payers[0].address
+  yield* evm.mint(safe, balance)
+  for (const owner of [safe, payer]) {
+    const args = [owner, balance] as const
+    yield* evm.send({ to: plainToken, data: encodeFunctionData({ abi: PlainToken.abi, functionName: "mint", args }) })
+  }
+  yield* Permit2Contracts.deploy(evm)
+  yield* Permit2Contracts.approve(evm, payer, plainToken)
   return { counterfactualSettler, operationSettler, paymentGuard, plainToken, safe }
 })
 
@@ -106,17 +116,19 @@ const describeEvm = ({ evm, evmBatchSettler, evmSmartAccounts }: DevNet): Readon
   const { counterfactualSettler, operationSettler, paymentGuard, plainToken, safe } = evmSmartAccounts
   const { entryPoint07, entryPoint08, safeFactory, simple7702, simpleFactory07, simpleFactory08 } =
     SmartAccountContracts.published
+  const { exactProxy, permit2 } = Permit2Contracts.published
   return [
     `EVM chain   ${network} at ${rpcUrl}`,
     `  token     ${token.symbol} ${token.address} (${token.decimals} decimals, EIP-3009)`,
-    `  token     PUSD ${plainToken} (6 decimals, without EIP-3009: by user operations)`,
+    `  token     PUSD ${plainToken} (6 decimals, without EIP-3009: by Permit2 and user operations)`,
+    `  Permit2   ${permit2}, its proxy ${exactProxy}; the payer has approved it in PUSD`,
     `  batches   ${evmBatchSettler} (the batch settler), ${operationSettler} (the operation settler)`,
     `  accounts  EntryPoint 0.7 ${entryPoint07} and 0.8 ${entryPoint08}; Simple7702Account ${simple7702}`,
     `  accounts  SimpleAccount's factories 0.7 ${simpleFactory07} and 0.8 ${simpleFactory08}, Safe's ${safeFactory}`,
     `  accounts  ${counterfactualSettler} (the counterfactual settler), ${paymentGuard} (the payment guard)`,
     `  safe      ${safe} of the payer's key (not deployed yet, 1,000 ${token.symbol} and 1,000 PUSD: a buyer)`,
     `  signer    ${signer.address} key ${signer.privateKey} (coin for gas: a facilitator)`,
-    `  payer     ${payer.address} key ${payer.privateKey} (1,000 ${token.symbol} and no coin: a buyer)`,
+    `  payer     ${payer.address} key ${payer.privateKey} (1,000 ${token.symbol}, 1,000 PUSD and no coin: a buyer)`,
     `  payee     ${accounts.payee.address} (nothing yet: a seller)`
   ]
 }

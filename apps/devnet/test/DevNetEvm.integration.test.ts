@@ -12,9 +12,9 @@ describe("the local EVM chain", () => {
       const [signer] = evm.accounts.signers
       const batches = { settler: evmBatchSettler }
       const { counterfactualSettler, paymentGuard, plainToken, safe } = evmSmartAccounts
-      const options = { counterfactualSettler, userOperations: {} }
+      const options = { counterfactualSettler, userOperations: {}, permit2: true }
       const scheme = yield* exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, batches, ...options })
-      assert.property(scheme.extra, "userOperations")
+      assert.hasAllKeys(scheme.extra, ["userOperations", "permit2"])
       for (const token of [evm.token.address, plainToken])
         assert.strictEqual(yield* evm.balanceOf(safe, token), 1_000_000_000n)
       assert.isUndefined(yield* Effect.promise(() => evm.client.getCode({ address: safe })))
