@@ -20,6 +20,7 @@ import * as KeptResponses from "./parts/KeptResponses.ts"
 import * as OfflineVerification from "./parts/OfflineVerification.ts"
 import * as PaidComparison from "./parts/PaidComparison.ts"
 import * as PaidRequests from "./parts/PaidRequests.ts"
+import * as PermitPayments from "./parts/PermitPayments.ts"
 import * as SettlementThroughput from "./parts/SettlementThroughput.ts"
 import * as Signing from "./parts/Signing.ts"
 import * as TransactionSigning from "./parts/TransactionSigning.ts"
@@ -48,6 +49,7 @@ const parts: Readonly<Record<string, Part>> = {
   verify: onTestChain(Verification.measure),
   gas: BatchGas.measure,
   accounts: AccountPayments.measure,
+  permit2: PermitPayments.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
   responses: Effect.orDie(KeptResponses.measure),

@@ -84,12 +84,10 @@ const utf8 = new TextEncoder()
 const hashText = (text: string): string => EvmHex.fromBytes(keccak_256(utf8.encode(text))).slice(2)
 
 // A payer needs nothing below: constants computed at load are marked pure, so that its bundle leaves them out.
-const permissionType = "TokenPermissions(address token,uint256 amount)"
-const witnessType = "Witness(address to,uint256 validAfter)"
-const permissionTypeHash = /* @__PURE__ */ hashText(permissionType)
-const witnessTypeHash = /* @__PURE__ */ hashText(witnessType)
+const permissionTypeHash = /* @__PURE__ */ hashText("TokenPermissions(address token,uint256 amount)")
+const witnessTypeHash = /* @__PURE__ */ hashText("Witness(address to,uint256 validAfter)")
 const typeHash = /* @__PURE__ */ hashText(
-  `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)${permissionType}${witnessType}`
+  "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)TokenPermissions(address token,uint256 amount)Witness(address to,uint256 validAfter)"
 )
 const domainHead = /* @__PURE__ */ (() =>
   hashText("EIP712Domain(string name,uint256 chainId,address verifyingContract)") + hashText("Permit2"))()
