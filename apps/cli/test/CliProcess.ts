@@ -20,6 +20,8 @@ export interface Ended {
 /** A run. */
 export interface Running {
   readonly interrupt: () => void
+  /** Resolves with the standard output when it matches; rejects if the process ends before. */
+  readonly saying: (pattern: RegExp) => Promise<string>
   readonly ended: Promise<Ended>
 }
 
@@ -40,7 +42,16 @@ export const start = (
     child.once("error", reject)
     child.once("close", (code) => resolve({ code, ...texts }))
   })
-  return { interrupt: () => void child.kill("SIGINT"), ended }
+  const saying = (pattern: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        if (pattern.test(texts.out)) resolve(texts.out)
+      }
+      child.stdout.on("data", look)
+      child.once("close", (code) => reject(new Error(`ended with ${code}: ${texts.out}${texts.err}`)))
+      look()
+    })
+  return { interrupt: () => void child.kill("SIGINT"), saying, ended }
 }
 
 /** Runs it to its end. */

@@ -2,6 +2,7 @@
  * The laws of schemes, stores and hosts, as data without a test runner: run each law in your own tests. And a ledger in memory
  * with a scheme on it, for tests that need a chain and its faults but no node.
  */
+export { testMarket, type TestMarket, type TestMarketOptions, type TestMarketShop } from "./TestMarket.ts"
 export { type Law, LawBroken } from "./Law.ts"
 export * as ResponseStoreLaws from "./store/ResponseStoreLaws.ts"
 export * as PaymentStoreLaws from "./store/PaymentStoreLaws.ts"

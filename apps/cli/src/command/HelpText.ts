@@ -42,6 +42,16 @@ const commands: Readonly<Record<string, Command>> = {
     usage: "journal",
     help: "List the payments that were made, and those that are pending",
     load: () => import("./JournalCommand.ts")
+  },
+  devnet: {
+    usage: "devnet",
+    help: "Run a local chain with play money, and a facilitator on it",
+    load: () => import("./DevnetCommand.ts")
+  },
+  facilitator: {
+    usage: "facilitator",
+    help: "Run the facilitator of @pontage/facilitator, set up by environment variables",
+    load: () => import("./FacilitatorCommand.ts")
   }
 }
 

@@ -7,15 +7,15 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
 import { type ExecutionEnd, Facilitator } from "../../facilitator/Facilitator.ts"
-import * as LocalFacilitator from "../../facilitator/local/LocalFacilitator.ts"
 import * as Binding from "../../protocol/Binding.ts"
 import { sealPayload } from "../../protocol/PaymentPayload.ts"
 import { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { SellerOptions } from "../../server/Seller.ts"
 import * as AsciiJson from "../../wire/http/AsciiJson.ts"
 import { LawBroken } from "../Law.ts"
-import * as TestLedger from "../ledger/TestLedger.ts"
+import type * as TestLedger from "../ledger/TestLedger.ts"
 import * as TestScheme from "../ledger/TestScheme.ts"
+import { testMarket } from "../TestMarket.ts"
 import type { HostAnswer } from "./NodeWire.ts"
 
 const payer = "acct-buyer"
@@ -41,8 +41,7 @@ const decode = Schema.decodeUnknownSync(Schema.fromJsonString(PaymentRequired))
 
 /** Opens a market. */
 export const open = (): HostMarket => {
-  const ledger = TestLedger.make()
-  ledger.deposit(payer, 10n ** 9n)
+  const { ledger, shop } = testMarket()
   const ends = makeEnds()
   const watched = Layer.effect(
     Facilitator,
@@ -59,18 +58,9 @@ export const open = (): HostMarket => {
       })
     )
   )
-  const real = LocalFacilitator.layerMemory({
-    schemes: [Effect.succeed(TestScheme.facilitator(ledger))],
-    drainMillis: 0
-  })
   const market: HostMarket = {
     ledger,
-    shop: {
-      origin: "https://shop.example",
-      secret: "the secret of a shop in a trial of hosts",
-      schemes: [TestScheme.server(ledger)],
-      facilitator: Layer.provide(watched, real)
-    },
+    shop: { ...shop, facilitator: Layer.provide(watched, shop.facilitator) },
     nextEnd: ends.next,
     transfers: () => ledger.transfers.length,
     pause: () => Promise.resolve(),

@@ -1,0 +1,37 @@
+/** The samples of the pages are the files that `Shops.integration.test.ts` runs, to the letter. */
+import { assert, describe, it } from "@effect/vitest"
+
+import * as Markdown from "./Markdown.ts"
+
+/** A fence of code, and the file that the comment above it names. */
+const fencesOf = (text: string) =>
+  [...text.matchAll(/(?:<!-- from (\S+) -->\n\n)?```(js|ts)\n([\s\S]*?)```/g)].map(([, path, , code = ""]) => ({
+    path,
+    code
+  }))
+
+/** Pages whose programs are whole. `discovery.md` shows options alone, which the host laws serve. */
+const pages = Markdown.filesOf("apps/docs/*.md", "apps/docs/*/*.md").filter(
+  (page) => page !== "apps/docs/discovery.md" && fencesOf(Markdown.read(page)).length > 0
+)
+
+describe("the samples of the site", () => {
+  it("are on these pages", () => {
+    assert.includeMembers([...pages], ["apps/docs/start.md", "apps/docs/sell/index.md", "apps/docs/pay/index.md"])
+  })
+
+  for (const page of pages) {
+    it(`are files that are run: ${page}`, () => {
+      for (const { code, path } of fencesOf(Markdown.read(page))) {
+        assert.match(path ?? "", /^apps\/docs\/examples\//, code.slice(0, 80))
+        assert.strictEqual(code, Markdown.read(path ?? ""))
+      }
+    })
+  }
+
+  it("leave no example out", () => {
+    const shown = pages.flatMap((page) => fencesOf(Markdown.read(page)).map(({ path = "" }) => path))
+    const examples = Markdown.filesOf("apps/docs/examples/*.m*")
+    assert.sameMembers([...examples], [...new Set(shown)])
+  })
+})
