@@ -15,7 +15,7 @@ export interface ChainTransfer {
   readonly from: string
   readonly to: string
   readonly value: bigint
-  /** The nonce of the authorization (EIP-3009) that moved it; `undefined` for a transfer by its owner. */
+  /** The nonce of the authorization (EIP-3009) or user operation that moved it; `undefined` for a transfer by its owner. */
   readonly nonce: string | undefined
   /** Sender of the transaction. */
   readonly sender: string
@@ -107,6 +107,8 @@ interface FullBlock extends Schema.Schema.Type<typeof Block> {
 }
 
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+const entryPoint = "0x4337084d9e255ff0702461cf8895ce9e3b5ff108"
+const operationTopic = "0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f"
 const usedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 
 /** Blocks in one request. */
@@ -116,8 +118,8 @@ const readLogs = Effect.fnUntraced(function* (rpc: ChainRpc, { token }: Parties,
   const found: Array<Log> = []
   for (let from = first; from <= head; from += stride) {
     const to = from + stride - 1n < head ? from + stride - 1n : head
-    const range = { address: token, fromBlock: toQuantity(from), toBlock: toQuantity(to) }
-    const topics = [[transferTopic, usedTopic]]
+    const range = { address: [token, entryPoint], fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+    const topics = [[transferTopic, usedTopic, operationTopic]]
     found.push(...(yield* rpc.ask(Schema.Array(Log), "eth_getLogs", [{ ...range, topics }])))
   }
   return found
@@ -136,6 +138,14 @@ const readBlocks = (rpc: ChainRpc, first: bigint, head: bigint) =>
   )
 
 const addressOf = (topic: string | undefined): string => `0x${(topic ?? "").slice(-40).toLowerCase()}`
+
+/** The nonce of the user operation whose end is logged right behind the transfer that its sender made. */
+const operationNonce = (transfer: Log, next: Log | undefined): string | undefined => {
+  if (next?.topics[0] !== operationTopic || next.transactionHash !== transfer.transactionHash) return undefined
+  const sender = addressOf(next.topics[2])
+  if (sender !== addressOf(transfer.topics[1])) return undefined
+  return `userop:${entryPoint}:${sender}:${BigInt(next.data.slice(0, 66))}`
+}
 
 /** The token tells of an authorization's use right before the transfer that it made, in the same transaction. */
 const transfersOf = (
@@ -157,7 +167,7 @@ const transfersOf = (
       from: addressOf(from),
       to: addressOf(to),
       value: BigInt(log.data),
-      nonce: byAuthorization ? before.topics[2]?.toLowerCase() : undefined,
+      nonce: byAuthorization ? before.topics[2]?.toLowerCase() : operationNonce(log, logs[index + 1]),
       sender: (senders.get(log.transactionHash) ?? "").toLowerCase()
     }
   })

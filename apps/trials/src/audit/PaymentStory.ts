@@ -63,7 +63,7 @@ export const all = ({ books, chain, journal }: Testimony): ReadonlyArray<Payment
   for (const transfer of chain.transfers) {
     if (transfer.nonce !== undefined) at(transfer.from, transfer.nonce).transfers.push(transfer)
   }
-  const byNonce = new Map([...drafts.values()].map((draft) => [draft.key.slice(-64), draft]))
+  const byNonce = new Map([...drafts.values()].map((draft) => [digitsOf(draft.key), draft]))
   for (const transaction of chain.transactions) {
     for (const draft of carriedBy(transaction, byNonce)) draft.transactions.push(transaction)
   }
@@ -85,6 +85,14 @@ const exchangesOf = (journal: ReadonlyArray<JournalLine>): ReadonlyArray<Exchang
     line._tag === "RequestSent" ? [{ sent: line, received: outcomes.get(line.order) }] : []
   )
 }
+
+/** The digits of a nonce as a call has them; that of a user operation is a decimal number at the end of its name. */
+const digitsOf = (key: string): string =>
+  key.includes(",userop:")
+    ? BigInt(key.slice(key.lastIndexOf(":") + 1))
+        .toString(16)
+        .padStart(64, "0")
+    : key.slice(-64)
 
 /** A nonce is random: bytes that equal one are one, wherever a settling contract packs them. */
 const carriedBy = ({ input }: SignerTransaction, byNonce: ReadonlyMap<string, Draft>): ReadonlySet<Draft> => {

@@ -95,7 +95,7 @@ const strike = Effect.fnUntraced(function* (
   )
 })
 
-const small = { signers: 1, payers: buyers, finalityDepth: 2 }
+const small = { operations: true, signers: 1, payers: buyers, finalityDepth: 2 }
 
 /** Where bytes have to be signed again, what they offer has to become too little while they wait: until that has happened. */
 const feesRise = (world: TrialWorld.TrialWorld, { checkpoint }: Failpoint, struck: () => boolean) =>

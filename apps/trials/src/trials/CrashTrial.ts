@@ -37,7 +37,7 @@ const usualPatience = 180_000
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
-  const world = yield* TrialWorld.make(options, { leases })
+  const world = yield* TrialWorld.make(options, { leases, operations: true })
   const kills = options.size ?? usualKills
   const { callers, shopBuyers } = crowdOf(kills)
   const facilitator = yield* world.facilitator()

@@ -21,7 +21,7 @@ export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
   const rounds = options.size ?? usualRounds
-  const world = yield* TrialWorld.make(options, { finalityDepth })
+  const world = yield* TrialWorld.make(options, { finalityDepth, operations: true })
   const facilitator = yield* world.facilitator()
   yield* facilitator.listening
   const outcome = yield* TrialAct.underLoad(

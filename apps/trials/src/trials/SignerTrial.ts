@@ -117,7 +117,7 @@ const suffer = Effect.fnUntraced(function* (
   round: number
 ): Effect.fn.Return<Suffered, Anvil.AnvilFailed, Scope.Scope> {
   const seed = `${options.seed}/${name}/${round}`
-  const world = yield* TrialWorld.make({ ...options, seed }, { signers: 1 })
+  const world = yield* TrialWorld.make({ ...options, seed }, { signers: 1, operations: true })
   const line = yield* RpcChaos.make({ upstream: world.chain.rpcUrl, random: world.random.branch("line") })
   const facilitator = yield* world.facilitator({ rpcUrl: line.url, maxFeePerGas: cap })
   yield* facilitator.listening

@@ -70,6 +70,7 @@ export const underLoad = <A, E, R>(
 export const figures = ({ counts, drainSeconds, said }: ActResult<unknown>) => ({
   payments: said.books.length,
   ...counts,
+  "paid by user operations": said.chain.transfers.filter(({ nonce }) => nonce?.startsWith("userop:") === true).length,
   transactions: said.chain.transactions.length,
   reverted: said.chain.transactions.filter(({ reverted }) => reverted).length,
   "drain, seconds": drainSeconds

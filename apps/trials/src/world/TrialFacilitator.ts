@@ -39,7 +39,8 @@ const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) =
 }
 
 const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }: Mutation): FacilitatorScheme => {
-  const { assets, batchSettler, finalityDepth, maxFeePerGas, rpcTimeoutMillis, rpcUrl, signerKeys } = settings
+  const { assets, batchSettler, counterfactualSettler, finalityDepth, maxFeePerGas, operationSettler } = settings
+  const { rpcTimeoutMillis, rpcUrl, signerKeys } = settings
   const scheme = exactEvm.facilitator({
     signer: signerKeys.map((key) => privateKeyToAccount(key)),
     rpcUrl,
@@ -47,7 +48,11 @@ const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }:
     finalityDepth,
     rpcTimeoutMillis,
     ...(maxFeePerGas !== undefined && { maxFeePerGas }),
-    ...(batchSettler !== undefined && { batches: { settler: batchSettler } })
+    ...((batchSettler !== undefined || operationSettler !== undefined) && {
+      batches: { ...(batchSettler && { settler: batchSettler }), ...(operationSettler && { operationSettler }) }
+    }),
+    ...(counterfactualSettler !== undefined && { counterfactualSettler }),
+    ...(operationSettler !== undefined && { userOperations: {} })
   })
   return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), mutated)
 }

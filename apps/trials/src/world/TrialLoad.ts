@@ -6,6 +6,7 @@ import type { EvmTestAccounts } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Address } from "viem"
+import type { SmartAccount } from "viem/account-abstraction"
 
 import type { CallerOutcome } from "../audit/TrialJournal.ts"
 import type { TrialCaller, TrialClaim } from "./TrialCaller.ts"
@@ -21,6 +22,8 @@ export interface Options {
   readonly facilitators: ReadonlyArray<string>
   readonly payers: ReadonlyArray<EvmTestAccounts.TestAccount>
   readonly payTo: Address
+  /** Smart accounts, which pay by user operations; default none. */
+  readonly accounts?: ReadonlyArray<SmartAccount>
   /** Number of buyers at once. */
   readonly concurrency: number
   /** Validity of an authorization, in seconds; default 120. */
@@ -37,6 +40,9 @@ export interface Mix {
   readonly afterHandler: number
   readonly copied: number
 }
+
+/** Purchases of smart accounts per thousand, where there are any. */
+const byOperation = 400
 
 /** The end of a purchase for its buyer. */
 export type PurchaseEnd = "settled" | "used" | "refused" | "elsewhere" | "unknown"
@@ -86,7 +92,14 @@ export const purchase = Effect.fnUntraced(function* (options: Options, luck: Tri
     validBefore: Math.floor(now / 1000) + (options.validSeconds ?? 120),
     bound: luck.perMille(500)
   }
-  const payment = yield* Effect.promise(() => TrialPayment.sign(options.market, terms, luck.branch("nonce")))
+  const { accounts = [], market } = options
+  const way = luck.branch("way")
+  const account = accounts.length > 0 && way.perMille(byOperation) ? way.pick(accounts) : undefined
+  const payment = yield* Effect.promise(() =>
+    account === undefined
+      ? TrialPayment.sign(market, terms, luck.branch("nonce"))
+      : TrialPayment.signOperation(market, { ...terms, account }, luck.branch("nonce"))
+  )
   const claimed = !luck.perMille(mix.unclaimed)
   const attempt: Attempt = {
     options,

@@ -1,11 +1,13 @@
 /**
- * Payments as a trial needs them: by the thousand, each a signed authorization (EIP-3009) and the body of the request that
+ * Payments as a trial needs them: by the thousand, each a signed authorization (EIP-3009) or user operation (ERC-4337) and the body of the request that
  * presents it. They are put together here by hand, so that the facilitator is judged by something else than our client.
  */
 import { createHash } from "node:crypto"
 
+import { paymentGuardAddress } from "@pontage/evm"
 import type { EvmTestAccounts } from "@pontage/evm/testing"
-import type { Address, Hex } from "viem"
+import { type Address, encodeFunctionData, type Hex, isAddress, parseAbi } from "viem"
+import type { SmartAccount } from "viem/account-abstraction"
 
 import type { JournalPayment } from "../audit/TrialJournal.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
@@ -64,6 +66,57 @@ export const sign = async (market: Market, terms: Terms, random: TrialRandom): P
   }
 }
 
+/** The terms that a smart account signs. */
+export interface OperationTerms extends Omit<Terms, "payer"> {
+  readonly account: SmartAccount
+}
+
+const guardAbi = parseAbi(["function check(uint256 validBefore, bytes32 tag) view"])
+const tokenAbi = parseAbi(["function transfer(address to, uint256 value)"])
+
+/** Signs a payment by a user operation of a deployed account; its nonce is drawn. */
+export const signOperation = async (
+  market: Market,
+  terms: OperationTerms,
+  random: TrialRandom
+): Promise<TrialPayment> => {
+  const { account, amount, payTo, validBefore } = terms
+  const binding = terms.bound ? { challenge: "the-challenge-of-a-trial", salt: saltOf(random) } : undefined
+  const tag = binding === undefined ? nonceOf(bytesOf(random, 24)) : boundNonce(binding)
+  const check = encodeFunctionData({ abi: guardAbi, args: [BigInt(validBefore), tag] })
+  const transfer = encodeFunctionData({ abi: tokenAbi, args: [payTo, amount] })
+  if (!isAddress(paymentGuardAddress)) throw new Error("the payment guard has no address")
+  const operation = {
+    sender: account.address,
+    nonce: BigInt(tag),
+    callData: await account.encodeCalls([
+      { to: paymentGuardAddress, data: check, value: 0n },
+      { to: market.token.address, data: transfer, value: 0n }
+    ]),
+    verificationGasLimit: 100_000n,
+    callGasLimit: 120_000n
+  }
+  const prices = { preVerificationGas: 0n, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
+  const { chainId } = market
+  const signature = await account.signUserOperation({ ...operation, ...prices, chainId, signature: "0x" })
+  const { callGasLimit, nonce, verificationGasLimit } = operation
+  const userOperation = {
+    ...operation,
+    nonce: `${nonce}`,
+    verificationGasLimit: `${verificationGasLimit}`,
+    callGasLimit: `${callGasLimit}`,
+    signature
+  }
+  const { address: entryPoint } = account.entryPoint
+  const claim = `userop:${entryPoint}:${account.address}:${nonce}`.toLowerCase()
+  return {
+    journal: { payer: account.address.toLowerCase(), nonce: claim, payTo: payTo.toLowerCase(), amount },
+    signature,
+    validBefore,
+    body: bodyOf(market, terms, { entryPoint, userOperation, ...(binding !== undefined && { binding }) })
+  }
+}
+
 const types = {
   TransferWithAuthorization: [
     { name: "from", type: "address" },
@@ -77,7 +130,7 @@ const types = {
 
 const protocolVersion = 2
 
-const bodyOf = ({ network, token }: Market, { amount, payTo }: Terms, payload: unknown) => {
+const bodyOf = ({ network, token }: Market, { amount, payTo }: Pick<Terms, "amount" | "payTo">, payload: unknown) => {
   const encoded = Buffer.from(JSON.stringify(payload)).toString("base64")
   return {
     protocolVersion,

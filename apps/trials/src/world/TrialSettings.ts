@@ -49,6 +49,10 @@ export const TrialSettings = Schema.Struct({
   rpcTimeoutMillis: Schema.Int,
   /** Payments travel together through this contract. */
   batchSettler: Schema.optionalKey(Schema.String),
+  /** User operations travel together through this contract; without it none are settled. */
+  operationSettler: Schema.optionalKey(Schema.String),
+  /** Accounts that their payment deploys are simulated by this contract. */
+  counterfactualSettler: Schema.optionalKey(Schema.String),
   /** Wei for a unit of gas. */
   maxFeePerGas: Schema.optionalKey(Schema.BigIntFromString),
   /** Wei that all payments together may cost in gas. */

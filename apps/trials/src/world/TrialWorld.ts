@@ -18,6 +18,7 @@ import type { Testimony } from "../audit/PaymentStory.ts"
 import * as TrialJournal from "../audit/TrialJournal.ts"
 import * as ChainRpc from "./ChainRpc.ts"
 import * as FacilitatorLife from "./FacilitatorLife.ts"
+import * as TrialAccounts from "./TrialAccounts.ts"
 import * as TrialCaller from "./TrialCaller.ts"
 import * as TrialDatabase from "./TrialDatabase.ts"
 import type * as TrialLoad from "./TrialLoad.ts"
@@ -37,6 +38,8 @@ export interface WorldOptions {
   readonly payers?: number
   /** The key of a caller that may see all books; without it they are open. */
   readonly booksKey?: string
+  /** Whether smart accounts pay by user operations beside the plain accounts, all in shared transactions; default not. */
+  readonly operations?: boolean
   /** How leases of lanes are kept where several instances could share the records; default quick ones. */
   readonly leases?: { readonly ttl: number; readonly tick: number }
 }
@@ -68,9 +71,11 @@ export const make = Effect.fnUntraced(function* (
   options: TrialOptions,
   world: WorldOptions = {}
 ): Effect.fn.Return<TrialWorld, Anvil.AnvilFailed, Scope.Scope> {
-  const { blockTime = 1, finalityDepth = 3, leases = quickLeases, payers = 20, signers = 2 } = world
+  const { blockTime = 1, finalityDepth = 3, leases = quickLeases, operations = false, payers = 20, signers = 2 } = world
   const random = TrialRandom.make(options.seed)
-  const chain = yield* EvmTestChain.make({ blockTime, payers, payerBalance: 10n ** 12n })
+  const chain = yield* EvmTestChain.make({ payers, payerBalance })
+  const smart = operations ? yield* TrialAccounts.make(chain, payerBalance) : undefined
+  yield* Effect.promise(() => chain.client.setIntervalMining({ interval: blockTime }))
   const database = options.store === "postgres" ? yield* TrialDatabase.make : undefined
   const store = yield* storeFor(options, database, leases)
   const journal = TrialJournal.make()
@@ -88,6 +93,7 @@ export const make = Effect.fnUntraced(function* (
       settleTimeoutMillis: 15_000,
       rpcTimeoutMillis: 3_000,
       hangMillis: 30_000,
+      ...smart?.settling,
       ...changed
     }
     return yield* FacilitatorLife.make({ settings, mutation: options.mutation, ...life })
@@ -109,11 +115,14 @@ export const make = Effect.fnUntraced(function* (
       caller,
       random: random.branch("load"),
       payers: chain.accounts.payers,
+      ...(smart && { accounts: smart.accounts }),
       payTo: chain.accounts.payee.address,
       ...(options.validSeconds !== undefined && { validSeconds: options.validSeconds })
     }
   }
 })
+
+const payerBalance = 10n ** 12n
 
 /** In milliseconds: a facilitator that is killed often should not wait for its own old leases most of the time. */
 const quickLeases = { ttl: 2_000, tick: 500 }
