@@ -19,4 +19,10 @@ for (const file of globSync("dist/**/*.{js,d.ts,js.map,d.ts.map}", { cwd: folder
   if (!existsSync(join(folder, source))) rmSync(join(folder, file))
 }
 
+const bundle = join(folder, "scripts/bundle.ts")
+if (existsSync(bundle)) {
+  const bundled = spawnSync(process.execPath, [bundle], { cwd: folder, stdio: ["ignore", 2, 2] })
+  if (bundled.status !== 0) throw new Error(`${place} is not bundled`)
+}
+
 copyFileSync(join(top, "LICENSE"), join(folder, "LICENSE"))

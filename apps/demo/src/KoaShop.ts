@@ -4,10 +4,12 @@
 import { Router } from "@koa/router"
 import { exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
+import { paywall } from "@pontage/paywall"
 import { exactTon } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
 import Koa from "koa"
 
+import { nodeProxy, tonReads, tronReads } from "./NodeProxy.ts"
 import type { ShopOptions } from "./ShopOptions.ts"
 
 export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOptions): Koa => {
@@ -24,7 +26,13 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
     }
   })
 
+  const nodes = [
+    { path: "/nodes/ton", url: ton.rpcUrl, isNeeded: tonReads },
+    { path: "/nodes/tron", url: tron.rpcUrl, isNeeded: tronReads }
+  ]
+
   const app = new Koa()
+  app.use(nodeProxy(nodes))
   app.use(
     paymentMiddleware({
       origin,
@@ -35,6 +43,7 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
         exactTon.server({ rpcUrl: ton.rpcUrl, network: "ton:local" }),
         exactTron.server({ rpcUrl: tron.rpcUrl, network: "tron:local" })
       ],
+      paywall: paywall({ name: "Weather shop", nodes: { "ton:local": "/nodes/ton", "tron:local": "/nodes/tron" } }),
       router,
       discovery: {
         title: "Reports and renderings",

@@ -6,6 +6,7 @@ import { NestFactory } from "@nestjs/core"
 import type { Settlement } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { Paid, Payment, PaymentModule } from "@pontage/nestjs"
+import { paywall } from "@pontage/paywall"
 import { exactTon } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
 
@@ -42,7 +43,16 @@ export const nestShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOp
   }
 
   @Module({
-    imports: [PaymentModule.forRoot({ origin, facilitator, secret, schemes, discovery: { title: "Reports" } })],
+    imports: [
+      PaymentModule.forRoot({
+        origin,
+        facilitator,
+        secret,
+        schemes,
+        discovery: { title: "Reports" },
+        paywall: paywall()
+      })
+    ],
     controllers: [ReportController]
   })
   class ShopModule {}

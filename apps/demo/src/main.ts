@@ -54,7 +54,8 @@ const program = Effect.gen(function* () {
   const purchases = yield* Demo.run(ports, tell)
   yield* Effect.forEach(purchases, show, { discard: true })
   if (once) return
-  yield* tell("now you", `npx pontage pay http://127.0.0.1:${ports.koa}/report`)
+  yield* tell("now you", `open http://127.0.0.1:${ports.koa}/report in a browser with a wallet`)
+  yield* tell("", `npx pontage pay http://127.0.0.1:${ports.koa}/report`)
   yield* tell("", `curl -i http://127.0.0.1:${ports.koa}/report   (stop with Ctrl-C)`)
   return yield* Effect.never
 })

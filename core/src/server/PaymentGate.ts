@@ -22,8 +22,10 @@ import * as Refusal from "../wire/pontage/Refusal.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
 import type { Decision, Free, GateRequest, Refused } from "./http/Decision.ts"
 import * as GateResponse from "./http/GateResponse.ts"
+import * as Navigation from "./http/Navigation.ts"
 import * as RequestTarget from "./http/RequestTarget.ts"
 import * as Challenge from "./offer/Challenge.ts"
+import * as PaywallPage from "./offer/PaywallPage.ts"
 import type { PricedRequest } from "./offer/RouteOffer.ts"
 import * as UnpaidResponses from "./offer/UnpaidResponses.ts"
 import * as PaidRequest from "./PaidRequest.ts"
@@ -142,6 +144,8 @@ const toEffect = (deciding: Deciding): Effect.Effect<Decision> =>
 const decide = (context: GateContext, route: PricedRoute.PricedRoute, request: GateRequest): Deciding => {
   if (request.method === "OPTIONS") return preflight
   if (RequestTarget.isAmbiguous(request.target)) return ambiguous
+  const file = PaywallPage.fileFor(context.shop, request)
+  if (file !== undefined) return file
   const { bind, price, validate } = route
   if (validate === undefined && bind === "none" && typeof price !== "function") {
     return decidePriced(context, route, request, { amounts: price, bodyDigest: request.bodyDigest })
@@ -178,7 +182,14 @@ const decidePriced = (
   const { pattern = "" } = request
   const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest }
   const found = SellerDialects.readPayment(route.dialects, request.header)
-  if (found === undefined) return context.unpaid.responseTo(priced, epoch, crossOrigin, now)
+  if (found === undefined) {
+    const refused = context.unpaid.responseTo(priced, epoch, crossOrigin, now)
+    const { paywall } = context.shop
+    if (paywall === undefined || !Navigation.isNavigation(request)) return refused
+    return Effect.map(toEffect(refused), (decision) =>
+      PaywallPage.over(paywall, context.shop.origin, request, priced, decision)
+    )
+  }
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)
   const gated = { priced, epoch, now, isHead: request.method === "HEAD", crossOrigin, dialects, clientAddress }

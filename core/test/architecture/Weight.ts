@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import type { SourceFile } from "./SourceText.ts"
 
 /** Packages on one platform. */
-export const packageCap = 600
+export const packageCap = 640
 
 const Entry = Schema.Struct({
   version: Schema.optionalKey(Schema.String),

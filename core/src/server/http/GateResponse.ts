@@ -16,7 +16,7 @@ import * as SellerDialects from "../../wire/SellerDialects.ts"
 export interface GateResponse {
   readonly status: number
   readonly headers: HeaderFields
-  /** JSON text, or empty. */
+  /** JSON text, or empty; HTML or a script where the shop has a page for people. */
   readonly body: string
 }
 

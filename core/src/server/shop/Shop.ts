@@ -13,6 +13,7 @@ import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
 import type { GateRequest } from "../http/Decision.ts"
 import * as NetworkReadiness from "./NetworkReadiness.ts"
+import type { Paywall } from "./Paywall.ts"
 import type { PriceResolver } from "./PriceResolver.ts"
 
 /** Options of a shop. Its schemes come from the context (`ServerSchemeRegistry`). */
@@ -33,6 +34,11 @@ export interface ShopOptions {
   readonly clientAddress?: (request: GateRequest) => string | undefined
   /** Limits of the responses that come again, for routes with `repeat: "same"`. */
   readonly responses?: ResponseLimits
+  /**
+   * A page for people who open a sold address in a browser: `paywall({ name: "My shop" })` of `@pontage/paywall`. Default: they get the
+   * same JSON as programs.
+   */
+  readonly paywall?: Paywall
 }
 
 /** Limits of kept responses. */
@@ -53,7 +59,8 @@ export const keys: OptionCheck.Table<ShopOptions> = {
       maximumBytes: OptionCheck.optional(OptionCheck.whole(1, 8 * 1024 * 1024)),
       age: OptionCheck.optional(OptionCheck.duration)
     })
-  )
+  ),
+  paywall: OptionCheck.optional(OptionCheck.having('a page, such as paywall({ name: "My shop" })', "page", "file"))
 }
 
 /** A checked shop. Its maps grow with its routes, for the checks across routes. */
@@ -74,6 +81,7 @@ export interface Shop {
   readonly responses: { readonly maximumBytes: number; readonly ageMillis: number }
   /** Whether the host keeps responses, so that routes may have them come again. */
   readonly keepsResponses: boolean
+  readonly paywall: Paywall | undefined
 }
 
 const minimumSecretLength = 32
@@ -96,6 +104,7 @@ export const make = (
       secrets,
       responses,
       keepsResponses: options.keepsResponses ?? true,
+      paywall: options.paywall,
       schemes: options.schemes,
       prices: options.prices,
       proofs: new Map(),

@@ -1,0 +1,40 @@
+/** The page's script: offers the wallets, pays, and shows what was bought. */
+import { type AnyWallet, discover } from "@pontage/wallets"
+
+import type { PageOption } from "../PageFacts.ts"
+import * as BrowserStorage from "./BrowserStorage.ts"
+import { ChoiceView } from "./ChoiceView.ts"
+import type { Outcome } from "./Outcome.ts"
+import * as OutcomeView from "./OutcomeView.ts"
+import { facts, texts } from "./PageContext.ts"
+import * as ProgressView from "./ProgressView.ts"
+import * as Purchase from "./Purchase.ts"
+
+const storing = BrowserStorage.isStored()
+
+const pay = async (wallet: AnyWallet, option: PageOption): Promise<void> => {
+  const isStored = await storing
+  await looked
+  const progress = ProgressView.open(isStored ? "" : texts.keepOpen)
+  await end(await Purchase.pay({ wallet, option, isStored, onStage: progress.to }), wallet, option)
+}
+
+/** Shows an outcome. Where the payment stays good, the next attempt sends the same one. */
+const end = (outcome: Outcome, wallet?: AnyWallet, option?: PageOption): Promise<void> =>
+  OutcomeView.open(outcome, option, {
+    again: () => choice.open(true),
+    check: () => void (wallet === undefined || option === undefined ? resume(true) : pay(wallet, option))
+  })
+
+/** Finishes what an earlier visit left open. Its progress is shown once there is something to send, or if it is asked for. */
+const resume = async (isAsked: boolean): Promise<void> => {
+  if (isAsked) ProgressView.resuming()
+  const outcome = await Purchase.resume(isAsked ? () => undefined : ProgressView.resuming)
+  if (outcome !== undefined) return end(outcome)
+  if (isAsked) choice.open(true)
+}
+
+const choice = new ChoiceView((wallet, option) => void pay(wallet, option))
+choice.open(false)
+discover({ families: [...new Set(facts.options.map(({ family }) => family))], found: (wallet) => choice.add(wallet) })
+const looked = BrowserStorage.hasJournal().then((has) => (has ? resume(false) : undefined))

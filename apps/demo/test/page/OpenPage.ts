@@ -1,0 +1,74 @@
+/** A tab with wallets at the market's shop, and the few things that a person does there. */
+import { createRequire } from "node:module"
+
+import type { BrowserContext, Page } from "puppeteer-core"
+import { assert } from "vitest"
+
+import * as PageWallets from "./PageWallets.ts"
+
+/** Milliseconds until a state must have come; a machine that is a hundred times slower stays below it. */
+const patience = Number(process.env["PATIENCE"] ?? 600_000)
+
+/** A tab. */
+export interface OpenPage {
+  readonly page: Page
+  readonly manner: PageWallets.Manner
+  /** Addresses of all requests, and all violations of the policy and errors of scripts. */
+  readonly requests: ReadonlyArray<string>
+  readonly faults: ReadonlyArray<string>
+}
+
+/** Opens a tab with these payers' wallets; nothing is loaded yet. */
+export const make = async (
+  context: BrowserContext,
+  payers: PageWallets.Payers,
+  change: Partial<PageWallets.Manner> = {}
+): Promise<OpenPage> => {
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  page.setDefaultNavigationTimeout(patience)
+  const manner = PageWallets.manner(change)
+  const requests: Array<string> = []
+  const faults: Array<string> = []
+  page.on("request", (request) => requests.push(request.url()))
+  page.on("pageerror", (error) => faults.push(String(error)))
+  page.on("console", (message) => {
+    if (/Content Security Policy/i.test(message.text())) faults.push(message.text())
+  })
+  await PageWallets.inject(page, payers, manner)
+  return { page, manner, requests, faults }
+}
+
+/** The text that the page shows in place of the offer's form. */
+export const shown = (page: Page): Promise<string> => page.$eval("#till", (element) => element.textContent)
+
+/** Presses the button that contains a text. */
+export const press = async (page: Page, text: string): Promise<void> => {
+  const found = await page.waitForSelector(`::-p-xpath(//button[contains(., "${text}")])`)
+  await found?.click()
+}
+
+/** Chooses a network by its name. */
+export const choose = async (page: Page, network: string): Promise<void> => {
+  const found = await page.waitForSelector(`::-p-xpath(//label[contains(., "${network}")]//input)`)
+  await found?.click()
+}
+
+/** Waits for an outcome: the heading of its card. */
+export const outcome = async (page: Page): Promise<string> => {
+  const found = await page.waitForSelector(".card h2")
+  return (await found?.evaluate((element) => element.textContent)) ?? ""
+}
+
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js")
+
+/** Lets axe-core look at the page as it is: WCAG 2.2 A and AA, and its best practices. */
+export const demandAccessible = async (page: Page): Promise<void> => {
+  const { readFileSync } = await import("node:fs")
+  // By the debugger's way, which the policy of the page does not concern.
+  await page.evaluate(readFileSync(axe, "utf8"))
+  const found: unknown = await page.evaluate(
+    "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))"
+  )
+  assert.deepStrictEqual(found, [])
+}
