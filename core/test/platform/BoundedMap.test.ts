@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, onTestFinished, vi } from "@effect/vitest"
 import * as fc from "fast-check"
 
 import * as BoundedMap from "../../src/platform/BoundedMap.ts"
@@ -55,14 +55,18 @@ describe("a map whose oldest entry leaves", () => {
   })
 
   it("holds the last entries set, whatever is set and deleted", () => {
-    const step = fc.record({ key: fc.constantFrom("a", "b", "c", "d", "e"), isDeleted: fc.boolean() })
+    const step = fc.record({
+      key: fc.constantFrom("a", "b", "c", "d", "e"),
+      act: fc.constantFrom("set", "set", "set", "delete", "clear")
+    })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step), (capacity, steps) => {
         const map = BoundedMap.oldestOut<string, boolean>(capacity)
         let expected: Array<string> = []
-        for (const { isDeleted, key } of steps) {
-          expected = expected.filter((one) => one !== key)
-          if (isDeleted) map.delete(key)
+        for (const { act, key } of steps) {
+          expected = act === "clear" ? [] : expected.filter((one) => one !== key)
+          if (act === "clear") map.clear()
+          else if (act === "delete") map.delete(key)
           else {
             map.set(key, true)
             expected = [...expected, key].slice(-capacity)
@@ -71,6 +75,27 @@ describe("a map whose oldest entry leaves", () => {
         }
       })
     )
+  })
+
+  it("looks for the first entry once, and not for each that leaves", () => {
+    const walks = vi.spyOn(Map.prototype, "keys")
+    onTestFinished(() => walks.mockRestore())
+    const map = setAll(
+      100,
+      Array.from({ length: 5_000 }, (_, at) => `key ${at}`)
+    )
+    assert.strictEqual(walks.mock.calls.length, 1)
+    assert.deepStrictEqual([map.size, map.has("key 4899"), map.has("key 4900")], [100, false, true])
+  })
+
+  it("looks for it anew after as many entries as it holds have come and gone, so that no old place is kept", () => {
+    const map = setAll(3, ["a", "b", "c", "d"])
+    const walks = vi.spyOn(Map.prototype, "keys")
+    onTestFinished(() => walks.mockRestore())
+    for (let at = 0; at < 4; at++) map.set("d", at)
+    map.set("e", 4)
+    assert.strictEqual(walks.mock.calls.length, 1)
+    assert.deepStrictEqual([...map.keys()], ["c", "d", "e"])
   })
 
   it("has a capacity that limits", () => {
