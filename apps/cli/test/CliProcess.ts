@@ -32,7 +32,14 @@ export const start = (
   environment: Readonly<Record<string, string>> = {}
 ): Running => {
   const child = spawn(process.execPath, ["--conditions=@pontage/source", main, ...args], {
-    env: { PATH: process.env["PATH"], HOME: home, PONTAGE_HOME: home, ...environment },
+    env: {
+      PATH: process.env["PATH"],
+      // Each process would compile all its modules anew without it.
+      NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
+      HOME: home,
+      PONTAGE_HOME: home,
+      ...environment
+    },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const texts = { out: "", err: "" }

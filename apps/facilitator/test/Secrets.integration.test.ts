@@ -91,6 +91,8 @@ const node = Effect.fnUntraced(function* (rpcUrl: string, family: keyof typeof r
           return void fetch(rpcUrl + path, { method: "POST", headers, body })
             .then((answer) => answer.text())
             .then((text) => response.end(text))
+            // The chain may end while the service still asks it.
+            .catch(() => response.destroy())
         }
       }
     })

@@ -18,7 +18,7 @@ const freshFolder = () => mkdtempSync(join(tmpdir(), "pontage-process-"))
 /** A new file for records, as `PONTAGE_STORE` says it. */
 export const freshFile = () => `sqlite:${join(freshFolder(), "payments.sqlite")}`
 
-/** Runs it with these variables and no others. `url` comes with its first log line, `exited` with its end. */
+/** Runs it with these variables, and none of this process's. `url` comes with its first log line, `exited` with its end. */
 export const run = Effect.fnUntraced(function* (
   environment: Readonly<Record<string, string>>,
   parameters: ReadonlyArray<string> = []
@@ -29,7 +29,8 @@ export const run = Effect.fnUntraced(function* (
   const process = yield* Effect.acquireRelease(
     Effect.sync(() =>
       spawn(globalThis.process.execPath, ["--conditions=@pontage/source", main, ...parameters], {
-        env: environment,
+        // Each process would compile all its modules anew without it.
+        env: { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"), ...environment },
         cwd: folder
       })
     ),

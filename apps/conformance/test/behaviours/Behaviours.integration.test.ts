@@ -9,7 +9,7 @@ import * as Stage from "../../src/behaviours/Stage.ts"
 
 class OpenStage extends Context.Service<OpenStage, Stage.Stage>()("OpenStage") {}
 
-layer(Layer.effect(OpenStage, Stage.make), { excludeTestServices: true, timeout: "60 seconds" })("behaviours", (it) => {
+layer(Layer.effect(OpenStage, Stage.make), { excludeTestServices: true, timeout: "15 minutes" })("behaviours", (it) => {
   for (const behaviour of Behaviours.all) {
     for (const shop of Stage.compared) {
       it.effect(`${behaviour.title}: ${shop.title}`, () =>

@@ -38,7 +38,7 @@ const requiredAt = async (url: string): Promise<Record<string, unknown>> => {
 const codesOf = (issues: ReadonlyArray<{ readonly code: string; readonly severity: string }>) =>
   issues.map(({ code, severity }) => `${severity} ${code}`)
 
-layer(Layer.effect(Shops, opened), { excludeTestServices: true, timeout: "180 seconds" })("the validators", (it) => {
+layer(Layer.effect(Shops, opened), { excludeTestServices: true, timeout: "15 minutes" })("the validators", (it) => {
   const documents = [
     ["koa", ["GET /render/{pages} dynamic", "GET /report fixed"], ["warn L2_DYNAMIC_PRICE_INCOMPLETE"]],
     ["nest", ["GET /report fixed"], ["info OPENAPI_CONTACT_MISSING"]]

@@ -66,7 +66,7 @@ const get = (url: string, authorization: string) =>
     return { status: response.status, text: await response.text(), headers: response.headers }
   })
 
-layer(Layer.effect(Market, opened), { excludeTestServices: true, timeout: "120 seconds" })("mppx", (it) => {
+layer(Layer.effect(Market, opened), { excludeTestServices: true, timeout: "15 minutes" })("mppx", (it) => {
   for (const name of ["Koa", "Nest"] as const) {
     it.effect(`buys at our ${name} shop, and buys again, each time by one transfer and one run`, () =>
       Effect.gen(function* () {

@@ -26,7 +26,7 @@ class Market extends Context.Service<Market, Effect.Success<typeof opened>>()("M
 
 const buyers = { "our client": OurBuyer, mppx: MppxBuyer } as const
 
-layer(Layer.effect(Market, opened), { excludeTestServices: true, timeout: "120 seconds" })("a shop of mppx", (it) => {
+layer(Layer.effect(Market, opened), { excludeTestServices: true, timeout: "15 minutes" })("a shop of mppx", (it) => {
   for (const name of ["our client", "mppx"] as const) {
     it.effect(`sells to ${name} twice, each time by one transfer and one run`, () =>
       Effect.gen(function* () {

@@ -17,7 +17,7 @@ const titleOf = (cell: CellTrial.Cell): string => {
   return rule === undefined ? `${buyer} pays ${seller}` : `${buyer} cannot pay ${seller}: ${rule.because}`
 }
 
-layer(Layer.effect(OpenMarket, Market.make(Matrix.sells)), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(Layer.effect(OpenMarket, Market.make(Matrix.sells)), { excludeTestServices: true, timeout: "15 minutes" })(
   "matrix",
   (it) => {
     for (const cell of Matrix.cells) {

@@ -3,6 +3,7 @@ import { createConnection, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as TestClock from "effect/testing/TestClock"
@@ -317,7 +318,10 @@ describe("a request that does not arrive", () => {
         }),
         { concurrency: "unbounded" }
       )
-      assert.strictEqual((yield* get("/live")).status, 200)
+      // A machine that stands still for 400 ms may cut this one too: then it is sent again.
+      yield* Effect.repeat(Effect.exit(get("/live")), {
+        until: (end) => Exit.isSuccess(end) && end.value.status === 200
+      })
     })
   )
 })
