@@ -18,7 +18,7 @@ import * as TestScheme from "./ledger/TestScheme.ts"
 export interface TestMarketOptions {
   /** The shop's public origin; default `https://shop.example`. A buyer that sends requests to it needs its real one. */
   readonly origin?: string
-  /** What the payer owns, in the token's smallest unit; default 1,000 dollars. */
+  /** The money of the payer, in the token's smallest unit; default 1,000 dollars. */
   readonly balance?: bigint
 }
 
@@ -46,9 +46,9 @@ export interface TestMarket {
     readonly schemes: readonly [SchemeClient]
     readonly limits: { readonly perRequest: string }
   }
-  /** What the shop has earned, in the token's smallest unit: `10_000n` is one cent. */
+  /** The money that the shop has earned, in the token's smallest unit: `10_000n` is one cent. */
   readonly earned: () => bigint
-  /** What the payer has left. */
+  /** The money that the payer has left. */
   readonly left: () => bigint
   /** The chain, with the faults of real ones on demand: `market.ledger.faults.down = true`. */
   readonly ledger: TestLedger.TestLedger

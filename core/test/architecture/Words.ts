@@ -26,6 +26,8 @@ const replaced: ReadonlyArray<readonly [RegExp, string]> = [
   ],
   [/[gG]asMoney/, "signer balance"],
   [/(?:Gate|Paid|Unpaid|Ungated|Tool|Rpc|Node|rpc)Answer/, "response"],
+  [/Response(?:Keeper|Keeping|Copy)\b/, "ResponseSink, GrantedResponse, ResponseCapture"],
+  [/\blandedIn\b/, "included"],
   [/Pretend(?=[A-Z])/, "fake"],
   [/@category/, "nothing: no reference is generated from it"]
 ]

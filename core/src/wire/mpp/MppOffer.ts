@@ -1,5 +1,5 @@
 /**
- * What a seller's challenges hold: the options of a refusal that are charges of the protocol, and the parameters of each.
+ * The contents of a seller's challenges: the options of a refusal that are charges of the protocol, and the parameters of each.
  */
 import * as DateTime from "effect/DateTime"
 

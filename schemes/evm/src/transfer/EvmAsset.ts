@@ -8,8 +8,8 @@ import type * as Result from "effect/Result"
 
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as UsdcDeployments from "../primitives/UsdcDeployments.ts"
 import type * as Eip3009 from "./Eip3009.ts"
-import * as UsdcDeployments from "./UsdcDeployments.ts"
 
 /**
  * A token that the operator adds. `name` and `version` are those of the EIP-712 domain of its EIP-3009 authorizations; servers and

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as chains from "viem/chains"
 
 import * as EvmNetwork from "../../src/primitives/EvmNetwork.ts"
-import * as UsdcDeployments from "../../src/transfer/UsdcDeployments.ts"
+import * as UsdcDeployments from "../../src/primitives/UsdcDeployments.ts"
 
 describe("EvmNetwork", () => {
   it("reads a chain id and gives it back", () => {

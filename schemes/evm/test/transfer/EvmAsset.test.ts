@@ -3,9 +3,9 @@ import * as Result from "effect/Result"
 
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
+import * as UsdcDeployments from "../../src/primitives/UsdcDeployments.ts"
 import * as Eip3009 from "../../src/transfer/Eip3009.ts"
 import * as EvmAsset from "../../src/transfer/EvmAsset.ts"
-import * as UsdcDeployments from "../../src/transfer/UsdcDeployments.ts"
 
 const custom: EvmAsset.CustomAsset = {
   network: "eip155:8453",
