@@ -28,7 +28,9 @@ const found = [
   // A stranger settles an unbound payment before it is prepared: its record says that no money has moved.
   625097494, 700015302,
   // Served at depth one; a reorganisation of seven blocks takes it back, and the account has spent its money otherwise.
-  730004354
+  730004354,
+  // A stranger settles an unbound payment while it waits for its payer's balance: its buyer is told that the balance is too low.
+  741006034
 ]
 
 describe("simulated worlds that broke a promise once keep it", () => {

@@ -214,7 +214,7 @@ const reserve = Effect.fnUntraced(function* (
       Effect.onError(context.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
         giveBack(context, presented.paymentId, claim)
       ),
-    (available) => insufficient(presented, available)
+    (available) => judgedAgain(context, presented, available)
   )
   if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
   yield* Checkpoint.pass("claimed")
@@ -229,8 +229,19 @@ const wanted = ({ store }: IntakeContext, presented: Presented) => ({
   balance: presented.facilitator.balance(presented.payment)
 })
 
-const insufficient = ({ authorization: { amount, payer } }: Presented, available: bigint) =>
-  refuse("INSUFFICIENT_BALANCE", "balance_below_amount", `${payer} holds ${available}, the payment is of ${amount}`)
+/**
+ * A new payment whose payer has too little now, seconds after its verification: a third party that has seen it may have sent it, and
+ * its payer would be told to pay again. Its verification decides: it fails for a used authorization. If it passes, nodes differ.
+ */
+const judgedAgain = Effect.fnUntraced(function* (context: IntakeContext, presented: Presented, available: bigint) {
+  const { amount, payer } = presented.authorization
+  const message = `${payer} holds ${available}, the payment is of ${amount}`
+  yield* Effect.mapError(verifyPayment(context, presented), (failure) =>
+    failure._tag === "PaymentError" && failure.code === "INSUFFICIENT_BALANCE"
+      ? refuse("INSUFFICIENT_BALANCE", "balance_below_amount", message)
+      : failure
+  )
+})
 
 const newPayment = ({ authorization, caller, notify, payload, paymentId, requirements }: Presented): NewPayment => ({
   paymentId,

@@ -30,13 +30,13 @@ export interface Wanted<E, F> {
 
 /**
  * Repeats a call to the store until the balance covers the payment beside the others: first without a balance, which is enough if
- * nothing else is reserved. `tooLittle` is the failure for a balance that would not cover the payment alone; without it such a balance
- * gives no verdict, because the payment's own transfer may have moved the money already.
+ * nothing else is reserved. `tooLittle` judges a balance that would not cover the payment alone, and fails with a verdict; a balance by
+ * itself gives none, because the payment's own transfer, sent by a third party, may have moved the money already.
  */
 export const ask = Effect.fnUntraced(function* <A extends { readonly _tag: string }, E, F, G = never>(
   { authorization: { amount, payer }, balance, openBefore, open }: Wanted<E, F>,
   call: (cover: Cover) => Effect.Effect<A | Overdrawn, E>,
-  tooLittle?: (available: bigint) => G
+  tooLittle?: (available: bigint) => Effect.Effect<unknown, G>
 ): Effect.fn.Return<A, E | F | G | FacilitatorUnavailable> {
   let cover: Cover = { beside: openBefore }
   for (let look = 0; look < looks; look++) {
@@ -46,7 +46,7 @@ export const ask = Effect.fnUntraced(function* <A extends { readonly _tag: strin
     const beside = yield* open
     const available = yield* balance
     cover = { available, beside }
-    if (available < amount) return yield* Effect.fail(tooLittle?.(available) ?? held(payer))
+    if (available < amount) return yield* Effect.andThen(tooLittle?.(available) ?? Effect.void, held(payer))
   }
   return yield* held(payer)
 })

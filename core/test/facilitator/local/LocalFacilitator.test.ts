@@ -10,10 +10,12 @@ import type { Claim, PaymentRequest, Settled } from "../../../src/facilitator/Fa
 import { maximumExecutions } from "../../../src/facilitator/store/Execution.ts"
 import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as Network from "../../../src/protocol/Network.ts"
+import { refuse } from "../../../src/protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../../src/protocol/PaymentFailure.ts"
 import { sealPayload } from "../../../src/protocol/PaymentPayload.ts"
 import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import { isSettled } from "../../../src/protocol/Settlement.ts"
+import { invalid } from "../../../src/protocol/ValidationError.ts"
 import type { Payment } from "../../../src/scheme/SchemeFacilitator.ts"
 import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
@@ -95,6 +97,9 @@ const refusedByNode = Effect.fnUntraced(function* () {
   const caller = yield* Effect.forkChild(Effect.flip(shop.facilitator.settle(request, claim("a"))))
   return { ...shop, request, caller }
 })
+
+const usedByAnother = invalid("already_used", "on_chain", "a third party has sent it")
+const poor = refuse("INSUFFICIENT_BALANCE", "low", "the payer holds nothing")
 
 describe("settle", () => {
   it.effect("moves the money once and grants the run", () =>
@@ -780,6 +785,31 @@ describe("claim", () => {
       assert.strictEqual(ledger.submissions.length, 0)
     })
   )
+
+  for (const [name, left, word] of [
+    ["is told that it is used", Effect.fail(usedByAnother), "already_used"],
+    ["is told its balance if the chain still refuses it for that", Effect.fail(poor), "INSUFFICIENT_BALANCE"],
+    ["is told to come again if the chain would take it", Effect.void, "FacilitatorUnavailable"]
+  ] as const) {
+    it.effect(`a payment whose money is gone while it waits for its balance ${name}`, () =>
+      Effect.gen(function* () {
+        let isGone = false
+        const { facilitator } = yield* LedgerShop.open({
+          scheme: (scheme) => ({
+            ...scheme,
+            verify: (payment) => (isGone ? left : scheme.verify(payment)),
+            balance: () => Effect.sync(() => (isGone ? 0n : LedgerShop.amount))
+          })
+        })
+        yield* facilitator.claim(yield* LedgerShop.pay(), claim("a"))
+        const waiting = yield* Effect.forkChild(failing(facilitator.settle(yield* LedgerShop.pay({ bound: false }))))
+        yield* TestClock.adjust("2 seconds")
+        isGone = true
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* Fiber.join(waiting), word)
+      })
+    )
+  }
 
   it.effect("reserves the balance anew for a payment that was given back: ten of them run no more than it covers", () =>
     Effect.gen(function* () {
