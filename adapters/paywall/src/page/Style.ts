@@ -16,7 +16,7 @@ export const style = (accent: string): string => `
 :root{color-scheme:light dark;--accent:${accent};--on-accent:${textOn(accent)};--ground:#fff;--side:#f6f7f9;--text:#1a1f2b;--quiet:#596273;--line:#dfe3ea;--line-strong:#8791a1;--good:#0a6b3d;--good-ground:#eaf6ef;--bad:#a3212f;--bad-ground:#fdf0f1;--warn:#7a4b00;--warn-ground:#fdf5e6}
 @media(prefers-color-scheme:dark){:root{--ground:#14171d;--side:#0d0f14;--text:#eef1f6;--quiet:#a3acbb;--line:#2b313c;--line-strong:#7c8697;--good:#6fd3a0;--good-ground:#12261c;--bad:#ff9aa3;--bad-ground:#2c1518;--warn:#f2c36b;--warn-ground:#2a2010}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;-webkit-font-smoothing:antialiased;min-height:100vh;display:grid;grid-template-columns:minmax(0,1fr)}
+body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;-webkit-font-smoothing:antialiased;min-height:100vh;display:grid;grid-template:auto 1fr/minmax(0,1fr)}
 h1,h2,p,dl,dd,dt,ol,ul,fieldset,legend{margin:0;padding:0;border:0;font:inherit}
 ol,ul{list-style:none}
 a{color:inherit}
@@ -77,5 +77,5 @@ details p{margin-top:6px;overflow-wrap:anywhere}
 footer{margin-top:32px;font-size:13px;color:var(--quiet)}
 .away{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 [hidden]{display:none!important}
-@media(min-width:900px){body{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}.offer{border-bottom:0;border-right:1px solid var(--line);padding:88px 56px}.till{padding:88px 56px}.offer .inner{margin:0 0 0 auto}.till .inner{margin:0}.price{font-size:48px}}
+@media(min-width:900px){body{grid-template:1fr/minmax(0,1fr) minmax(0,1fr)}.offer{border-bottom:0;border-right:1px solid var(--line);padding:88px 56px}.till{padding:88px 56px}.offer .inner{margin:0 0 0 auto}.till .inner{margin:0}.price{font-size:48px}}
 `
