@@ -32,17 +32,23 @@ const limitsOf = ({ amount, asset, dollar, tokens }: PageOption): NonNullable<Pa
  * address that got no response.
  */
 const watched = (onStage: (stage: Outcome.Stage) => void): FetchFunction => {
-  let waiting: ReturnType<typeof setTimeout> | undefined
+  let isWaiting = false
+  const wait = () => {
+    isWaiting = true
+    onStage("wait")
+  }
   return async (input, init) => {
     const direct: RequestInit = { ...init, cache: "no-store" }
     if (!new Headers(init?.headers).has("X-Payment")) return fetch(input, direct)
-    onStage("send")
-    waiting ??= setTimeout(() => onStage("wait"), untilWaiting)
+    if (!isWaiting) onStage("send")
+    const timer = setTimeout(wait, untilWaiting)
     try {
-      return await fetch(input, direct)
+      const response = await fetch(input, direct)
+      // The outcome is not known yet: the client sends the same payment again.
+      if (response.status === 503) wait()
+      return response
     } finally {
-      clearTimeout(waiting)
-      waiting = undefined
+      clearTimeout(timer)
     }
   }
 }
