@@ -32,7 +32,6 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
   ]
 
   const app = new Koa()
-  app.use(nodeProxy(nodes))
   app.use(
     paymentMiddleware({
       origin,
@@ -43,21 +42,13 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
         exactTon.server({ rpcUrl: ton.rpcUrl, network: "ton:local" }),
         exactTron.server({ rpcUrl: tron.rpcUrl, network: "tron:local" })
       ],
-      paywall: paywall({ name: "Weather shop", nodes: { "ton:local": "/nodes/ton", "tron:local": "/nodes/tron" } }),
       router,
-      discovery: {
-        title: "Reports and renderings",
-        description: "Weather reports, and pages by the piece",
-        contact: { url: "https://github.com/pontage/pontage" },
-        guidance:
-          "Buy GET /report for the weather. GET /render/{pages} renders 1 to 100 pages, each for 0.002 dollars.",
-        llms: true
-      },
+      paywall: page,
+      discovery,
       routes: {
         "GET /report": {
           description: "The report",
-          input: {},
-          output: { schema: { type: "object", properties: { report: { type: "string" } } } },
+          ...reportCall,
           accepts: [
             { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.payTo },
             { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.payTo },
@@ -66,11 +57,7 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
         },
         "GET /render/:pages": {
           description: "As many pages as you like",
-          input: {
-            params: { type: "object", properties: { pages: { type: "integer", minimum: 1, maximum: 100 } } },
-            example: { params: { pages: 3 } }
-          },
-          output: { schema: { type: "object", properties: { pages: { type: "array", items: { type: "string" } } } } },
+          ...renderCall,
           scheme: "exact",
           network: "eip155:31337",
           payTo: evm.payTo,
@@ -80,7 +67,33 @@ export const koaShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOpt
     })
   )
   app.use(router.routes())
+  app.use(nodeProxy(nodes))
   return app
+}
+
+/** The page for people who open a sold address in a browser. */
+const page = paywall({ name: "Weather shop", nodes: { "ton:local": "/nodes/ton", "tron:local": "/nodes/tron" } })
+
+/** The documents that tell programs what is sold. */
+const discovery = {
+  title: "Reports and renderings",
+  description: "Weather reports, and pages by the piece",
+  contact: { url: "https://github.com/pontage/pontage" },
+  guidance: "Buy GET /report for the weather. GET /render/{pages} renders 1 to 100 pages, each for 0.002 dollars.",
+  llms: true
+}
+
+/** Requests and responses of the routes, for these documents. */
+const reportCall = {
+  input: {},
+  output: { schema: { type: "object", properties: { report: { type: "string" } } } }
+}
+const renderCall = {
+  input: {
+    params: { type: "object", properties: { pages: { type: "integer", minimum: 1, maximum: 100 } } },
+    example: { params: { pages: 3 } }
+  },
+  output: { schema: { type: "object", properties: { pages: { type: "array", items: { type: "string" } } } } }
 }
 
 /** Two tenths of a cent a page, for up to a hundred pages. Throwing here responds with 500: nothing is sold without a price. */

@@ -19,6 +19,12 @@ export const nestShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOp
     exactTron.server({ rpcUrl: tron.rpcUrl, network: "tron:local" })
   ]
 
+  // The request and the response of the route, for the documents that tell programs what is sold.
+  const call = {
+    input: {},
+    output: { schema: { type: "object", properties: { report: { type: "string" }, paidBy: { type: "string" } } } }
+  }
+
   @Controller()
   class ReportController {
     @Get()
@@ -29,8 +35,7 @@ export const nestShop = ({ evm, facilitator, origin, secret, ton, tron }: ShopOp
     @Get("report")
     @Paid({
       description: "The report",
-      input: {},
-      output: { schema: { type: "object", properties: { report: { type: "string" }, paidBy: { type: "string" } } } },
+      ...call,
       accepts: [
         { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.payTo },
         { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.payTo },

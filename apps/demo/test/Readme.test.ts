@@ -5,8 +5,6 @@ import { assert, describe, it } from "@effect/vitest"
 const root = new URL("../../../", import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), "utf8")
 
-const readme = read("README.md")
-
 /** The snippets of a document that say which file they are from. */
 const snippetsOf = (document: string) => [...document.matchAll(/<!-- from (\S+) -->\n\n```ts\n([\s\S]*?)```/g)]
 
@@ -37,8 +35,11 @@ const strayCode = (document: string, least: number): ReadonlyArray<string> => {
 describe("README", () => {
   it("has only code of the demo, which `npm start` runs", () => assert.deepStrictEqual(strayCode("README.md", 4), []))
 
-  it("names existing trials", () => {
-    const named = [...readme.matchAll(/`(?:npm run trials -- )?(g\d+(?:-\d+)?)`/g)].map(([, goal]) => goal)
+  it("links a page of failures that names existing trials", () => {
+    assert.include(read("README.md"), "apps/docs/failures.md")
+    const named = [...read("apps/docs/failures.md").matchAll(/`(?:npm run trials -- )?(g\d+(?:-\d+)?)`/g)].map(
+      ([, goal]) => goal
+    )
     assert.isAtLeast(named.length, 3)
     for (const goal of named) assert.match(read("apps/trials/src/Trials.ts"), new RegExp(`^  "?${goal}"?:`, "m"))
   })

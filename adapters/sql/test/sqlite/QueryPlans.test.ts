@@ -25,7 +25,7 @@ const plansOf = (filename: string, texts: ReadonlySet<string>) => {
     return [...texts].map((text) => {
       const statement = database.prepare(`EXPLAIN QUERY PLAN ${text}`)
       const unbound = Array.from({ length: text.split("?").length - 1 }, () => null)
-      return { text, steps: statement.all(...unbound).map(({ detail }) => `${detail}`) }
+      return { text, steps: statement.all(...unbound).map(({ detail }) => String(detail)) }
     })
   } finally {
     database.close()

@@ -231,7 +231,7 @@ describe("a payment by Permit2", () => {
           const validBefore = Number(yield* Payment.latestTime) + 60
           const { binding } = Payment.bound()
           const signed = yield* schemeClient.sign({ requirements, asset, validAfter: 0, validBefore, binding })
-          const paymentPayload = PaymentPayload.sealPayload("exact", network, signed.payload as never)
+          const paymentPayload = PaymentPayload.sealPayload("exact", network, signed.payload)
           return { request: { paymentPayload, paymentRequirements: requirements }, signed }
         })
         const first = yield* signIn(one.token.address)

@@ -105,7 +105,7 @@ describe.each(ways)("EvmRpc, %s, against a node that misbehaves", (_, way) => {
       const reached: Array<string> = []
       const other = yield* HostileNode.make((response, request) => {
         reached.push(request.method)
-        HostileNode.result("0x1")(response, request, response.req)
+        return HostileNode.result("0x1")(response, request, response.req)
       })
       for (const status of [301, 302, 303, 307, 308]) {
         const handler: HostileNode.Handler = (response) =>
@@ -126,8 +126,9 @@ describe.each(ways)("EvmRpc, %s, against a node that misbehaves", (_, way) => {
       const rpc = yield* connect(
         (response, request, incoming) => {
           incoming.socket.on("close", () => closed.resolve())
-          handler(response, request, incoming)
+          const responded = handler(response, request, incoming)
           arrived.resolve()
+          return responded
         },
         { ...way, timeout: "3 seconds" }
       )
@@ -214,7 +215,7 @@ describe("EvmRpc against a node that misbehaves", () => {
       const { url } = yield* HostileNode.make((response, request, incoming) => {
         assert.strictEqual(incoming.headers.authorization, `Basic ${btoa("us er:pass")}`)
         assert.strictEqual(incoming.headers["x-key"], "value")
-        HostileNode.result("0x1")(response, request, incoming)
+        return HostileNode.result("0x1")(response, request, incoming)
       })
       const withUser = url.replace("http://", "http://us%20er:pass@")
       const rpc = yield* EvmRpc.make({ url: withUser, network, headers: { "x-key": "value" } })

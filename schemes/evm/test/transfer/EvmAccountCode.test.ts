@@ -16,7 +16,7 @@ const make = Effect.fnUntraced(function* (...codes: ReadonlyArray<string>) {
   const node = yield* HostileNode.make((response, request, incoming) => {
     const code = codes[asked.times++]
     const answer = code === undefined ? HostileNode.error({ code: -32_603, message: "down" }) : HostileNode.result(code)
-    answer(response, request, incoming)
+    return answer(response, request, incoming)
   })
   const rpc = yield* EvmRpc.make({ url: node.url, network: "eip155:1" })
   // A node that is never behind.
