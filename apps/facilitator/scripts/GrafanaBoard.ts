@@ -32,7 +32,7 @@ export const metrics = (): ReadonlyArray<DeclaredMetric> =>
 
 /** The rows of the board, and the beginnings of their metrics' names. */
 const subjects: ReadonlyArray<readonly [title: string, prefixes: ReadonlyArray<string>]> = [
-  ["Payments", ["pontage_payment_", "pontage_facilitator_"]],
+  ["Payments", ["pontage_payment_", "pontage_payments_", "pontage_facilitator_"]],
   ["Lanes", ["pontage_lane_"]],
   ["Gas", ["pontage_signer_", "pontage_gas_", "pontage_caller_"]],
   ["Records", ["pontage_store_"]],

@@ -31,9 +31,9 @@ const otherQuery: Attack = {
       instead: "target === undefined"
     },
     {
-      module: "adapters/koa/src/KoaRequest",
-      piece: "return this.native.query",
-      instead: 'return Object.fromEntries(new URLSearchParams(this.native.originalUrl.replace(/^[^?]*[?]/, "")))'
+      module: "core/src/server/host/NodeRequest",
+      piece: "const { query } = this.#host",
+      instead: 'const query = Object.fromEntries(new URLSearchParams(this.target.replace(/^[^?]*[?]/, "")))'
     }
   ],
   run: Effect.fnUntraced(function* (stage) {

@@ -226,8 +226,8 @@ const longestPath: Attack = {
   mutation: [
     {
       module: "core/src/wire/x402/X402v2Seller",
-      piece: "url.length > maximumUrlLength ? shortened(url) : url",
-      instead: "url.length > maximumUrlLength ? url : url"
+      piece: "url.length > most ? shortened(url, most) : url",
+      instead: "url.length > most ? url : url"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {

@@ -24,9 +24,9 @@ const faultsOfNest: Readonly<Record<string, SourceMutation>> = {
       instead: "target === undefined"
     },
     {
-      module: "adapters/nestjs/src/payment.http",
-      piece: "return recordOf(request.query)",
-      instead: 'return Object.fromEntries(new URLSearchParams(adapter.getRequestUrl(request).replace(/^[^?]*[?]/, "")))'
+      module: "core/src/server/host/NodeRequest",
+      piece: "const { query } = this.#host",
+      instead: 'const query = Object.fromEntries(new URLSearchParams(this.target.replace(/^[^?]*[?]/, "")))'
     }
   ]
 }

@@ -218,7 +218,9 @@ const conclude = (
   const transfer = transferOf(ledger, observedPayment, isOurs)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
-    const external = !isOurs(transaction) || !OwnTransfer.isSince(observedPayment, block.time)
+    const isByOthers = !isOurs(transaction) || !OwnTransfer.isSince(observedPayment, block.time)
+    // Without lanes no transaction names who has sent it: one that was settled as the payment's own before stays so.
+    const external = isByOthers && !(lanes.length === 0 && observedPayment.settledBefore === true)
     return { _tag: "Settled", transaction, block: placeOf(block), external }
   }
   const { hash, number, time } = ledger.final()

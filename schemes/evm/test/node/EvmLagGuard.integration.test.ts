@@ -16,9 +16,9 @@ const isNumber = (tag: unknown): tag is string => typeof tag === "string" && tag
  * Some of the responses to a method come from a node whose newest block has this number: the newest state is that one's, and
  * later blocks are unknown to it.
  */
-const behind =
-  (rpcUrl: string, head: bigint, isBehind: (asked: number) => boolean): RpcProxy.Fault =>
-  async (response, { id, method, params }) => {
+const behind = (rpcUrl: string, head: bigint, isBehind: (asked: number) => boolean): RpcProxy.Fault => {
+  let asked = 0
+  return async (response, { id, method, params }) => {
     const tag = params[1]
     const late = isBehind(asked++)
     if (late && isNumber(tag) && BigInt(tag) > head) {
@@ -30,7 +30,7 @@ const behind =
     const answer = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body })
     response.end(await answer.text())
   }
-let asked = 0
+}
 
 /** A scheme facilitator whose node is behind a block ago for these of the responses about state, from now on. */
 const withNodeBehind = Effect.fnUntraced(function* (
@@ -43,8 +43,8 @@ const withNodeBehind = Effect.fnUntraced(function* (
   yield* schemeFacilitator.verify(yield* Payment.read(schemeFacilitator, yield* Payment.payment()))
   const head = yield* Effect.promise(() => client.getBlockNumber({ cacheTime: 0 }))
   yield* change
-  asked = 0
-  for (const method of ["eth_call", "eth_getCode"]) proxy.spoil(method, behind(rpcUrl, head, isBehind))
+  const fault = behind(rpcUrl, head, isBehind)
+  for (const method of ["eth_call", "eth_getCode"]) proxy.spoil(method, fault)
   return { schemeFacilitator, proxy }
 })
 

@@ -132,7 +132,8 @@ describe("UserOperation", () => {
     const creators: ReadonlyArray<Address> = UserOperation.entryPoints.map(({ senderCreator }) => senderCreator)
     assert.deepStrictEqual(creators, [
       "0xefc2c1444ebcc4db75e7613d20c6a62ff67a167c",
-      "0x449ed7c3e6fee6a97311d4b55475df59c44add33"
+      "0x449ed7c3e6fee6a97311d4b55475df59c44add33",
+      "0x0a630a99df908a81115a3022927be82f9299987e"
     ])
   })
 })
