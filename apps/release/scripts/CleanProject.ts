@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
+import type { Manifest } from "./Packages.ts"
 import { run } from "./Program.ts"
 import type { Tarball } from "./Tarballs.ts"
 
@@ -36,9 +37,15 @@ export const entryPoints = (tarballs: ReadonlyArray<Tarball>): ReadonlyArray<str
     Object.keys(exports).map((key) => (key === "." ? name : `${name}${key.slice(1)}`))
   )
 
+const optionalPeers = ({ peerDependenciesMeta = {} }: Manifest): ReadonlyArray<string> =>
+  Object.keys(peerDependenciesMeta).filter((peer) => peerDependenciesMeta[peer]?.optional === true)
+
 const fenced = /^```ts\n([\s\S]*?)^```$/gm
 
-/** The complete samples of the packages' pages: those that import a package of ours. */
+/**
+ * The complete samples of the packages' pages: those that import a package of ours. One that imports an optional peer of its
+ * package is left to the test that installs the peer.
+ */
 export const samples = (
   tarballs: ReadonlyArray<Tarball>
 ): ReadonlyArray<{ readonly name: string; readonly text: string }> =>
@@ -46,5 +53,6 @@ export const samples = (
     [...readFileSync(join(unpacked, "README.md"), "utf8").matchAll(fenced)]
       .map(([, text = ""]) => text)
       .filter((text) => /^import .*"@pontage\//m.test(text))
+      .filter((text) => !optionalPeers(manifest).some((peer) => text.includes(`from "${peer}"`)))
       .map((text, index) => ({ name: `${manifest.name.replace(/^@[^/]*\//, "")}-${index}.ts`, text }))
   )

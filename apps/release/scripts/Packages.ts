@@ -25,6 +25,7 @@ export interface Manifest {
   dependencies?: Readonly<Record<string, string>>
   devDependencies?: Readonly<Record<string, string>>
   peerDependencies?: Readonly<Record<string, string>>
+  peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
   engines?: Readonly<Record<string, string>>
 }
 
