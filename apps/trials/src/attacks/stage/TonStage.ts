@@ -3,13 +3,13 @@
  */
 import { type ToncenterFacade, TonTestChain } from "@pontage/ton/testing"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
 import * as Direct from "../hostile/DirectSettlement.ts"
-import * as HostileCall from "../hostile/HostileCall.ts"
+import type * as HostileCall from "../hostile/HostileCall.ts"
 import type { AttackStage, Tenant } from "./AttackStage.ts"
 import type { StagedProcess } from "./StagedProcess.ts"
+import * as SupportedKinds from "./SupportedKinds.ts"
 
 /** The chain, its facilitator, and the terms of all payments of an attack. */
 export interface TonStage {
@@ -54,9 +54,9 @@ export const make = Effect.fnUntraced(function* (
     PONTAGE_TON_ASSETS: JSON.stringify([assetOf(chain)]),
     ...environment
   })
-  const supported = yield* HostileCall.send(`${facilitator.url}/supported`, { headers: Direct.bearer(stage.victim) })
+  const kinds = yield* SupportedKinds.on(facilitator.url, stage.victim, network)
   const paymentRequirements = {
-    extra: extraIn(supported),
+    extra: kinds.find(({ extra }) => extra !== undefined)?.extra ?? {},
     scheme: "exact",
     network,
     maxAmountRequired: `${amount}`,
@@ -75,18 +75,3 @@ export const make = Effect.fnUntraced(function* (
       })
   }
 })
-
-const Supported = Schema.Struct({
-  kinds: Schema.Array(
-    Schema.Struct({
-      network: Schema.String,
-      extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
-    })
-  )
-})
-const decodeSupported = Schema.decodeUnknownSync(Schema.fromJsonString(Supported))
-
-/** The fields beside the price in offers of this facilitator. */
-const extraIn = ({ text }: HostileCall.Reply) =>
-  decodeSupported(text).kinds.find(({ extra, network }) => network.startsWith("ton:") && extra !== undefined)?.extra ??
-  {}

@@ -10,6 +10,7 @@ import * as Direct from "../hostile/DirectSettlement.ts"
 import type * as HostileCall from "../hostile/HostileCall.ts"
 import type { AttackStage, Tenant } from "./AttackStage.ts"
 import type { StagedProcess } from "./StagedProcess.ts"
+import * as SupportedKinds from "./SupportedKinds.ts"
 
 /** A signed transfer. */
 export interface Transfer {
@@ -54,6 +55,7 @@ export const make = Effect.fnUntraced(function* (
     ]),
     ...(yield* prepare(chain))
   })
+  yield* SupportedKinds.on(facilitator.url, stage.victim, network)
   const paymentRequirements = {
     scheme: "exact",
     network,
