@@ -149,10 +149,15 @@ describe.each([
         const header = yield* Effect.promise(() => signOnly(url, chain.accounts.payers[0]))
         const send = Effect.promise(() => fetch(url, { headers: { "x-payment": header } }))
         assert.strictEqual((yield* send).status, 500)
-        front.spoil(FaultyFront.broken)
+        // The watch over the included transfer reads blocks meanwhile; a payment is judged by calls.
+        const judged: Array<string> = []
+        front.spoil((response, body) => {
+          if (/"eth_(?:call|simulateV1)"/.test(body)) judged.push(body)
+          FaultyFront.broken(response, body)
+        })
         assert.strictEqual((yield* send).status, 200)
         assert.strictEqual((yield* send).status, 409)
-        assert.strictEqual(front.asked(), 0, "the record comes before the chain")
+        assert.deepStrictEqual(judged, [], "the record comes before the chain")
         assert.strictEqual(shop.handlers.attempts, 2)
       })
     )
