@@ -2,6 +2,7 @@
  * Payers with a pending payment at this facilitator. A wallet takes one request at a time: a second one signed with the same
  * number would burn gas and pay nothing, so it is refused until the first has ended.
  */
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -9,20 +10,25 @@ import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 
 /** Payers with a pending payment. */
 export interface PendingPayers {
-  /** Marks this payment as pending; `false` when another one of the same payer is. */
+  /** Marks this payment as pending unless it has ended; `false` when another one of the same payer is pending. */
   readonly take: (authorization: TonAuthorization) => Effect.Effect<boolean>
   /** Whether another payment of the same payer is pending. */
   readonly isTaken: (authorization: TonAuthorization) => Effect.Effect<boolean>
-  /** Ends this payment's claim to its payer. */
+  /** Ends this payment's claim to its payer for good: the masterchain reverts nothing. */
   readonly release: (authorization: TonAuthorization) => Effect.Effect<void>
 }
 
 /** Seconds after its validity at which a payment has ended in any case; clocks may differ by them. */
 const graceSeconds = 60
 
+/** Ended payments that are remembered. */
+const capacity = 10_000
+
 /** No payer at first. */
 export const make = (): PendingPayers => {
   const pending = new Map<string, { readonly nonce: string; readonly until: number }>()
+  // A settled payment is observed again until it is final. Its payer has a new number by then, and may pay with it.
+  const ended = BoundedMap.oldestOut<string, true>(capacity)
   const otherOf = (payer: string, nonce: string) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const known = pending.get(payer)
@@ -45,12 +51,14 @@ export const make = (): PendingPayers => {
     take: ({ nonce, payer, request }) =>
       Effect.map(Effect.tap(otherOf(payer, nonce), forgetExpired), (isOther) => {
         if (isOther) return false
+        if (ended.get(nonce) === true) return true
         pending.delete(payer)
         pending.set(payer, { nonce, until: request.validUntil + graceSeconds })
         return true
       }),
     release: ({ nonce, payer }) =>
       Effect.sync(() => {
+        ended.set(nonce, true)
         if (pending.get(payer)?.nonce === nonce) pending.delete(payer)
       })
   }
