@@ -54,11 +54,26 @@ const fieldOf = ([name, value]: readonly [string, unknown]): string =>
 const toText = ({ cause, level, message, time, ...fields }: Entry): string =>
   `${time} ${level} ${message}${Object.entries(fields).map(fieldOf).join("")}${cause === undefined ? "" : `\n${cause}`}`
 
-/** The logger of a form. `write` gets whole lines; default standard output. */
-export const logger = (
-  form: LogForm,
-  write: (line: string) => void = (line) => void process.stdout.write(line)
-): Logger.Logger<unknown, void> =>
+/**
+ * Gathers the lines of one turn of the event loop into one write, because the payments of a batch end together and each write to
+ * a pipe is a system call. A process that exits writes the rest first.
+ */
+export const gathered = (write: (lines: string) => void): ((line: string) => void) => {
+  let waiting = ""
+  const flush = () => {
+    const lines = waiting
+    waiting = ""
+    if (lines !== "") write(lines)
+  }
+  process.once("exit", flush)
+  return (line) => {
+    if (waiting === "") setImmediate(flush)
+    waiting += line
+  }
+}
+
+/** The logger of a form. `write` gets whole lines, each with its newline. */
+export const logger = (form: LogForm, write: (line: string) => void): Logger.Logger<unknown, void> =>
   Logger.make((options) => {
     const entry = entryOf(options)
     write(`${form === "json" ? JSON.stringify(entry) : toText(entry)}\n`)
@@ -77,4 +92,10 @@ export const fromVariables = (variables: Variables): { readonly form: LogForm; r
 }
 
 /** The log as a layer. */
-export const layer = ({ form }: { readonly form: LogForm }): Layer.Layer<never> => Logger.layer([logger(form)])
+export const layer = ({ form }: { readonly form: LogForm }): Layer.Layer<never> =>
+  Logger.layer([
+    logger(
+      form,
+      gathered((lines) => void process.stdout.write(lines))
+    )
+  ])
