@@ -2,9 +2,16 @@
  * The local chains in one place: real nodes on this machine, each with a dollar token and funded accounts, so that the
  * whole flow can be run without an account anywhere.
  */
-import { deployBatchSettler, deployCounterfactualSettler, deployOpSettler, deployPaymentGuard } from "@pontage/evm"
+import {
+  ChannelContract,
+  deployBatchSettler,
+  deployCounterfactualSettler,
+  deployOpSettler,
+  deployPaymentGuard
+} from "@pontage/evm"
 import {
   type Anvil,
+  ChannelContracts,
   EvmTestChain,
   Permit2Contracts,
   PlainToken,
@@ -61,6 +68,7 @@ const startEvm = Effect.fnUntraced(function* ({ blockTime, evmPort }: Options) {
   const deployment = { signer: evm.accounts.deployer, rpcUrl: evm.rpcUrl }
   const evmBatchSettler = yield* Effect.orDie(deployBatchSettler(deployment))
   const evmSmartAccounts = yield* startSmartAccounts(evm)
+  yield* ChannelContracts.deploy(evm)
   // From here on: until now each of the many deployments had its block at once.
   if (blockTime !== undefined) yield* Effect.promise(() => evm.client.setIntervalMining({ interval: blockTime }))
   return { evm, evmBatchSettler, evmSmartAccounts }
@@ -122,6 +130,7 @@ const describeEvm = ({ evm, evmBatchSettler, evmSmartAccounts }: DevNet): Readon
     `  token     ${token.symbol} ${token.address} (${token.decimals} decimals, EIP-3009)`,
     `  token     PUSD ${plainToken} (6 decimals, without EIP-3009: by Permit2 and user operations)`,
     `  Permit2   ${permit2}, its proxy ${exactProxy}; the payer has approved it in PUSD`,
+    `  channels  ${ChannelContract.address} (payment channels; a contract for tests at the published address)`,
     `  batches   ${evmBatchSettler} (the batch settler), ${operationSettler} (the operation settler)`,
     `  accounts  EntryPoint 0.7 ${entryPoint07} and 0.8 ${entryPoint08}; Simple7702Account ${simple7702}`,
     `  accounts  SimpleAccount's factories 0.7 ${simpleFactory07} and 0.8 ${simpleFactory08}, Safe's ${safeFactory}`,

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { exactEvm } from "@pontage/evm"
+import { ChannelContract, exactEvm } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 
 import { DevNet } from "../src/index.ts"
@@ -19,6 +19,12 @@ describe("the local EVM chain", () => {
         assert.strictEqual(yield* evm.balanceOf(safe, token), 1_000_000_000n)
       assert.isUndefined(yield* Effect.promise(() => evm.client.getCode({ address: safe })))
       assert.strictEqual(scheme.batches?.maximum, 50)
+      for (const address of [
+        ChannelContract.address,
+        ChannelContract.erc3009Collector,
+        ChannelContract.permit2Collector
+      ])
+        assert.isDefined(yield* Effect.promise(() => evm.client.getCode({ address })))
       const [funds] = yield* scheme.signers
       assert.isAbove(Number(funds?.balance), 0)
       const said = DevNet.describe(chains).join("\n")
@@ -31,6 +37,7 @@ describe("the local EVM chain", () => {
         paymentGuard,
         plainToken,
         safe,
+        ChannelContract.address,
         signer.privateKey
       ])
         assert.include(said, word)

@@ -15,7 +15,19 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
   "core/src/wire/": [beside, "x402-api", "x402", "mpp", "pontage", "http"],
   "core/src/server/": ["host", beside, "discovery", "request", "offer", "route", "shop", "http"],
   "core/src/facilitator/": ["local", "lane", "queue", "x402", "remote", "store", beside],
-  "schemes/evm/src/": [beside, ...family],
+  "schemes/evm/src/": [
+    beside,
+    "exact",
+    "evidence",
+    "sending",
+    "wallet",
+    "payment",
+    "voucher",
+    "transfer",
+    "node",
+    "crypto",
+    "primitives"
+  ],
   "schemes/ton/src/": [
     beside,
     "exact",

@@ -174,7 +174,8 @@ export const renderAll = (): ReadonlyMap<URL, ReadonlyMap<string, string>> => {
   const deployable = Object.entries(compile().contracts)
     .filter(([file]) => !file.includes("/"))
     .flatMap(([, contracts]) => Object.entries(contracts))
-    .filter(([, contract]) => contract.evm.bytecode.object !== "" && contract.abi.length > 0)
+    // A library that is compiled into its callers has nothing to call; its errors are in their ABIs.
+    .filter(([, { abi, evm }]) => evm.bytecode.object !== "" && abi.some(({ type }) => type !== "error"))
   const rendered = (isProduct: boolean, render: typeof renderProduct) =>
     new Map(
       deployable

@@ -11,8 +11,8 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 
 /**
- * Data that payers sign: a transfer authorization (EIP-3009), a transfer by Permit2, or an approval of Permit2 (EIP-2612). Amounts and
- * times are `bigint`s.
+ * Data that is signed for payments: a transfer authorization (EIP-3009), a transfer by Permit2, an approval of Permit2 (EIP-2612),
+ * and of a channel a deposit, a voucher, a refund or a batch of claims. Amounts and times are `bigint`s.
  */
 export interface TypedData {
   readonly domain: {

@@ -15,6 +15,10 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip2612 from "../transfer/Eip2612.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as Permit2 from "../transfer/Permit2.ts"
+import * as ChannelDeposit from "../voucher/ChannelDeposit.ts"
+import * as ChannelRefund from "../voucher/ChannelRefund.ts"
+import * as ClaimBatch from "../voucher/ClaimBatch.ts"
+import * as Voucher from "../voucher/Voucher.ts"
 import type { EvmSigner, TypedData } from "./EvmSigner.ts"
 import type { EvmTransactionSigner } from "./EvmTransactionSigner.ts"
 
@@ -66,7 +70,13 @@ export const localSigner = (
 /** The digest of a payment's typed data, as its own module makes it. */
 const digestOf = (data: TypedData, { keccak256 }: EvmCrypto.Shape): Uint8Array => {
   if (isAuthorization(data)) return Eip3009.digest(data.domain, data.message, keccak256)
-  if (isTransfer(data)) return Permit2.digest(data.domain.chainId, data.message, keccak256)
+  const { chainId } = data.domain
+  if (isVoucher(data)) return Voucher.digest(chainId, data.message, keccak256)
+  if (isReceipt(data)) return ChannelDeposit.receiveDigest(data.domain, data.message, keccak256)
+  if (isPermitDeposit(data)) return ChannelDeposit.permitDigest(chainId, data.message, keccak256)
+  if (isClaims(data)) return ClaimBatch.digest(chainId, data.message.claims, keccak256)
+  if (isRefund(data)) return ChannelRefund.digest(chainId, data.message, keccak256)
+  if (isTransfer(data)) return Permit2.digest(chainId, data.message, keccak256)
   if (!isApproval(data)) throw wrong(`typed data of ${data.primaryType} is not that of a payment`)
   const { owner: from, value: amount, ...terms } = data.message
   const asset = data.domain.verifyingContract
@@ -76,3 +86,10 @@ const digestOf = (data: TypedData, { keccak256 }: EvmCrypto.Shape): Uint8Array =
 const isAuthorization = (data: TypedData): data is Eip3009.TypedData => data.primaryType === "TransferWithAuthorization"
 const isTransfer = (data: TypedData): data is Permit2.TypedData => data.primaryType === "PermitWitnessTransferFrom"
 const isApproval = (data: TypedData): data is Eip2612.TypedData => data.primaryType === "Permit"
+const isVoucher = (data: TypedData): data is Voucher.TypedData => data.primaryType === "Voucher"
+const isReceipt = (data: TypedData): data is ChannelDeposit.ReceiveTypedData =>
+  data.primaryType === "ReceiveWithAuthorization"
+const isPermitDeposit = (data: TypedData): data is ChannelDeposit.PermitTypedData =>
+  data.primaryType === "PermitWitnessTransferFrom" && "DepositWitness" in data.types
+const isClaims = (data: TypedData): data is ClaimBatch.TypedData => data.primaryType === "ClaimBatch"
+const isRefund = (data: TypedData): data is ChannelRefund.TypedData => data.primaryType === "Refund"

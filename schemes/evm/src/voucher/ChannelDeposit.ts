@@ -1,0 +1,162 @@
+/**
+ * Deposits into a channel without coin: a transfer authorization to the collector (ERC-3009), whose nonce is made of the
+ * channel's id, or a transfer by Permit2, whose witness is the channel's id. So the money can reach no other channel.
+ */
+import { keccak_256 } from "@noble/hashes/sha3.js"
+import * as Amount from "@pontage/core/Amount"
+import * as Schema from "effect/Schema"
+
+import type { Keccak256 } from "../crypto/EvmCrypto.ts"
+import * as AbiEncoding from "../primitives/AbiEncoding.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
+import * as ChannelContract from "./ChannelContract.ts"
+import * as ChannelNumber from "./ChannelNumber.ts"
+import * as Voucher from "./Voucher.ts"
+
+/**
+ * A deposit by transfer authorization as it travels: payer, collector, amount and nonce follow from the channel. Times are
+ * seconds since 1970, both exclusive.
+ */
+export const Erc3009Deposit = /* @__PURE__ */ Schema.Struct({
+  validAfter: Amount.FromText,
+  validBefore: Amount.FromText,
+  salt: EvmHex.Bytes32,
+  signature: Voucher.Signature
+})
+
+export type Erc3009Deposit = typeof Erc3009Deposit.Type
+
+/** A deposit by Permit2 as it travels; `deadline` is in seconds since 1970, inclusive. */
+export const Permit2Deposit = /* @__PURE__ */ Schema.Struct({
+  from: EvmAddress.FromText,
+  permitted: /* @__PURE__ */ Schema.Struct({ token: EvmAddress.FromText, amount: ChannelNumber.Uint128 }),
+  spender: EvmAddress.FromText,
+  nonce: Amount.FromText,
+  deadline: Amount.FromText,
+  witness: /* @__PURE__ */ Schema.Struct({ channelId: EvmHex.Bytes32 }),
+  signature: Voucher.Signature
+})
+
+export type Permit2Deposit = typeof Permit2Deposit.Type
+
+/** The ERC-3009 nonce of a deposit: the hash of the channel's id and a salt. */
+export const nonce = (channelId: EvmHex.Hex, salt: EvmHex.Hex, keccak256: Keccak256 = keccak_256): EvmHex.Hex =>
+  EvmHex.fromBytes(keccak256(EvmHex.toBytes(`${channelId}${salt.slice(2)}`)))
+
+/** The authorization's terms, given what the channel fixes. */
+export const authorization = (
+  channelId: EvmHex.Hex,
+  payer: EvmAddress.Address,
+  amount: bigint,
+  { salt, validAfter, validBefore }: Omit<Erc3009Deposit, "signature">
+): Eip3009.TransferWithAuthorization => ({
+  from: payer,
+  to: ChannelContract.erc3009Collector,
+  value: amount,
+  validAfter,
+  validBefore,
+  nonce: nonce(channelId, salt)
+})
+
+/** The EIP-712 types of an authorization that only its recipient may submit (ERC-3009). */
+export const receiveTypes = { ReceiveWithAuthorization: Eip3009.types.TransferWithAuthorization } as const
+
+/** The input of a signer for a deposit by transfer authorization. */
+export interface ReceiveTypedData {
+  readonly domain: Eip3009.Domain
+  readonly types: typeof receiveTypes
+  readonly primaryType: "ReceiveWithAuthorization"
+  readonly message: Eip3009.TransferWithAuthorization
+}
+
+/** The authorization as the input of a signer, under the token's domain. */
+export const receiveTypedData = (
+  domain: Eip3009.Domain,
+  message: Eip3009.TransferWithAuthorization
+): ReceiveTypedData => ({ domain, types: receiveTypes, primaryType: "ReceiveWithAuthorization", message })
+
+const receiveTypeHash = /* @__PURE__ */ ChannelContract.hashText(
+  "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+)
+
+const structHash = (words: string, keccak256: Keccak256): string =>
+  EvmHex.fromBytes(keccak256(EvmHex.toBytes(`0x${words}`))).slice(2)
+
+/** The 32 bytes that the payer signs for a deposit by transfer authorization (EIP-712). */
+export const receiveDigest = (
+  domain: Eip3009.Domain,
+  message: Eip3009.TransferWithAuthorization,
+  keccak256: Keccak256 = keccak_256
+): Uint8Array => {
+  const words = [
+    AbiEncoding.address(message.from),
+    AbiEncoding.address(message.to),
+    ...[message.value, message.validAfter, message.validBefore].map(EvmHex.toWord),
+    message.nonce.slice(2)
+  ]
+  const struct = structHash(receiveTypeHash + words.join(""), keccak256)
+  const separator = EvmHex.fromBytes(Eip3009.domainSeparator(domain)).slice(2)
+  return keccak256(EvmHex.toBytes(`0x1901${separator}${struct}`))
+}
+
+/** The EIP-712 types of a deposit by Permit2. */
+export const permitTypes = {
+  PermitWitnessTransferFrom: [
+    ...Permit2.types.PermitWitnessTransferFrom.slice(0, 4),
+    { name: "witness", type: "DepositWitness" }
+  ],
+  TokenPermissions: Permit2.types.TokenPermissions,
+  DepositWitness: [{ name: "channelId", type: "bytes32" }]
+} as const
+
+/** The signed terms of a deposit by Permit2. */
+export type PermitTerms = Omit<Permit2Deposit, "from" | "signature">
+
+/** The input of a signer for a deposit by Permit2. */
+export interface PermitTypedData {
+  readonly domain: Permit2.TypedData["domain"]
+  readonly types: typeof permitTypes
+  readonly primaryType: "PermitWitnessTransferFrom"
+  readonly message: PermitTerms
+}
+
+/** The deposit by Permit2 as the input of a signer. */
+export const permitTypedData = (
+  chainId: number,
+  { deadline, nonce, permitted, spender, witness }: PermitTerms
+): PermitTypedData => ({
+  domain: { name: "Permit2", chainId, verifyingContract: Permit2.address },
+  types: permitTypes,
+  primaryType: "PermitWitnessTransferFrom",
+  message: { permitted, spender, nonce, deadline, witness }
+})
+
+const witnessTypes = "DepositWitness(bytes32 channelId)"
+const permissionTypes = "TokenPermissions(address token,uint256 amount)"
+const witnessTypeHash = /* @__PURE__ */ ChannelContract.hashText(witnessTypes)
+const permissionTypeHash = /* @__PURE__ */ ChannelContract.hashText(permissionTypes)
+const permitTypeHash = /* @__PURE__ */ ChannelContract.hashText(
+  `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,DepositWitness witness)${witnessTypes}${permissionTypes}`
+)
+
+/** The 32 bytes that the payer signs for a deposit by Permit2 (EIP-712). */
+export const permitDigest = (
+  chainId: number,
+  { deadline, nonce, permitted, spender, witness }: PermitTerms,
+  keccak256: Keccak256 = keccak_256
+): Uint8Array => {
+  const permission = AbiEncoding.address(permitted.token) + EvmHex.toWord(permitted.amount)
+  const struct = structHash(
+    permitTypeHash +
+      structHash(permissionTypeHash + permission, keccak256) +
+      AbiEncoding.address(spender) +
+      EvmHex.toWord(nonce) +
+      EvmHex.toWord(deadline) +
+      structHash(witnessTypeHash + witness.channelId.slice(2), keccak256),
+    keccak256
+  )
+  return keccak256(EvmHex.toBytes(`0x1901${Permit2.domainSeparator(chainId, keccak256).slice(2)}${struct}`))
+}
