@@ -1,9 +1,11 @@
 /** `pontage validate`, `wallet` and `journal` as processes, at a real shop on a real chain and at faulty ones. */
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { assert, describe, it } from "@effect/vitest"
 import { EvmTestChain } from "@pontage/evm/testing"
+import { TonTestChain } from "@pontage/ton/testing"
+import { TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
 
 import * as CliProcess from "./CliProcess.ts"
@@ -101,5 +103,53 @@ describe("pontage wallet and journal", () => {
       const away = yield* run("wallet", "fund", "--rpc", "eip155:31337=https://mainnet.example")
       assert.deepStrictEqual([away.code, away.err.includes("is not on this machine")], [6, true], away.err)
     })
+  )
+})
+
+/** A file with a key of 32 bytes. */
+const keyFile = (home: string, hex: string): string => {
+  const path = join(home, "key")
+  writeFileSync(path, hex)
+  return path
+}
+
+describe("pontage wallet balance", () => {
+  it.live("shows the balance of a TON wallet, whose address depends on the network", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const chain = yield* TonTestChain.make()
+        const [payer] = chain.accounts.payers
+        const home = CliProcess.freshHome()
+        const run = (...args: ReadonlyArray<string>) => Effect.promise(() => CliProcess.run(home, args, password))
+        const seed = Buffer.from(payer.seed).toString("hex")
+        yield* run("wallet", "new", "jettons", "--family", "ton", "--from", keyFile(home, seed))
+        const shown = yield* run("wallet", "balance", "--network", "ton:local", "--rpc", `ton:local=${chain.rpcUrl}`)
+        assert.deepStrictEqual([shown.code, shown.out.trim()], [0, "ton:local        1000 TUSD"], shown.err)
+        const foreign = yield* run("wallet", "balance", "jettons", "--network", "tron:nile")
+        assert.strictEqual(foreign.code, 7, foreign.err)
+      })
+    )
+  )
+
+  it.live("shows the balance of a TRON wallet", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const chain = yield* TronTestChain.make()
+        const [payer] = chain.accounts.payers
+        const home = CliProcess.freshHome()
+        const run = (...args: ReadonlyArray<string>) => Effect.promise(() => CliProcess.run(home, args, password))
+        yield* run("wallet", "new", "tether", "--family", "tron", "--from", keyFile(home, payer.privateKey))
+        const shown = yield* run(
+          "wallet",
+          "balance",
+          "tether",
+          "--network",
+          "tron:local",
+          "--rpc",
+          `tron:local=${chain.rpcUrl}`
+        )
+        assert.deepStrictEqual([shown.code, shown.out.trim()], [0, "tron:local       1000 TUSD"], shown.err)
+      })
+    )
   )
 })

@@ -28,7 +28,7 @@ export const table = {
   family: { value: "evm|ton|tron", help: "new: the family of chains; default evm" },
   from: { value: "path", help: "new: a file with the key, 64 hexadecimal digits; default: a new random key" },
   "password-file": passwordFile,
-  network: { ...network, help: "balance: the networks; default base, base-sepolia and eip155:31337" },
+  network: { ...network, help: "balance: the networks; default the usual ones of the wallet's family" },
   rpc: { ...rpc, help: "balance, fund: the node of a network" },
   amount: { value: "dollars", help: "fund: test dollars of the local chain; default 100" }
 } as const satisfies CommandLine.OptionTable
@@ -111,32 +111,60 @@ const list = (): void => {
   }
 }
 
-/** The EVM wallet of this name, or the first one. */
-const evmWallet = (name: string | undefined): WalletFolder.StoredWallet => {
-  const stored = WalletFolder.list().filter(({ keystore }) => Keystore.familyOf(keystore) === "evm")
-  const found = name === undefined ? stored[0] : stored.find((one) => one.name === name)
+/** The wallet of this name, or the first one of the family. */
+const walletOf = (name: string | undefined, family: ChainFamily.ChainFamily | undefined): WalletFolder.StoredWallet => {
+  const stored = WalletFolder.list()
+  const found = stored.find(
+    (one) =>
+      (name === undefined || one.name === name) && (family === undefined || Keystore.familyOf(one.keystore) === family)
+  )
   if (found !== undefined) return found
+  const kind = family === undefined ? "" : ` of ${family}`
   throw unusableWallet(
-    name === undefined ? "no EVM wallet yet: pontage wallet new" : `no EVM wallet is called "${name}"`
+    name === undefined ? `no wallet${kind} yet: pontage wallet new` : `no wallet${kind} is called "${name}"`
   )
 }
 
-const usual = ["eip155:8453", "eip155:84532", "eip155:31337"]
+/** The networks whose balances are shown without `--network`. */
+const usual: Readonly<Record<ChainFamily.ChainFamily, ReadonlyArray<string>>> = {
+  evm: ["eip155:8453", "eip155:84532", "eip155:31337"],
+  ton: ["ton:mainnet", "ton:local"],
+  tron: ["tron:mainnet", "tron:nile", "tron:local"]
+}
 
 const balance = async (name: string | undefined, values: Values): Promise<void> => {
-  const wallet = evmWallet(name)
+  const [first] = values.network ?? []
+  const wanted = first === undefined ? undefined : familyOf(first)
+  const wallet = walletOf(name, wanted ?? (name === undefined && hasEvm() ? "evm" : undefined))
+  const family = Keystore.familyOf(wallet.keystore)
   const nodes = PayerNetworks.nodesFrom(values.rpc ?? [])
-  for (const network of values.network ?? usual) {
+  const { publicKey } = wallet.keystore.pontage ?? {}
+  const owner = { address: addressOf(wallet), publicKey }
+  for (const network of values.network ?? usual[family]) {
     const node = nodes[network]
     if (node === undefined) throw misused(`--rpc: no node of ${network} is known; give --rpc ${network}=url`)
+    if (familyOf(network) !== family) throw misused(`--network: the wallet ${wallet.name} has no account on ${network}`)
+    const reading = TokenBalance.readers[family](network, node, owner)
     // oxlint-disable-next-line no-await-in-loop -- the lines come in the given order
-    print(await balanceLine(network, node, addressOf(wallet), values.network === undefined))
+    print(await balanceLine(network, reading, values.network === undefined))
   }
 }
 
-const balanceLine = async (network: string, node: string, account: string, isUsual: boolean): Promise<string> => {
+const hasEvm = (): boolean => WalletFolder.list().some(({ keystore }) => Keystore.familyOf(keystore) === "evm")
+
+const familyOf = (network: string): ChainFamily.ChainFamily => {
+  const family = ChainFamily.ofNetwork(network)
+  if (family === undefined) throw misused(`--network: no token is known on "${network}"`)
+  return family
+}
+
+const balanceLine = async (
+  network: string,
+  reading: Promise<TokenBalance.TokenBalance>,
+  isUsual: boolean
+): Promise<string> => {
   try {
-    const { amount, asset } = await TokenBalance.read(network, node, account)
+    const { amount, asset } = await reading
     return `${network.padEnd(16)} ${QuoteText.decimal(amount, asset.decimals)} ${asset.symbol}`
   } catch (error) {
     if (!isUsual) throw error
@@ -151,7 +179,7 @@ const amountOf = (text: string): bigint => {
 }
 
 const fund = async (name: string | undefined, values: Values): Promise<void> => {
-  const wallet = evmWallet(name)
+  const wallet = walletOf(name, "evm")
   const text = values.amount ?? "100"
   const node = PayerNetworks.nodesFrom(values.rpc ?? [])["eip155:31337"] ?? ""
   const transaction = await LocalFaucet.mint(node, addressOf(wallet), amountOf(text))

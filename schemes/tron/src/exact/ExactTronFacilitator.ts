@@ -23,6 +23,7 @@ import * as ExactTron from "../payment/ExactTron.ts"
 import { read, type SignedTransfer } from "../payment/ExactTronReading.ts"
 import * as TronSubmission from "../sending/TronSubmission.ts"
 import * as TronAsset from "../transfer/TronAsset.ts"
+import * as TronBalance from "../transfer/TronBalance.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import { connect, type ExactTronChain, type Options } from "./ExactTronChain.ts"
 import * as ExactTronVerification from "./ExactTronVerification.ts"
@@ -87,15 +88,8 @@ const balance = Effect.fnUntraced(function* (rpc: TronRpc, signed: SignedTransfe
   return second > first ? second : first
 })
 
-const balanceNow = Effect.fnUntraced(function* (
-  rpc: TronRpc,
-  { token, transfer: { owner, token: contract } }: SignedTransfer
-) {
-  const found = ExactTronVerification.balanceOf(
-    yield* rpc.call(owner, contract, ExactTronVerification.balanceCallData(owner))
-  )
-  return found ?? (yield* ExactTronVerification.noBalance(token, rpc.network))
-})
+const balanceNow = (rpc: TronRpc, { token, transfer: { owner, token: contract } }: SignedTransfer) =>
+  TronBalance.read(rpc, token, contract, owner)
 
 const chainHead = (rpc: TronRpc): Effect.Effect<ChainHead, ChainUnavailable> =>
   Effect.map(Effect.all([rpc.head, rpc.solid], { concurrency: "unbounded" }), ([head, solid]) => ({

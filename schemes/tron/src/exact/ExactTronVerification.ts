@@ -3,7 +3,6 @@
  * order. A request without a response gives no verdict.
  */
 import {
-  type Asset,
   ChainUnavailable,
   FacilitatorUnavailable,
   invalid,
@@ -22,6 +21,7 @@ import type { SignedTransfer } from "../payment/ExactTronReading.ts"
 import * as TronAddress from "../primitives/TronAddress.ts"
 import * as TronHex from "../primitives/TronHex.ts"
 import * as TronCommitments from "../sending/TronCommitments.ts"
+import * as TronBalance from "../transfer/TronBalance.ts"
 import * as TronTransaction from "../transfer/TronTransaction.ts"
 import type { ExactTronChain } from "./ExactTronChain.ts"
 
@@ -114,7 +114,7 @@ const takeSnapshot = Effect.fnUntraced(function* ({ prices, rpc }: ExactTronChai
       isKnown: rpc.isKnown(id),
       account: rpc.account(owner),
       resources: rpc.resources(owner),
-      balance: rpc.call(owner, token, balanceCallData(owner)),
+      balance: rpc.call(owner, token, TronBalance.callData(owner)),
       simulation: rpc.call(owner, token, TronTransaction.transferCallData(to, amount)),
       prices
     },
@@ -125,17 +125,6 @@ const takeSnapshot = Effect.fnUntraced(function* ({ prices, rpc }: ExactTronChai
   const reference = referenceAge > oldestReference || number < 0n ? undefined : yield* rpc.block(number)
   return { ...found, referenceAge, reference } satisfies ChainSnapshot
 })
-
-/** The call data of a token's `balanceOf(address)`. */
-export const balanceCallData = (owner: TronAddress.Address): string => `70a08231${TronAddress.toWord(owner)}`
-
-/** The balance that a token's `balanceOf` returned; `undefined` if it returned no valid amount. */
-export const balanceOf = (outcome: TronRpc.CallOutcome): bigint | undefined =>
-  outcome._tag === "Returned" && outcome.data.length === 64 ? BigInt(`0x${outcome.data}`) : undefined
-
-/** The failure for a token whose `balanceOf` returned no valid amount. */
-export const noBalance = ({ symbol }: Asset, network: string): ChainUnavailable =>
-  new ChainUnavailable({ network, message: `${symbol} balanceOf returned no valid amount` })
 
 /** The error for a transaction that its payer has not signed, judged by its bytes alone; `undefined` if the signature is good. */
 export const forgery = ({ rawHex, signature: text, transfer }: SignedTransfer): PaymentError | undefined => {
@@ -193,8 +182,8 @@ const activation: TransferCheck = ({ transfer: { owner } }, { account }) => {
 }
 
 const tokenBalance: TransferCheck = ({ token, transfer: { amount } }, { balance }, { network }) => {
-  const held = balanceOf(balance)
-  if (held === undefined) return noBalance(token, network)
+  const held = TronBalance.fromOutcome(balance)
+  if (held === undefined) return TronBalance.missing(token, network)
   const message = `the payer holds ${held} of ${token.symbol}'s smallest unit, the payment takes ${amount}`
   return held < amount ? refuse("INSUFFICIENT_BALANCE", "token", message) : undefined
 }
