@@ -10,9 +10,9 @@ const fencesOf = (text: string) =>
     code
   }))
 
-/** Pages whose programs are whole. `discovery.md` shows options alone, which the host laws serve. */
+/** Pages with programs. */
 const pages = Markdown.filesOf("apps/docs/*.md", "apps/docs/*/*.md").filter(
-  (page) => page !== "apps/docs/discovery.md" && fencesOf(Markdown.read(page)).length > 0
+  (page) => fencesOf(Markdown.read(page)).length > 0
 )
 
 describe("the samples of the site", () => {

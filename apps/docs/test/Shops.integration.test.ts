@@ -24,7 +24,7 @@ class Market extends Context.Service<Market, { readonly chain: EvmTestChain.Shap
 ) {}
 
 const market = Effect.gen(function* () {
-  const chain = yield* EvmTestChain.make({ payers: 8 })
+  const chain = yield* EvmTestChain.make({ payers: 9 })
   const { accounts, rpcUrl } = chain
   const schemes = [exactEvm.facilitator({ signer: accounts.signers[0], rpcUrl })]
   const settling = yield* Layer.build(LocalFacilitator.layerMemory({ schemes }))
@@ -71,9 +71,9 @@ const nest = Effect.acquireRelease(
 )
 
 /** Buys as the page says, once the shop is open. */
-const buys = Effect.fnUntraced(function* (port: number, payer: number, said: () => string) {
+const buys = Effect.fnUntraced(function* (port: number, payer: number, said: () => string, path = "/report") {
   const { chain } = yield* Market
-  const url = `http://${host}:${port}/report`
+  const url = `http://${host}:${port}${path}`
   const status = Effect.promise(() =>
     fetch(url)
       .then(({ status: one }) => one)
@@ -102,6 +102,24 @@ layer(Layer.effect(Market, market), { excludeTestServices: true, timeout: "120 s
           const shop = start([join(examples, name)], environment)
           yield* Effect.addFinalizer(() => stop(shop))
           yield* buys(port, index, shop.said)
+        })
+      )
+    )
+
+    it.effect("sells what its documents list: shop-discovery.mjs", () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { chain, facilitator } = yield* Market
+          const port = yield* freePort
+          const environment = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
+          const shop = start([join(examples, "shop-discovery.mjs")], environment)
+          yield* Effect.addFinalizer(() => stop(shop))
+          yield* buys(port, 8, shop.said, "/reports/2026-11-25")
+          const textOf = (path: string) =>
+            Effect.promise(() => fetch(`http://${host}:${port}${path}`).then((response) => response.text()))
+          const { info, paths } = JSON.parse(yield* textOf("/openapi.json"))
+          assert.deepStrictEqual([info.title, Object.keys(paths)], ["Reports", ["/reports/{day}"]])
+          assert.include(yield* textOf("/llms.txt"), "Buy GET /reports/{day} for the weather of a day.")
         })
       )
     )
