@@ -105,7 +105,10 @@ export const receiveDigest = (
 /** The EIP-712 types of a deposit by Permit2. */
 export const permitTypes = {
   PermitWitnessTransferFrom: [
-    ...Permit2.types.PermitWitnessTransferFrom.slice(0, 4),
+    { name: "permitted", type: "TokenPermissions" },
+    { name: "spender", type: "address" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
     { name: "witness", type: "DepositWitness" }
   ],
   TokenPermissions: Permit2.types.TokenPermissions,

@@ -1,6 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { encodeFunctionData, type Hex, parseAbi, parseEventLogs, toEventSelector, zeroAddress } from "viem"
+import { encodeFunctionData, type Hex, type Log, parseAbi, parseEventLogs, toEventSelector, zeroAddress } from "viem"
 
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
@@ -36,7 +36,7 @@ const ready = Effect.gen(function* () {
   return chain
 })
 
-const eventsOf = (logs: ReadonlyArray<Parameters<typeof ChannelEvent.read>[0]>) =>
+const eventsOf = (logs: ReadonlyArray<Log>) =>
   logs.flatMap((log) => {
     const event = ChannelEvent.read({ ...log, address: EvmAddress.fromTail(log.address) })
     return event === undefined ? [] : [event]

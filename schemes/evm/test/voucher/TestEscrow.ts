@@ -2,7 +2,7 @@
  * Channels on a test chain: terms of its accounts, signed deposits, vouchers and claims, and the contract's answer to a call.
  */
 import * as Effect from "effect/Effect"
-import { type Address, decodeErrorResult, type Hex, parseAbi, RpcRequestError } from "viem"
+import { type Abi, type Address, decodeErrorResult, type Hex, parseAbi, RpcRequestError } from "viem"
 
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import { Erc3009Collector } from "../../src/testing/artifacts/Erc3009Collector.ts"
@@ -63,13 +63,13 @@ export const rowOf = (chain: Chain, payer: Account, config: Config, ceiling: big
     return { voucher: { channel: config, maxClaimableAmount: ceiling }, signature, totalClaimed }
   })
 
-const errors = [
+const errors: Abi = [
   ...ChannelSettlement.abi,
   ...Erc3009Collector.abi,
   ...Permit2Collector.abi,
   // Permit2's.
   ...parseAbi(["error InvalidSigner()"])
-].filter((item) => item.type === "error")
+]
 
 const revertOf = (cause: unknown): string => {
   let error = cause
@@ -77,7 +77,7 @@ const revertOf = (cause: unknown): string => {
   const data: unknown = error instanceof RpcRequestError ? error.data : undefined
   if (!EvmHex.isHex(data)) throw new Error("the node refused a call without a reason", { cause })
   const decoded = decodeErrorResult({ abi: errors, data })
-  return decoded.errorName === "Error" ? String(decoded.args[0]) : decoded.errorName
+  return decoded.errorName === "Error" ? String(decoded.args?.[0]) : decoded.errorName
 }
 
 /** The contract's answer to a call, which changes nothing: `accepted`, or the error's name or text. */
