@@ -42,10 +42,14 @@ export const ShopOptions = Schema.Struct({
   payTo: Hex,
   /** Default: a free one. */
   port,
+  /** Our shops' public origin; default: the URL at which they listen. */
+  origin: Schema.optionalKey(Schema.String),
   /** Whether our shops ask for payments that are bound to their request; default `preferred`. */
   binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"])),
   /** When our shops take the money; default `before-handler`. */
   settle: Schema.optionalKey(Schema.Literals(["before-handler", "after-handler"])),
+  /** The one protocol that our shops sell by; default: all. */
+  only: Schema.optionalKey(Schema.Literals(["mpp"])),
   /** Whether our shops send a served response again; default `none`. */
   repeat: Schema.optionalKey(Schema.Literals(["none", "same"]))
 })

@@ -10,10 +10,13 @@ import * as Effect from "effect/Effect"
 import { shownBy } from "./behaviours/Behaviour.ts"
 import * as Behaviours from "./behaviours/Behaviours.ts"
 import * as Stage from "./behaviours/Stage.ts"
+import * as HostTrial from "./hosts/HostTrial.ts"
 import * as CellTrial from "./matrix/CellTrial.ts"
 import * as Market from "./matrix/Market.ts"
 import * as Matrix from "./matrix/Matrix.ts"
 import * as MatrixTable from "./matrix/MatrixTable.ts"
+import * as MppTable from "./mpp/MppTable.ts"
+import * as MppTrial from "./mpp/MppTrial.ts"
 
 const matrix = Effect.gen(function* () {
   const market = yield* Market.make(Matrix.sells)
@@ -40,11 +43,20 @@ const behaviours = Effect.gen(function* () {
   )
 })
 
+const machinePayments = Effect.gen(function* () {
+  const market = yield* MppTrial.market
+  const rows = yield* MppTrial.runAll(market)
+  const hosts = yield* HostTrial.runAll(market)
+  return { rows, hosts }
+})
+
 const program = Effect.gen(function* () {
   const results = yield* Effect.scoped(matrix)
   const seen = yield* Effect.scoped(behaviours)
-  yield* Console.log(`\n${MatrixTable.toText(results)}\n\n${Behaviours.toText(seen)}`)
-  return [...results, ...seen].every(({ met }) => met)
+  const { hosts, rows } = yield* Effect.scoped(machinePayments)
+  const tables = [MatrixTable.toText(results), Behaviours.toText(seen), MppTable.toText(rows), HostTrial.toText(hosts)]
+  yield* Console.log(`\n${tables.join("\n\n")}`)
+  return [...results, ...seen, ...rows, ...hosts].every(({ met }) => met)
 })
 
 process.exit((await Effect.runPromise(program)) ? 0 : 1)

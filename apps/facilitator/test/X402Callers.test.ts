@@ -156,7 +156,7 @@ describe("a server of x402", () => {
         const { post } = yield* start({ settle: () => Effect.fail(pending) })
         const second = yield* post("/settle", v2)
         assert.strictEqual(second.status, 200)
-        const words = { errorReason: "settlement_pending", errorMessage: "not yet" }
+        const words = { errorReason: "settlement_pending", errorMessage: "settlement_pending: not yet" }
         assert.deepStrictEqual(yield* json(second), { success: false, ...words, transaction, network })
         const first = yield* json(yield* post("/settle", v1))
         const word = "unexpected_settle_error"

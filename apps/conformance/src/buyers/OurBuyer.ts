@@ -1,7 +1,8 @@
-import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 /**
  * Our paying `fetch`.
  */
+import { mppPayer } from "@pontage/core"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import { exactEvm } from "@pontage/evm"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
 
@@ -11,6 +12,13 @@ import type { Buyer, ReadReceipt } from "./Buyer.ts"
 export const make: Buyer = ({ crypto, key, send }) =>
   wrapFetch(send, {
     schemes: [exactEvm.client({ signer: exactEvm.localSigner(key, crypto), network: BaseSepolia.network })]
+  })
+
+/** Wraps a `fetch` that pays by the Machine Payments Protocol alone. */
+export const makeMpp: Buyer = ({ key, send }) =>
+  wrapFetch(send, {
+    dialects: [mppPayer],
+    schemes: [exactEvm.client({ signer: exactEvm.localSigner(key), network: BaseSepolia.network })]
   })
 
 /** For every dialect. */

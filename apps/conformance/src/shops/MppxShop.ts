@@ -10,13 +10,17 @@ import { listen } from "@pontage/devnet/LoopbackServer"
 import * as Effect from "effect/Effect"
 import { evm, Mppx } from "mppx/server"
 
+import type * as MppSettler from "../mpp/MppSettler.ts"
 import type { ShopOptions } from "../RoleOptions.ts"
 import * as Goods from "./Goods.ts"
 
 const { name, version } = BaseSepolia.tokenDomain
 
-/** Opens it as long as the scope. */
-export const start = Effect.fnUntraced(function* ({ facilitator, payTo, port }: ShopOptions) {
+/** Opens it as long as the scope: settled by the facilitator, or by the shop's own `settle`. */
+export const start = Effect.fnUntraced(function* (
+  { facilitator, payTo, port }: ShopOptions,
+  settle?: ReturnType<typeof MppSettler.make>
+) {
   const goods = Goods.make()
   const server = createServer()
   const url = yield* listen(server, port)
@@ -29,7 +33,7 @@ export const start = Effect.fnUntraced(function* ({ facilitator, payTo, port }: 
         currency: BaseSepolia.token,
         decimals: 6,
         recipient: payTo,
-        x402: { facilitator }
+        ...(settle === undefined ? { x402: { facilitator } } : { settle })
       })
     ]
   })

@@ -40,7 +40,7 @@ export const start = Effect.fnUntraced(function* (options: ShopOptions, { assets
   const server = createServer()
   const url = yield* listen(server, port)
   const payment = paymentMiddleware({
-    origin: url,
+    origin: options.origin ?? url,
     facilitator,
     secret,
     schemes: [exactEvm.server({ rpcUrl, assets })],

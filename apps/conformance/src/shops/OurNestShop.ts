@@ -20,7 +20,10 @@ export const start = Effect.fnUntraced(function* (options: ShopOptions) {
   const goods = Goods.make()
   yield* Effect.acquireRelease(
     Effect.promise(async () => {
-      const app = await NestFactory.create(moduleOf(options, url, goods), { logger: false, abortOnError: false })
+      const app = await NestFactory.create(moduleOf(options, options.origin ?? url, goods), {
+        logger: false,
+        abortOnError: false
+      })
       await app.listen(port, "127.0.0.1")
       return app
     }),

@@ -11,16 +11,17 @@ export const secret = "a secret of at least thirty-two characters"
 
 /** The dialects that offer every token and method. */
 export const x402 = [x402v1Seller, protocolSeller, x402v2Seller]
+const mpp = [mppSeller()]
 
 /** A route at the price of the goods. */
-export const routeOf = ({ binding, payTo, repeat, settle }: ShopOptions): RouteConfig => ({
+export const routeOf = ({ binding, only, payTo, repeat, settle }: ShopOptions): RouteConfig => ({
   description: "The report",
   mimeType: "application/json",
   scheme: "exact",
   network: BaseSepolia.network,
   price: BaseSepolia.price,
   payTo,
-  dialects: binding === "off" ? x402 : [...x402, mppSeller()],
+  dialects: only === undefined ? (binding === "off" ? x402 : [...x402, ...mpp]) : mpp,
   ...(repeat !== undefined && { repeat }),
   ...(binding !== undefined && { binding }),
   ...(settle !== undefined && { settle })

@@ -6,15 +6,37 @@ import * as Shape from "../../protocol/Shape.ts"
 import { type RefusalDetails, refusalDetails } from "../pontage/RefusalShape.ts"
 import { base } from "./MppProblem.ts"
 
-const verdicts: Readonly<Record<string, RefusalDetails>> = {
-  "malformed-credential": { reason: "malformed" },
-  "invalid-payload": { reason: "malformed" },
-  "bad-request": { reason: "malformed" },
-  "invalid-challenge": { reason: "binding_mismatch" },
-  "method-unsupported": { reason: "unsupported_authorization" },
-  "payment-insufficient": { reason: "amount_mismatch" },
-  "payment-expired": { code: "EXPIRED_PAYMENT" },
-  "internal-payment-error": { retry: "same_payment" }
+const verdicts: ReadonlyMap<string, RefusalDetails> = /* @__PURE__ */ new Map<string, RefusalDetails>([
+  ["malformed-credential", { reason: "malformed" }],
+  ["invalid-payload", { reason: "malformed" }],
+  ["bad-request", { reason: "malformed" }],
+  ["invalid-challenge", { reason: "binding_mismatch" }],
+  ["method-unsupported", { reason: "unsupported_authorization" }],
+  ["payment-insufficient", { reason: "amount_mismatch" }],
+  ["payment-expired", { code: "EXPIRED_PAYMENT" }],
+  ["internal-payment-error", { retry: "same_payment" }]
+])
+
+/**
+ * The words of a facilitator that its server repeats in the sentence of a failed verification, and that say more than the
+ * problem's type: the payment may still go through, or was used.
+ */
+const facilitatorWords: ReadonlyMap<string, RefusalDetails> = /* @__PURE__ */ new Map<string, RefusalDetails>([
+  ["settlement_pending", { retry: "same_payment" }],
+  ["duplicate_settlement", { retry: "same_payment" }],
+  ["unexpected_verify_error", { retry: "same_payment" }],
+  ["unexpected_settle_error", { retry: "same_payment" }],
+  ["transaction_failed", { retry: "same_payment" }],
+  ["invalid_transaction_state", { retry: "same_payment" }],
+  ["nonce_already_used", { reason: "already_used" }]
+])
+
+const repeatedWord = /^Payment verification failed: (?:invalid_exact_[a-z0-9]+_)?([a-z0-9_]+)[.:]/
+
+/** The meaning of a problem of this type. */
+const verdictOf = (type: string, body: unknown): RefusalDetails => {
+  const word = type === "verification-failed" ? repeatedWord.exec(sentence(body) ?? "")?.[1] : undefined
+  return facilitatorWords.get(word ?? "") ?? verdicts.get(type) ?? {}
 }
 
 const typeOf = (body: unknown): string | undefined => {
@@ -40,5 +62,5 @@ export const words = (body: unknown): RefusalDetails => {
     return ours
   }
   const type = typeOf(body)
-  return type === undefined ? {} : { ...verdicts[type], detail: type }
+  return type === undefined ? {} : { ...verdictOf(type, body), detail: type }
 }

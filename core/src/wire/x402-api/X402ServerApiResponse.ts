@@ -65,6 +65,12 @@ export const ofVerify = (
   }
 }
 
+/** The words for a payment that may still go through. */
+const openWords: ReadonlySet<string> = new Set(["settlement_pending", "duplicate_settlement"])
+
+/** Some servers (mppx) pass on the message alone; their payers learn from it too that the payment may still go through. */
+const messageOf = (word: string, message: string): string => (openWords.has(word) ? `${word}: ${message}` : message)
+
 /**
  * The state of a settlement. An unconfirmed one is `settlement_pending` in version 2, whose servers then repeat the
  * request if they see a transaction; version 1 has no better word than `unexpected_settle_error`.
@@ -84,10 +90,11 @@ export const ofSettle = (
     ...(detail !== undefined && { detail }),
     paymentState: status
   }
+  const errorReason = X402Reason.ofVerdict(version, verdict)
   return {
     success,
-    errorReason: X402Reason.ofVerdict(version, verdict),
-    ...(version === 2 && message !== undefined && { errorMessage: message }),
+    errorReason,
+    ...(version === 2 && message !== undefined && { errorMessage: messageOf(errorReason, message) }),
     ...payerOf(response),
     transaction,
     network
