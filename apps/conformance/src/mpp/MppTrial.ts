@@ -89,10 +89,10 @@ export const rows: ReadonlyArray<MppRow> = namesOf(shops).flatMap((shop) =>
 )
 
 const isProgram = ({ buyer }: MppRow) => buyer === "ourCommand" || buyer === "mppxCommand"
-const isNearTheSame = ({ shop }: MppRow) => shop === "nest" || shop === "express" || shop === "fetch"
+const isForPrograms = ({ shop }: MppRow) => shop === "mppxHere" || shop === "koa"
 
-/** The rows without the command lines at hosts that differ from Koa in the host alone: each purchase starts a program, for a second. */
-export const quickRows: ReadonlyArray<MppRow> = rows.filter((row) => !(isProgram(row) && isNearTheSame(row)))
+/** The rows with the command lines at one of the peer's shops and one of ours: each of their purchases starts a program, for a second. */
+export const quickRows: ReadonlyArray<MppRow> = rows.filter((row) => !isProgram(row) || isForPrograms(row))
 
 /** The observations of a row, each in a few words. */
 export interface MppSight {

@@ -1,6 +1,6 @@
 /**
  * The Machine Payments Protocol: our client and command line, and the peer's, at the peer's shop and at ours, each purchase on
- * the chain. `npm run conformance` has the command lines at every host.
+ * the chain. `npm run conformance` has the command lines at every shop.
  */
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"

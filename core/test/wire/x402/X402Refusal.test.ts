@@ -2,6 +2,13 @@ import { assert, describe, it } from "vitest"
 
 import * as X402Refusal from "../../../src/wire/x402/X402Refusal.ts"
 
+const problem = (kind: string, detail: string) => ({
+  type: `https://paymentauth.org/problems/${kind}`,
+  title: "T",
+  status: 402,
+  detail
+})
+
 describe("words", () => {
   it("are ours where the body has them", () => {
     const body = { error: "no", code: "EXPIRED_PAYMENT", detail: "expired", more: 1 }
@@ -25,12 +32,6 @@ describe("words", () => {
 
   // As mppx answers a paid request by x402 that it refuses: a sentence, which alone reads like an escaped exception.
   describe("of problem details", () => {
-    const problem = (kind: string, detail: string) => ({
-      type: `https://paymentauth.org/problems/${kind}`,
-      title: "T",
-      status: 402,
-      detail
-    })
     const sentence = "Payment verification failed: the authorization was used already."
     it.each([
       ["verification-failed", sentence, {}],
