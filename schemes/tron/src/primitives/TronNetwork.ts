@@ -1,6 +1,6 @@
 /**
  * TRON networks: `tron:mainnet`, `tron:nile`, `tron:shasta`, and `tron:local` for a private chain. Only this module accepts other
- * names for them: the chain id in decimal or hexadecimal after `tron:`, and the short names that wallets use. A bare `mainnet` is
+ * names for them: the chain id in decimal, hexadecimal or base58 after `tron:`, and the short names that wallets use. A bare `mainnet` is
  * not a TRON network, because other families have one too.
  */
 import * as Network from "@pontage/core/Network"
@@ -12,6 +12,9 @@ const chainIds: Readonly<Record<string, number>> = {
   shasta: 2_494_104_990
 }
 
+/** The chain ids in base58: the identifiers of x402's draft `scheme_exact_tron`. */
+const draftIds: Readonly<Record<string, string>> = { mainnet: "27Lqcw", nile: "6FhfKq", shasta: "4oPwXB" }
+
 const names = ["mainnet", "nile", "shasta", "local"]
 
 const aliases: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
@@ -20,6 +23,7 @@ const aliases: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
     [`tron:${chainId}`, name] as const,
     [`tron:0x${chainId.toString(16)}`, name] as const
   ]),
+  ...Object.entries(draftIds).map(([name, id]) => [`tron:${id}`, name] as const),
   ["tron", "mainnet"],
   ["tron-mainnet", "mainnet"],
   ["nile", "nile"],

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as TronNetwork from "../../src/primitives/TronNetwork.ts"
 
 const names: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "tron:mainnet": ["tron:mainnet", "tron:728126428", "tron:0x2b6653dc", "tron", "tron-mainnet"],
-  "tron:nile": ["tron:nile", "tron:3448148188", "tron:0xcd8690dc", "nile", "tron-nile"],
-  "tron:shasta": ["tron:shasta", "tron:2494104990", "tron:0x94a9059e", "shasta", "tron-shasta"],
+  "tron:mainnet": ["tron:mainnet", "tron:728126428", "tron:0x2b6653dc", "tron:27Lqcw", "tron", "tron-mainnet"],
+  "tron:nile": ["tron:nile", "tron:3448148188", "tron:0xcd8690dc", "tron:6FhfKq", "nile", "tron-nile"],
+  "tron:shasta": ["tron:shasta", "tron:2494104990", "tron:0x94a9059e", "tron:4oPwXB", "shasta", "tron-shasta"],
   "tron:local": ["tron:local"]
 }
 
@@ -27,6 +27,8 @@ describe("TronNetwork", () => {
       "tron:MAINNET",
       "tron:1",
       "tron:0x1",
+      "tron:27lqcw",
+      "tron:27Lqcx",
       "eip155:1",
       "ton:mainnet"
     ]) {
