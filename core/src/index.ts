@@ -32,6 +32,7 @@ export {
 export * as RetryToken from "./protocol/RetryToken.ts"
 export * as RouteToken from "./protocol/RouteToken.ts"
 export * as Settlement from "./protocol/Settlement.ts"
+export * as SignedReceipt from "./wire/pontage/SignedReceipt.ts"
 export * as Supported from "./protocol/Supported.ts"
 export * as OptionCheck from "./protocol/OptionCheck.ts"
 export * as Shape from "./protocol/Shape.ts"

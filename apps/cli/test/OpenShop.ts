@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 
 import { Router } from "@koa/router"
-import { LocalFacilitator, Network, protocolSeller, type PaymentRequired } from "@pontage/core"
+import { LocalFacilitator, Network, protocolSeller, type PaymentRequired, type SignedReceipt } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import type { EvmTestChain } from "@pontage/evm/testing"
 import { paymentMiddleware } from "@pontage/koa"
@@ -54,7 +54,11 @@ const cutShort = (response: ServerResponse): void => {
 }
 
 /** A Koa shop that sells `GET /report` and `POST /echo` for a cent on this chain, with its facilitator in its process. */
-export const koa = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, repeat: "none" | "same" = "none") {
+export const koa = Effect.fnUntraced(function* (
+  chain: EvmTestChain.Shape,
+  repeat: "none" | "same" = "none",
+  receipts?: SignedReceipt.ReceiptSigner
+) {
   const payments: Array<string> = []
   const waiting: Array<() => void> = []
   const app = new Koa()
@@ -92,6 +96,7 @@ export const koa = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, repea
     }),
     schemes: [exactEvm.server({ rpcUrl })],
     router,
+    ...(receipts && { receipts }),
     routes: {
       "GET /report": {
         network: chain.network,

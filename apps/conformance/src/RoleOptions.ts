@@ -48,6 +48,8 @@ export const ShopOptions = Schema.Struct({
   binding: Schema.optionalKey(Schema.Literals(["required", "preferred", "off"])),
   /** When our shops take the money; default `before-handler`. */
   settle: Schema.optionalKey(Schema.Literals(["before-handler", "after-handler"])),
+  /** The key that our shop signs its receipts with; default: they are not signed. */
+  receiptKey: Schema.optionalKey(Hex),
   /** The one protocol that our shops sell by; default: all. */
   only: Schema.optionalKey(Schema.Literals(["mpp"])),
   /** Whether our shops send a served response again; default `none`. */

@@ -14,13 +14,14 @@ import {
   protocolPayer,
   Execution,
   Settlement,
+  SignedReceipt,
   x402v1Payer,
   x402v2Payer,
   X402ServerApiResponse,
   X402ServerApiKinds,
   X402ServerApiRequest
 } from "@pontage/core"
-import { Eip2612, Eip3009, ExactEvm, Permit2 } from "@pontage/evm"
+import { Eip2612, Eip3009, ExactEvm, exactEvm, Permit2 } from "@pontage/evm"
 import { PaymentExport, PaymentPage, ReadinessReport, WebhookBody } from "@pontage/facilitator"
 import { ExactTon, TonAuthorization } from "@pontage/ton"
 import { ExactTron, TronHex, TronTransaction } from "@pontage/tron"
@@ -49,6 +50,8 @@ const structures: Readonly<Record<string, Structure>> = {
   RequestBinding: PaymentPayload.RequestBinding,
   Settlement: Settlement.Settlement,
   IfRefused: Settlement.IfRefused,
+  SignedReceipt: SignedReceipt.SignedReceipt,
+  ReceiptStatement: SignedReceipt.ReceiptStatement,
   PaymentRecord: Settlement.PaymentRecord,
   EvmPayload: ExactEvm.Payload,
   EvmAuthorization: Eip3009.TransferWithAuthorization,
@@ -153,6 +156,11 @@ const example = (shape: string): unknown => {
 }
 
 describe("every JSON example", () => {
+  it("of a signed receipt is signed by the account that the text names", () => {
+    const receipt = Schema.decodeUnknownSync(SignedReceipt.SignedReceipt)(example("SignedReceipt"))
+    assert.include(text, `in the example \`${exactEvm.receiptSignerOf(receipt)}\``)
+  })
+
   it("says what it shows", () => {
     assert.isAtLeast(examples.length, 30)
     assert.lengthOf(examples, Markdown.fencesOf(text))

@@ -20,6 +20,7 @@ import { isSettled, type Settlement } from "../protocol/Settlement.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
 import type { PresentedPayment } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
+import type { ReceiptSigner } from "../wire/pontage/SignedReceipt.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
 import type { SettleAfter, Granted, Refused, Repeated, Uncharged } from "./http/Decision.ts"
 import * as GateResponse from "./http/GateResponse.ts"
@@ -28,6 +29,7 @@ import * as OfferMatch from "./offer/OfferMatch.ts"
 import * as RouteOffer from "./offer/RouteOffer.ts"
 import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
+import * as ReceiptSigning from "./request/ReceiptSigning.ts"
 import * as ResponseRepeats from "./request/ResponseRepeats.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
@@ -39,6 +41,7 @@ export interface PaidRequestContext {
   readonly executions: ExecutionLeases.ExecutionLeases
   readonly doubts: ClaimsInDoubt
   readonly responses: ResponseRepeats.ResponseRepeats
+  readonly receipts: ReceiptSigner | undefined
   readonly warn: RepeatedWarning
 }
 
@@ -362,12 +365,13 @@ const charged = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const routeToken = yield* RouteOffer.routeTokenOf(context.signer, priced)
   const settlement = receiptOf(settled, routeToken)
+  const receipt = yield* ReceiptSigning.sign(context, priced.target, settlement, now)
   return {
     _tag: "Granted",
     settlement,
     ...finishing(context, request, granted),
     headers: {
-      ...SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId }),
+      ...SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId, receipt }),
       "Cache-Control": priced.route.cache,
       Vary: priced.route.dialects.paymentHeaders,
       ...(crossOrigin ? GateResponse.exposed(priced.route.dialects) : {})

@@ -102,6 +102,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
       executions,
       doubts: ClaimsInDoubt.make(signer, clock),
       responses: { store, ...shop.responses },
+      receipts: shop.receipts,
       warn
     },
     unpaid: UnpaidResponses.make(signer, entropy)

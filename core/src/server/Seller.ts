@@ -111,7 +111,7 @@ export interface Seller {
 export const make = (given: SellerOptions, { keepsResponses = false }: HostAbilities = {}): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
-  const { responses, clientAddress, origin, paywall, secret } = options
+  const { responses, clientAddress, origin, paywall, receipts, secret } = options
   const schemes = Result.getOrThrow(ServerSchemeRegistry.make(options.schemes))
   const shop = Result.getOrThrow(
     Shop.make({
@@ -122,7 +122,8 @@ export const make = (given: SellerOptions, { keepsResponses = false }: HostAbili
       keepsResponses,
       ...(responses && { responses }),
       ...(clientAddress && { clientAddress }),
-      ...(paywall && { paywall })
+      ...(paywall && { paywall }),
+      ...(receipts && { receipts })
     })
   )
   const gate = Layer.effect(PaymentGate, fromShop(shop)).pipe(

@@ -38,6 +38,11 @@ const commands: Readonly<Record<string, Command>> = {
     help: "Make a wallet, list them, show a balance, fund one on the local chain",
     load: () => import("./WalletCommand.ts")
   },
+  receipt: {
+    usage: "receipt verify <file>",
+    help: "Say who signed a receipt of pontage pay --json, and for what; nothing is asked",
+    load: () => import("./ReceiptCommand.ts")
+  },
   journal: {
     usage: "journal",
     help: "List the payments that were made, and those that are pending",

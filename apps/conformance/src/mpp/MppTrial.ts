@@ -141,10 +141,7 @@ export const runAll = (market: MppMarket, these: ReadonlyArray<MppRow> = rows) =
   Effect.forEach(
     these,
     (row) =>
-      Effect.map(
-        run(market, row),
-        (sight): Result => ({ row, sight, met: isDeepStrictEqual(expected(row), sight) })
-      ),
+      Effect.map(run(market, row), (sight): Result => ({ row, sight, met: isDeepStrictEqual(expected(row), sight) })),
     { concurrency: 4 }
   )
 

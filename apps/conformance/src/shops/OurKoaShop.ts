@@ -45,6 +45,7 @@ export const start = Effect.fnUntraced(function* (options: ShopOptions, { assets
     secret,
     schemes: [exactEvm.server({ rpcUrl, assets })],
     router,
+    ...(options.receiptKey && { receipts: exactEvm.receiptSigner(options.receiptKey) }),
     routes: Object.fromEntries(
       Object.values(Goods.paths).map((path) => [`GET ${path}`, { ...routeOf(options), ...route?.(path) }])
     )

@@ -11,6 +11,7 @@ import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import { isLoopback } from "../../protocol/text/Loopback.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
+import type { ReceiptSigner } from "../../wire/pontage/SignedReceipt.ts"
 import type { GateRequest } from "../http/Decision.ts"
 import * as NetworkReadiness from "./NetworkReadiness.ts"
 import type { Paywall } from "./Paywall.ts"
@@ -39,6 +40,8 @@ export interface ShopOptions {
    * same JSON as programs.
    */
   readonly paywall?: Paywall
+  /** Signs the receipts of paid responses: `exactEvm.receiptSigner(privateKey)`. Default: they are not signed. */
+  readonly receipts?: ReceiptSigner
 }
 
 /** Limits of kept responses. */
@@ -60,7 +63,10 @@ export const keys: OptionCheck.Table<ShopOptions> = {
       age: OptionCheck.optional(OptionCheck.duration)
     })
   ),
-  paywall: OptionCheck.optional(OptionCheck.having('a page, such as paywall({ name: "My shop" })', "page", "file"))
+  paywall: OptionCheck.optional(OptionCheck.having('a page, such as paywall({ name: "My shop" })', "page", "file")),
+  receipts: OptionCheck.optional(
+    OptionCheck.having("a signer, such as exactEvm.receiptSigner(privateKey)", "address", "signReceipt")
+  )
 }
 
 /** A checked shop. Its maps grow with its routes, for the checks across routes. */
@@ -82,6 +88,7 @@ export interface Shop {
   /** Whether the host keeps responses, so that routes may have them come again. */
   readonly keepsResponses: boolean
   readonly paywall: Paywall | undefined
+  readonly receipts: ReceiptSigner | undefined
 }
 
 const minimumSecretLength = 32
@@ -105,6 +112,7 @@ export const make = (
       responses,
       keepsResponses: options.keepsResponses ?? true,
       paywall: options.paywall,
+      receipts: options.receipts,
       schemes: options.schemes,
       prices: options.prices,
       proofs: new Map(),

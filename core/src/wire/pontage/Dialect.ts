@@ -13,6 +13,7 @@ import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { Receipt, Settlement } from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
+import type { SignedReceipt } from "./SignedReceipt.ts"
 
 /** Reads a request header: one value, or several if the header came more than once. */
 export type ReadHeader = (name: string) => string | ReadonlyArray<string> | undefined
@@ -85,6 +86,8 @@ export interface PaidFacts {
   /** Unix milliseconds. */
   readonly now: number
   readonly challengeId?: string | undefined
+  /** The shop's signed receipt, if it signs any. */
+  readonly receipt?: SignedReceipt | undefined
 }
 
 /** An option of a route as discovery documents list it. */

@@ -44,5 +44,7 @@ export const protocolSeller: SellerDialect = {
     },
     body: required
   }),
-  receiptHeaders: (settlement) => ({ "X-Payment-Response": AsciiJson.encode(settlement) })
+  receiptHeaders: (settlement, { receipt }) => ({
+    "X-Payment-Response": AsciiJson.encode({ ...settlement, ...(receipt && { signedReceipt: receipt }) })
+  })
 }

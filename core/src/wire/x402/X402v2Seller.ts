@@ -16,6 +16,7 @@ import { invalid, type ValidationError } from "../../protocol/ValidationError.ts
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import * as Base64Json from "../http/Base64Json.ts"
 import type { OfferTerms, PresentedPayment, RefusalMessage, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import type { SignedReceipt } from "../pontage/SignedReceipt.ts"
 import * as X402Bazaar from "./X402Bazaar.ts"
 import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Offer from "./X402Offer.ts"
@@ -139,14 +140,18 @@ export const requestOf = (
       }
 }
 
-/** The receipt of version 2. The payment's remaining use is added for Pontage's payers. */
-export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Settlement) => ({
+/**
+ * The receipt of version 2. The payment's remaining use is added for Pontage's payers; a signed receipt is the extension
+ * `offer-receipt`.
+ */
+export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Settlement, receipt?: SignedReceipt) => ({
   success: true,
   payer,
   transaction,
   network,
   amount,
-  ...(ifRefused && { ifRefused })
+  ...(ifRefused && { ifRefused }),
+  ...(receipt && { extensions: { "offer-receipt": { info: { receipt } } } })
 })
 
 /** Marks the place of the token in the text of the offers; it has the token's length. */
@@ -183,5 +188,7 @@ export const x402v2Seller: SellerDialect = {
     const { accepts: _, ...words } = required
     return { headers: {}, body: words, ...personalOffers(required, order, terms) }
   },
-  receiptHeaders: (settlement) => ({ "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
+  receiptHeaders: (settlement, { receipt }) => ({
+    "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement, receipt))
+  })
 }

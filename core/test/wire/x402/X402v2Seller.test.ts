@@ -145,6 +145,22 @@ describe("refusal", () => {
 })
 
 describe("receiptHeaders", () => {
+  it("carry a signed receipt as the extension offer-receipt", () => {
+    const payload = {
+      version: 1,
+      network: "eip155:1",
+      resourceUrl: "u",
+      payer: "p",
+      issuedAt: 1,
+      transaction: "t"
+    } as const
+    const receipt = { format: "eip712", payload, signature: "0x00" } as const
+    const { "PAYMENT-RESPONSE": text } = x402v2Seller.receiptHeaders(X402.settlement, { now: 0, receipt })
+    const { paymentId: _, ...said } = X402.settlement
+    const extensions = { "offer-receipt": { info: { receipt } } }
+    assert.deepStrictEqual(X402.unbase64(text), { ...said, extensions })
+  })
+
   it("is the peer's settlement", () => {
     const { paymentId: _, ...said } = X402.settlement
     const { "PAYMENT-RESPONSE": text } = x402v2Seller.receiptHeaders(X402.settlement, { now: 0 })

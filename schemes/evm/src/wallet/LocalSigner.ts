@@ -22,19 +22,21 @@ import * as Voucher from "../voucher/Voucher.ts"
 import type { EvmSigner, TypedData } from "./EvmSigner.ts"
 import type { EvmTransactionSigner } from "./EvmTransactionSigner.ts"
 
-const wrong = (what: string) => new Misconfigured({ message: `exactEvm.localSigner: ${what}` })
+const wrong = (what: string, by = "localSigner") => new Misconfigured({ message: `exactEvm.${by}: ${what}` })
 
 const check = OptionCheck.setting("a private key: 64 hexadecimal digits, with or without 0x")
 
-/** Never passes on a library's error about a key: libraries quote their input. */
-const keyOf = (given: string | Redacted.Redacted, crypto: EvmCrypto.Shape): LocalKey.LocalKey => {
+/**
+ * The key of a text, for the function of this name. Never passes on a library's error about a key: libraries quote their input.
+ */
+export const keyOf = (given: string | Redacted.Redacted, crypto: EvmCrypto.Shape, by?: string): LocalKey.LocalKey => {
   const text: unknown = Redacted.isRedacted(given) ? Redacted.value(given) : given
   const fault = check.fault(text)
-  if (fault !== undefined || typeof text !== "string") throw wrong(fault?.problem ?? "expected a private key")
+  if (fault !== undefined || typeof text !== "string") throw wrong(fault?.problem ?? "expected a private key", by)
   const digits: string = text.startsWith("0x") ? text : `0x${text}`
   const key = EvmHex.isBytes32(digits) ? LocalKey.fromBytes(EvmHex.toBytes(digits), crypto) : undefined
   if (key === undefined)
-    throw wrong("the private key is not 64 hexadecimal digits of a number in range, with or without 0x")
+    throw wrong("the private key is not 64 hexadecimal digits of a number in range, with or without 0x", by)
   return key
 }
 

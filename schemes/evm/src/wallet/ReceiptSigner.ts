@@ -1,0 +1,44 @@
+/** Signs a shop's receipts with a key in memory, and finds the account that signed one. */
+import type { SignedReceipt } from "@pontage/core"
+import type * as Redacted from "effect/Redacted"
+
+import * as EvmCrypto from "../crypto/EvmCrypto.ts"
+import * as EvmSignature from "../crypto/EvmSignature.ts"
+import * as LocalKey from "../crypto/LocalKey.ts"
+import * as ReceiptDigest from "../crypto/ReceiptDigest.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import type * as EvmHex from "../primitives/EvmHex.ts"
+import { keyOf } from "./LocalSigner.ts"
+
+/**
+ * Signs receipts with a private key: 64 hexadecimal digits, optionally after `0x`, redacted or not. The key needs no coin, and should be
+ * no key that holds money. Throws `Misconfigured` for an invalid key. `crypto` defaults to JavaScript.
+ */
+export const receiptSigner = (
+  privateKey: string | Redacted.Redacted,
+  crypto: EvmCrypto.Shape = EvmCrypto.javaScript
+): SignedReceipt.ReceiptSigner => {
+  const key = keyOf(privateKey, crypto, "receiptSigner")
+  return {
+    address: EvmAddress.checksum(key.address),
+    signReceipt: async (statement) => {
+      const signature = key.sign(ReceiptDigest.of(statement, crypto.keccak256))
+      if (signature === undefined) throw new Error(`the cryptography by ${crypto.name} did not sign`)
+      return LocalKey.signatureText(signature)
+    }
+  }
+}
+
+/**
+ * The account whose key signed a receipt, in checksum form; `undefined` if the signature is none. The caller compares it with
+ * the address that the shop publishes: a receipt that another account signed has a signer too.
+ */
+export const receiptSignerOf = (
+  { payload, signature }: SignedReceipt.SignedReceipt,
+  crypto: EvmCrypto.Shape = EvmCrypto.javaScript
+): EvmHex.Hex | undefined => {
+  const read = EvmSignature.fromText(signature)
+  if (read._tag !== "Ecdsa") return undefined
+  const account = EvmSignature.recoverAddress(ReceiptDigest.of(payload, crypto.keccak256), read, crypto)
+  return account && EvmAddress.checksum(account)
+}
