@@ -5,7 +5,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+import * as BundledProgram from "@pontage/devnet/BundledProgram"
+
+const main = BundledProgram.fileOf(fileURLToPath(new URL("../src/main.ts", import.meta.url)))
 
 /** A new home: no wallets, no journal. */
 export const freshHome = (): string => mkdtempSync(join(tmpdir(), "pontage-cli-"))

@@ -8,10 +8,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
+import * as BundledProgram from "@pontage/devnet/BundledProgram"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const main = BundledProgram.fileOf(fileURLToPath(new URL("../src/main.ts", import.meta.url)))
 
 const freshFolder = () => mkdtempSync(join(tmpdir(), "pontage-process-"))
 

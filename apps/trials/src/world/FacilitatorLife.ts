@@ -5,7 +5,6 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -83,9 +82,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   return life
 })
 
-/** Run from its sources where this is, so that tests need no build. */
-const isSource = import.meta.url.endsWith(".ts")
-const main = fileURLToPath(new URL(`./TrialFacilitator.${isSource ? "ts" : "js"}`, import.meta.url))
+const main = "apps/trials/src/world/TrialFacilitator"
 const longestLog = 400
 /** Number of lives in a row that end before they listen; from then on the trial itself is wrong. */
 const vainLives = 30
@@ -159,7 +156,7 @@ class FacilitatorSupervisor {
   private spawn(isFirst: boolean): ChildProcess {
     const { collects = false, failpoint, mutation, settings } = this.options
     const sources = mutation === undefined ? undefined : mutations[mutation].sources
-    const { environment, execArgv } = SourceMutation.processOptions(sources, false)
+    const { environment, execArgv, file } = SourceMutation.program(main, sources)
     const env = {
       ...process.env,
       ...environment,
@@ -168,7 +165,7 @@ class FacilitatorSupervisor {
       ...(mutation !== undefined && { MUTATION: mutation }),
       ...(isFirst && failpoint !== undefined && { FAILPOINT: failpointText(failpoint) })
     }
-    return fork(main, [], {
+    return fork(file, [], {
       env,
       execArgv: [...execArgv, ...(collects ? ["--expose-gc"] : [])],
       stdio: ["ignore", "pipe", "pipe", "ipc"]

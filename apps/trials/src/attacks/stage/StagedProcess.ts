@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-import { fileOf, processOptions, type SourceMutation } from "../SourceMutation.ts"
+import { program, type SourceMutation } from "../SourceMutation.ts"
 
 /** The options of its start. */
 export interface Options {
@@ -40,11 +40,11 @@ const listeningLine = /listens on (http:\S+?);/
 /** Starts the process and waits until it listens. Dies with the process's last output if it ends before. */
 export const start = Effect.fnUntraced(function* ({ decorators = false, environment, module, mutation }: Options) {
   const listening = yield* Deferred.make<string>()
-  const { environment: mutating, execArgv } = processOptions(mutation, decorators)
+  const { environment: mutating, execArgv, file } = program(module, mutation, decorators)
   const written: Array<string> = []
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
-      fork(fileOf(module), [], {
+      fork(file, [], {
         cwd: mkdtempSync(join(tmpdir(), "pontage-attack-")),
         env: {
           PATH: process.env["PATH"] ?? "",
