@@ -20,6 +20,7 @@ const replaced: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bin the air\b|inTheAir/i, "pending"],
   [/notary/i, "challenge signer"],
   [/(?<![a-z])desk(?![a-z])/i, "the name of the service"],
+  [/(?<![A-Za-z])tills?(?![a-z])/i, "the name of the service; on a page, checkout"],
   [
     /(?:settling|payer's|seller's) half\b|\bhal(?:f|ves) of (?:a|the|its) scheme/i,
     "scheme facilitator, client or server"

@@ -36,7 +36,7 @@ const place = (id: string): HTMLElement => {
 
 /** Puts a view in place of the present one, and moves the focus to its heading unless the page has just loaded. */
 export const show = (view: HTMLElement, focused = true): void => {
-  place("till").replaceChildren(view)
+  place("checkout").replaceChildren(view)
   if (focused) view.querySelector("h2")?.focus()
 }
 

@@ -38,8 +38,8 @@ export const document = ({ facts, language, logo, name, offer, script, style }: 
 <div><dt>${texts.seller}</dt><dd>${offer.origin.replace(/^https?:\/\//, "")}</dd></div>
 </dl>
 </div></header>
-<main class="till"><div class="inner">
-<div id="till"><h2>${texts.networks}</h2><ul class="networks plain">${options.map(optionItem)}</ul><noscript><p class="note">${texts.noScript}</p></noscript></div>
+<main class="checkout"><div class="inner">
+<div id="checkout"><h2>${texts.networks}</h2><ul class="networks plain">${options.map(optionItem)}</ul><noscript><p class="note">${texts.noScript}</p></noscript></div>
 <p id="said" class="away" role="status" aria-live="polite"></p>
 <footer>${texts.programs}</footer>
 </div></main>

@@ -21,7 +21,7 @@ h1,h2,p,dl,dd,dt,ol,ul,fieldset,legend{margin:0;padding:0;border:0;font:inherit}
 ol,ul{list-style:none}
 a{color:inherit}
 .offer{background:var(--side);padding:24px 20px 28px;border-bottom:1px solid var(--line)}
-.till{padding:28px 20px 40px}
+.checkout{padding:28px 20px 40px}
 .inner{max-width:420px;margin:0 auto}
 .seller{display:flex;align-items:center;gap:10px;font-weight:600;overflow-wrap:anywhere}
 .seller img,.mark{width:32px;height:32px;border-radius:8px;flex:none;object-fit:contain}
@@ -77,5 +77,5 @@ details p{margin-top:6px;overflow-wrap:anywhere}
 footer{margin-top:32px;font-size:13px;color:var(--quiet)}
 .away{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 [hidden]{display:none!important}
-@media(min-width:900px){body{grid-template:1fr/minmax(0,1fr) minmax(0,1fr)}.offer{border-bottom:0;border-right:1px solid var(--line);padding:88px 56px}.till{padding:88px 56px}.offer .inner{margin:0 0 0 auto}.till .inner{margin:0}.price{font-size:48px}}
+@media(min-width:900px){body{grid-template:1fr/minmax(0,1fr) minmax(0,1fr)}.offer{border-bottom:0;border-right:1px solid var(--line);padding:88px 56px}.checkout{padding:88px 56px}.offer .inner{margin:0 0 0 auto}.checkout .inner{margin:0}.price{font-size:48px}}
 `
