@@ -221,33 +221,6 @@ describe("a node that rejects a transaction", () => {
       })
   )
 
-  it.effect(
-    "bytes that offer too little are replaced in their slot by an eighth more, and never above the ceiling",
-    () =>
-      Effect.gen(function* () {
-        const { facilitator, ledger, store } = yield* LedgerShop.open(patient)
-        ledger.finality = 1_000
-        ledger.faults.holdBlocks = true
-        const fiber = yield* begin(facilitator.settle(yield* pay({ validFor: 80 }), claim("a")))
-        ledger.market.base = 2_000n
-        ledger.faults.holdBlocks = false
-        yield* TestClock.adjust("30 seconds")
-        assert.isAbove(idsOf(ledger).size, 1)
-        assert.isTrue(ledger.submissions.every(({ fees }) => fees !== undefined && fees.maximum <= 1_000n))
-        assert.strictEqual(ledger.transfers.length, 0)
-        ledger.market.base = 100n
-        yield* TestClock.adjust("20 seconds")
-        const settled = yield* Fiber.join(fiber)
-        assert.strictEqual(settled.status, "included")
-        const [onRecord] = yield* store.openTransactions("ledger:test signer-1")
-        const [first, second] = onRecord?.attempts ?? []
-        assert.isTrue((second?.fees?.maximum ?? 0n) * 8n >= (first?.fees?.maximum ?? 0n) * 9n)
-        assert.strictEqual(second?.slot?.number, first?.slot?.number)
-        assert.isTrue(onRecord?.attempts.some(({ transaction }) => transaction === settled.transaction))
-        assert.strictEqual(ledger.transfers.length, 1)
-      })
-  )
-
   it.effect("what a node calls outdated is signed again for the same slot", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
