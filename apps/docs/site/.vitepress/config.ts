@@ -48,7 +48,7 @@ export default defineConfig({
         text: "Further",
         items: [
           { text: "The chains compared", link: "/chains" },
-          { text: "Migrating from x402", link: "/x402" },
+          { text: "x402 and other protocols", link: "/other-protocols" },
           { text: "Test your shop", link: "/testing" },
           { text: "Be found", link: "/discovery" },
           { text: "Errors", link: "/errors" }
