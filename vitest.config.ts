@@ -17,25 +17,31 @@ const conditions = ["@pontage/source", ...defaultServerConditions]
 /** Projects with tests that put something else in a module's place, so that each file needs modules of its own. */
 const isolated: ReadonlySet<string> = new Set(["adapters/fetch"])
 
+const architecture = "core/test/Architecture.test.ts"
+/** No workspace: its browser is installed by a lock file of its own before its tests. */
+const browsers = "apps/e2e"
+
+/** A package's tests. All projects have one root: a module that is transformed for one is transformed for all. */
 const project = (directory: string) => ({
   extends: true as const,
-  root: directory,
   test: {
     name: directory,
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/Architecture.test.ts"],
+    include: [`${directory}/test/**/*.test.ts`],
+    exclude: [architecture],
     // Tests share nothing that changes: to load the modules again for each file would take most of the time of most files.
-    isolate: isolated.has(directory)
+    isolate: isolated.has(directory),
+    globalSetup: directory === browsers ? [`${browsers}/scripts/InstallBrowser.ts`] : []
   }
 })
 
 const isExcluded = (pattern: string) => pattern.startsWith("!")
-const packages = globSync(
+const workspaces = globSync(
   root.workspaces.filter((pattern) => !isExcluded(pattern)),
   { cwd: import.meta.dirname, exclude: root.workspaces.filter(isExcluded).map((pattern) => pattern.slice(1)) }
-).map(project)
+)
+const packages = [...workspaces, browsers, "apps/release"].map(project)
 
-/** The one app that is no workspace: the published peers have a lock file of their own, and are installed when it is tested. */
+/** No workspace either: the published peers are installed by a lock file of their own before its tests. */
 const conformance = project("apps/conformance")
 
 /**
@@ -74,14 +80,8 @@ export default defineConfig({
     hookTimeout: 900_000,
     projects: [
       ...packages,
-      // No workspace either: its tools are the release's alone, and its tests need none of them.
-      project("apps/release"),
-      { ...conformance, test: { ...conformance.test, globalSetup: ["scripts/InstallPeers.ts"] } },
-      {
-        extends: true as const,
-        root: "core",
-        test: { name: "architecture", include: ["test/Architecture.test.ts"] }
-      }
+      { ...conformance, test: { ...conformance.test, globalSetup: ["apps/conformance/scripts/InstallPeers.ts"] } },
+      { extends: true as const, test: { name: "architecture", include: [architecture] } }
     ]
   }
 })

@@ -3,7 +3,6 @@ import { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 
 import { sellOne } from "../src/EffectShop.ts"
-import * as TestMarket from "./TestMarket.ts"
 
 describe("the Effect program of core's README", () => {
   it.live("sells one report on a chain: one response is one transfer", () =>
@@ -12,7 +11,7 @@ describe("the Effect program of core's README", () => {
       const { payee, payers, signers } = chain.accounts
       const text = yield* sellOne({
         origin: "https://shop.example",
-        secret: TestMarket.secret,
+        secret: "a secret of at least thirty-two characters",
         network: chain.network,
         rpcUrl: chain.rpcUrl,
         payTo: payee.address,

@@ -2,7 +2,7 @@
  * Wallets that are put into a page before its scripts run. They follow their protocols to the letter; their keys are real and stay in
  * this process. `manner` makes one reject, lie or wait.
  */
-import { DevNet } from "@pontage/devnet"
+import type { DevNet } from "@pontage/devnet"
 import { exactEvm } from "@pontage/evm"
 import { TonBoc, TonMessage, TonAddress } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"

@@ -1,5 +1,6 @@
 /** One shop on three chains: what it offers, and that every buyer pays on the chain it has a wallet for. */
 import { assert, describe, it } from "@effect/vitest"
+import { evmLedger, tonLedger, tronLedger } from "@pontage/demo/Ledgers"
 import { DevNet } from "@pontage/devnet"
 import { exactEvm } from "@pontage/evm"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
@@ -7,7 +8,6 @@ import { exactTon } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
 import * as Effect from "effect/Effect"
 
-import { evmLedger, tonLedger, tronLedger } from "../src/Ledgers.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
 
@@ -25,7 +25,7 @@ const openChains = Effect.gen(function* () {
   const [evmPayer] = evm.accounts.payers
   const [tonPayer] = ton.accounts.payers
   const [tronPayer] = tron.accounts.payers
-  const tills: ReadonlyArray<TestShops.Till> = [
+  const ways: ReadonlyArray<TestShops.PaymentWay> = [
     { network: evm.network, payTo: evm.accounts.payee.address, scheme: exactEvm.server({ rpcUrl: evm.rpcUrl }) },
     { network: ton.network, payTo: ton.accounts.payee.raw, scheme: exactTon.server(onTon) },
     { network: tron.network, payTo: tron.accounts.payee.address, scheme: exactTron.server(onTron) }
@@ -39,7 +39,7 @@ const openChains = Effect.gen(function* () {
     }
   ]
   const ledgers = [evmLedger(chains), tonLedger(chains), tronLedger(chains)]
-  return { told: { facilitator, secret: TestMarket.secret, tills }, tills, wallets, ledgers }
+  return { told: { facilitator, secret: TestMarket.secret, ways }, ways, wallets, ledgers }
 })
 
 const termsOf = ({ network, payTo }: { readonly network: string; readonly payTo: string }) => [network, payTo]
@@ -51,13 +51,13 @@ describe.each([
   it.live("offers all three, and each buyer picks its own", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const { ledgers, tills, told, wallets } = yield* openChains
+        const { ledgers, ways, told, wallets } = yield* openChains
         const shop = yield* open(told)
         const url = `${shop.origin}/report`
         const unpaid = yield* Effect.promise(() => fetch(url))
         const offer = yield* Effect.promise(() => unpaid.json())
         assert.strictEqual(unpaid.status, 402)
-        assert.deepStrictEqual(offer.accepts.map(termsOf), tills.map(termsOf))
+        assert.deepStrictEqual(offer.accepts.map(termsOf), ways.map(termsOf))
         assert.deepStrictEqual(
           offer.accepts.map(({ maxAmountRequired }: { readonly maxAmountRequired: string }) => maxAmountRequired),
           ["10000", "10000", "10000"]
@@ -76,7 +76,7 @@ describe.each([
         )
         assert.deepStrictEqual<unknown>(
           own,
-          wallets.map(({ payer }, at) => ({ status: 200, network: tills[at]?.network, payer, amount: "10000" }))
+          wallets.map(({ payer }, at) => ({ status: 200, network: ways[at]?.network, payer, amount: "10000" }))
         )
         assert.deepStrictEqual(yield* paidOn, [1, 1, 1])
         const rich = wrapFetch(fetch, {

@@ -9,13 +9,13 @@ import { Router } from "@koa/router"
 import { Controller, Get, Inject, Module } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
 import type { SchemeServer, Seller } from "@pontage/core"
+import type { ShopOptions } from "@pontage/demo/ShopOptions"
 import { type EvmAsset, exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
 import { Paid, PaymentModule } from "@pontage/nestjs"
 import * as Effect from "effect/Effect"
 import Koa from "koa"
 
-import type { ShopOptions } from "../src/ShopOptions.ts"
 import { listen } from "./OpenServer.ts"
 
 /** Counts of a handler's runs, and its planned failures. */
@@ -37,7 +37,7 @@ export interface TestShop {
 }
 
 /** One way to pay a shop: on which chain, by which scheme. */
-export interface Till {
+export interface PaymentWay {
   readonly network: string
   readonly payTo: string
   readonly scheme: SchemeServer
@@ -47,7 +47,7 @@ export interface Till {
 export type Told = Pick<ShopOptions, "secret"> & {
   readonly origin?: string
   readonly facilitator: Seller.SellerOptions["facilitator"]
-} & (OnEvm | { readonly tills: ReadonlyArray<Till> })
+} & (OnEvm | { readonly ways: ReadonlyArray<PaymentWay> })
 
 /** The usual way: on the EVM chain. */
 interface OnEvm {
@@ -64,10 +64,10 @@ const maxTimeoutSeconds = 120
 /** Options of both shops: a cent for each route, on every chain. */
 const wiringOf = (told: Told) => {
   const { facilitator, secret } = told
-  if ("tills" in told) {
-    const accepts = told.tills.map(({ network, payTo }) => ({ scheme: "exact", network, price: "$0.01", payTo }))
+  if ("ways" in told) {
+    const accepts = told.ways.map(({ network, payTo }) => ({ scheme: "exact", network, price: "$0.01", payTo }))
     return {
-      options: { facilitator, secret, schemes: told.tills.map(({ scheme }) => scheme) },
+      options: { facilitator, secret, schemes: told.ways.map(({ scheme }) => scheme) },
       terms: { accepts, maxTimeoutSeconds }
     }
   }

@@ -52,11 +52,11 @@ export const ton = Effect.fnUntraced(function* (
   const [relayer] = accounts.relayers
   const scheme = exactTon.facilitator({ signer: relayer, rpcUrl, network })
   const common = yield* Effect.orDie(facilitatorOf(scheme, options))
-  const till = { network, payTo: accounts.payee.raw, scheme: exactTon.server({ rpcUrl, network }) }
+  const way = { network, payTo: accounts.payee.raw, scheme: exactTon.server({ rpcUrl, network }) }
   return {
     chain,
     network,
-    told: { ...common, tills: [till] },
+    told: { ...common, ways: [way] },
     wallets: accounts.payers.map((signer) => exactTon.client({ signer, network, rpcUrl })),
     received: Effect.map(chain.credits(accounts.payee.address), (credits) => credits.map(({ amount }) => amount)),
     sent: Effect.map(
@@ -80,7 +80,7 @@ export const tron = Effect.fnUntraced(function* (
   return {
     chain,
     network,
-    told: { ...common, tills: [{ network, payTo, scheme: exactTron.server({ rpcUrl, network }) }] },
+    told: { ...common, ways: [{ network, payTo, scheme: exactTron.server({ rpcUrl, network }) }] },
     wallets: accounts.payers.map(({ privateKey }) =>
       exactTron.client({ signer: exactTron.localSigner(privateKey), network, rpcUrl })
     ),

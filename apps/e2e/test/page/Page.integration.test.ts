@@ -367,7 +367,7 @@ describe("a hostile place", () => {
       })
       await page.goto(`${market.origin}/report`)
       await OpenPage.press(page, "Amber Wallet")
-      assert.include(await page.$eval("#till", (element) => element.textContent), "keep this tab open")
+      assert.include(await page.$eval("#checkout", (element) => element.textContent), "keep this tab open")
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
     }))
 })

@@ -40,7 +40,7 @@ export const make = async (
 }
 
 /** The text that the page shows in place of the offer's form. */
-export const shown = (page: Page): Promise<string> => page.$eval("#till", (element) => element.textContent)
+export const shown = (page: Page): Promise<string> => page.$eval("#checkout", (element) => element.textContent)
 
 /** Presses the button that contains a text. */
 export const press = async (page: Page, text: string): Promise<void> => {

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import { buyer } from "@pontage/demo/Buyer"
 import { exactEvm } from "@pontage/evm"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
 import * as Effect from "effect/Effect"
 
-import { buyer } from "../src/Buyer.ts"
 import { signOnly } from "./TestBuyer.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"

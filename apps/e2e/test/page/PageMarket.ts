@@ -2,6 +2,7 @@
 import { createServer } from "node:http"
 
 import { Router } from "@koa/router"
+import { nodeProxy, tonReads, tronReads } from "@pontage/demo/NodeProxy"
 import { DevNet } from "@pontage/devnet"
 import { exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
@@ -11,7 +12,6 @@ import { exactTron } from "@pontage/tron"
 import * as Effect from "effect/Effect"
 import Koa from "koa"
 
-import { nodeProxy, tonReads, tronReads } from "../../src/NodeProxy.ts"
 import { listen } from "../OpenServer.ts"
 import { secret, settling } from "../TestMarket.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import { buyer } from "@pontage/demo/Buyer"
 import * as Effect from "effect/Effect"
 
-import { buyer } from "../src/Buyer.ts"
 import { signOnly } from "./TestBuyer.ts"
 import * as TestMarket from "./TestMarket.ts"
 import * as TestShops from "./TestShops.ts"
