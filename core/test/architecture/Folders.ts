@@ -17,6 +17,7 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
   "core/src/facilitator/": ["local", "lane", "queue", "x402", "remote", "store", beside],
   "schemes/evm/src/": [
     beside,
+    "channel",
     "exact",
     "evidence",
     "sending",

@@ -19,12 +19,14 @@ import * as Goods from "./Goods.ts"
 export interface More {
   readonly price?: (path: Goods.Path) => Price
   readonly extensions?: Record<string, unknown>
+  /** The name of the scheme in the offers; default `exact`. */
+  readonly scheme?: string
 }
 
 /** The peer's routes: the goods at their price, each for `GET`, as its README writes them. */
-const routes = (payTo: string, { extensions, price = () => BaseSepolia.price }: More) => {
+const routes = (payTo: string, { extensions, price = () => BaseSepolia.price, scheme = "exact" }: More) => {
   const route = (path: Goods.Path) => ({
-    accepts: { scheme: "exact", price: price(path), network: BaseSepolia.network, payTo } as const,
+    accepts: { scheme, price: price(path), network: BaseSepolia.network, payTo } as const,
     description: "The report",
     mimeType: "application/json",
     ...(extensions && { extensions })

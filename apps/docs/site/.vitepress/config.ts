@@ -48,6 +48,7 @@ export default defineConfig({
         text: "Further",
         items: [
           { text: "The chains compared", link: "/chains" },
+          { text: "Payment channels", link: "/channels" },
           { text: "x402 and other protocols", link: "/other-protocols" },
           { text: "Test your shop", link: "/testing" },
           { text: "Be found", link: "/discovery" },

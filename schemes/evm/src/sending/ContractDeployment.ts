@@ -3,17 +3,17 @@
  * (0x4e59b44847b379578588920cA78FbF26c0B4956C, CREATE2) makes it from the same bytes. This module computes that address, deploys
  * a contract, and checks that an address has our contract's code.
  */
-import { ChainUnavailable, Misconfigured } from "@pontage/core"
+import { type ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
-import * as EvmChainHead from "../node/EvmChainHead.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as Create2 from "../primitives/Create2.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
-import * as EvmHex from "../primitives/EvmHex.ts"
+import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
-import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
+import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
+import * as SingleTransaction from "./SingleTransaction.ts"
 
 /** A contract of ours, and the function that deploys it; both names are for messages. */
 export interface OwnContract {
@@ -56,9 +56,6 @@ const check = OptionCheck.options<Options>({
 const gasBase = 100_000n
 const gasPerByte = 300n
 
-const receiptPause = "500 millis"
-const receiptTimeout = "2 minutes"
-
 /**
  * Deploys a contract at its address ({@link addressOf}), unless it is there, and returns the address with its checksum. Fails
  * with `Misconfigured` where the chain lacks the well-known deployer or gas costs more than `maxFeePerGas`, and with
@@ -82,46 +79,11 @@ const deployNow = Effect.fnUntraced(function* (
     const message = `${rpc.network} has no contract at ${EvmAddress.checksum(Create2.deployer)}, which makes contracts at the same address everywhere; deploy the ${contract.name} by other means`
     return yield* new Misconfigured({ message })
   }
-  const { bytes, transaction } = yield* signed(rpc, chainId, contract, options)
-  const sent = yield* rpc.sendRawTransaction(EvmHex.fromTrusted(bytes))
-  if (sent._tag !== "Accepted" && sent._tag !== "AlreadyKnown") {
-    return yield* new Misconfigured({ message: `the node of ${rpc.network} rejected the deployment: ${sent.message}` })
-  }
-  yield* included(rpc, EvmHex.fromTrusted(transaction))
+  const { bytecode } = contract.artifact
+  const gas = gasBase + gasPerByte * BigInt(bytecode.length / 2)
+  const call = { to: Create2.deployer, data: `0x${Create2.salt}${bytecode.slice(2)}`, gas } as const
+  const { maxFeePerGas, signer } = options
+  yield* SingleTransaction.send(rpc, chainId, { signer, call, maxFeePerGas, purpose: "the deployment" })
   yield* prove(rpc, contract, address)
   return EvmAddress.checksum(address)
 })
-
-const signed = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
-  chainId: number,
-  { artifact: { bytecode } }: OwnContract,
-  options: Options
-) {
-  const { maxFeePerGas, signer } = options
-  const chainHead = yield* EvmChainHead.make(rpc, maxFeePerGas === undefined ? {} : { maxFeePerGas })
-  if (chainHead.fees !== undefined && chainHead.fees.maximum > chainHead.fees.ceiling) {
-    const message = `gas on ${rpc.network} costs more than the ${chainHead.fees.ceiling} wei that maxFeePerGas allows`
-    return yield* new Misconfigured({ message })
-  }
-  const number = BigInt(yield* rpc.getTransactionCount(EvmAddress.fromTail(signer.address), "pending"))
-  const gas = gasBase + gasPerByte * BigInt(bytecode.length / 2)
-  const call = { to: Create2.deployer, data: `0x${Create2.salt}${bytecode.slice(2)}`, gas } as const
-  return yield* sign(signer, chainId, call, { lane: signer.address, number }, chainHead)
-})
-
-const included = (rpc: EvmRpc.Shape, hash: EvmHex.Hex) =>
-  rpc.getTransactionReceipt(hash).pipe(
-    Effect.tap((receipt) => (receipt === undefined ? Effect.sleep(receiptPause) : Effect.void)),
-    Effect.repeat({ while: (receipt) => receipt === undefined }),
-    Effect.timeoutOrElse({
-      duration: receiptTimeout,
-      orElse: () =>
-        Effect.fail(
-          new ChainUnavailable({
-            network: rpc.network,
-            message: `the deployment ${hash} is not included in a block of ${rpc.network} yet`
-          })
-        )
-    })
-  )
