@@ -78,8 +78,11 @@ export const make: Effect.Effect<TrialDatabase, never, Scope.Scope> = Effect.gen
   }
 })
 
+/** A busy machine takes long to connect; a server that is down refuses at once. */
+const connectTimeout = "1 minute"
+
 const runOn = (url: string, statement: string): Effect.Effect<ReadonlyArray<unknown>> =>
-  Effect.flatMap(PgClient.makeClient({ url: Redacted.make(url), applicationName: "trial" }), (sql) =>
+  Effect.flatMap(PgClient.makeClient({ url: Redacted.make(url), applicationName: "trial", connectTimeout }), (sql) =>
     sql.unsafe(statement)
   ).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.orDie)
 

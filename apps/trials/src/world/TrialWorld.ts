@@ -56,6 +56,8 @@ export interface TrialWorld {
   readonly journal: TrialJournal.TrialJournal
   readonly caller: TrialCaller.TrialCaller
   readonly signers: ReadonlyArray<string>
+  /** The chain's head before the first payment. */
+  readonly firstBlock: bigint
   readonly booksKey: string | undefined
   /** Starts a facilitator on the world's records. */
   readonly facilitator: (
@@ -80,6 +82,8 @@ export const make = Effect.fnUntraced(function* (
   const store = yield* storeFor(options, database, leases)
   const journal = TrialJournal.make()
   const keys = chain.accounts.signers.slice(0, signers)
+  const rpc = ChainRpc.make(chain.rpcUrl)
+  const firstBlock = yield* rpc.ask(ChainRpc.Quantity, "eth_blockNumber")
   const caller = TrialCaller.make({ journal })
   const asset = { network: chain.network, ...chain.token }
   const facilitator: TrialWorld["facilitator"] = Effect.fnUntraced(function* (changed, life) {
@@ -102,12 +106,13 @@ export const make = Effect.fnUntraced(function* (
     options,
     random,
     chain,
-    rpc: ChainRpc.make(chain.rpcUrl),
+    rpc,
     database,
     file: store.kind === "sqlite" ? store.filename : undefined,
     journal,
     caller,
     signers: keys.map(({ address }) => address),
+    firstBlock,
     booksKey: world.booksKey,
     facilitator,
     load: {
@@ -145,12 +150,17 @@ const directory = Effect.acquireRelease(
 
 /** The testimony of all witnesses now. */
 export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
-  const { chain, journal, rpc, signers } = world
+  const { chain, firstBlock, journal, rpc, signers } = world
   const books = yield* PaymentBooks.read(facilitator, world.booksKey)
-  const parties = { token: chain.token.address, payees: [chain.accounts.payee.address], signers }
+  // The blocks before are the deployments, the largest of all, and the chain is read twice a second.
+  const fromBlock = firstBlock > deepestReorganisation ? firstBlock - deepestReorganisation : 0n
+  const parties = { token: chain.token.address, payees: [chain.accounts.payee.address], signers, fromBlock }
   const facts = yield* ChainFacts.read(rpc, parties)
   return { books, chain: facts, journal: journal.lines } satisfies Testimony
 })
+
+/** Blocks: a trial replaces no more at once, and a payment may be in a replacement of a block of before. */
+const deepestReorganisation = 12n
 
 /** Between looks at what is not over. */
 const drainPause = 500
