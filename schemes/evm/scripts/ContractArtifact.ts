@@ -22,6 +22,8 @@ export const productDirectory = new URL("../src/artifacts/", import.meta.url)
 /** Contracts that the product itself uses: without viem, so their artifacts are bytecode alone. */
 const products: ReadonlySet<string> = new Set([
   "BatchSettler",
+  "BridgeRouter",
+  "CctpRouter",
   "CounterfactualSettler",
   "OpSettler",
   "PaymentGuard",

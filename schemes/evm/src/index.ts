@@ -4,8 +4,12 @@
  */
 export {
   batchSettlerAddress,
+  bridgeRouterAddress,
+  cctpRouterAddress,
   counterfactualSettlerAddress,
   deployBatchSettler,
+  deployBridgeRouter,
+  deployCctpRouter,
   deployCounterfactualSettler,
   deployOpSettler,
   deployPaymentGuard,

@@ -1,6 +1,8 @@
 /**
  * The facilitator's own contracts: their addresses, which are the same on every chain, and their deployment.
  */
+import { BridgeRouter } from "../artifacts/BridgeRouter.ts"
+import { CctpRouter } from "../artifacts/CctpRouter.ts"
 import { CounterfactualSettler } from "../artifacts/CounterfactualSettler.ts"
 import { PaymentGuard } from "../artifacts/PaymentGuard.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -22,11 +24,31 @@ export const paymentGuard: ContractDeployment.OwnContract = {
   artifact: PaymentGuard
 }
 
+/** The contract that sends payers' money to another chain over LayerZero. */
+export const bridgeRouter: ContractDeployment.OwnContract = {
+  name: "bridge router",
+  deployedBy: "deployBridgeRouter",
+  artifact: BridgeRouter
+}
+
+/** The contract that sends payers' dollars to another chain over Circle's CCTP. */
+export const cctpRouter: ContractDeployment.OwnContract = {
+  name: "CCTP router",
+  deployedBy: "deployCctpRouter",
+  artifact: CctpRouter
+}
+
 const addressOf = (contract: ContractDeployment.OwnContract): string =>
   EvmAddress.checksum(ContractDeployment.addressOf(contract))
 
 /** The address of the contract that {@link deployBatchSettler} makes; with its checksum. */
 export const batchSettlerAddress: string = /* @__PURE__ */ addressOf(BatchSettling.contract)
+
+/** The address of the contract that {@link deployBridgeRouter} makes; with its checksum. */
+export const bridgeRouterAddress: string = /* @__PURE__ */ addressOf(bridgeRouter)
+
+/** The address of the contract that {@link deployCctpRouter} makes; with its checksum. */
+export const cctpRouterAddress: string = /* @__PURE__ */ addressOf(cctpRouter)
 
 /** The address of the contract that {@link deployCounterfactualSettler} makes; with its checksum. */
 export const counterfactualSettlerAddress: string = /* @__PURE__ */ addressOf(counterfactualSettler)
@@ -39,6 +61,12 @@ export const paymentGuardAddress: string = /* @__PURE__ */ addressOf(paymentGuar
 
 /** Deploys the batch settler (`ContractDeployment.deploy`). */
 export const deployBatchSettler = /* @__PURE__ */ ContractDeployment.deploy(BatchSettling.contract)
+
+/** Deploys the bridge router (`ContractDeployment.deploy`). */
+export const deployBridgeRouter = /* @__PURE__ */ ContractDeployment.deploy(bridgeRouter)
+
+/** Deploys the CCTP router (`ContractDeployment.deploy`). */
+export const deployCctpRouter = /* @__PURE__ */ ContractDeployment.deploy(cctpRouter)
 
 /** Deploys the counterfactual settler (`ContractDeployment.deploy`). */
 export const deployCounterfactualSettler = /* @__PURE__ */ ContractDeployment.deploy(counterfactualSettler)
