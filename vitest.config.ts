@@ -21,6 +21,12 @@ const architecture = "core/test/Architecture.test.ts"
 /** No workspace: its browser is installed by a lock file of its own before its tests. */
 const browsers = "apps/e2e"
 
+/** Packages of a lock file of their own, installed before a project's tests. */
+const setups: Readonly<Record<string, string>> = {
+  [browsers]: `${browsers}/scripts/InstallBrowser.ts`,
+  "apps/devnet": "apps/devnet/scripts/InstallLayerZero.ts"
+}
+
 /** A package's tests. All projects have one root: a module that is transformed for one is transformed for all. */
 const project = (directory: string) => ({
   extends: true as const,
@@ -30,7 +36,7 @@ const project = (directory: string) => ({
     exclude: [architecture],
     // Tests share nothing that changes: to load the modules again for each file would take most of the time of most files.
     isolate: isolated.has(directory),
-    globalSetup: directory === browsers ? [`${browsers}/scripts/InstallBrowser.ts`] : []
+    globalSetup: setups[directory] ?? []
   }
 })
 
