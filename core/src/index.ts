@@ -164,6 +164,23 @@ export * as PaymentGate from "./server/PaymentGate.ts"
 export { routeKeys, type PricedRoute } from "./server/route/PricedRoute.ts"
 export { ResponseStore } from "./server/shop/ResponseStore.ts"
 export * as MemoryResponseStore from "./server/shop/MemoryResponseStore.ts"
+export type {
+  Advance,
+  ChannelState,
+  ClaimPolicy,
+  ClaimRow,
+  Draw,
+  DrawEnd,
+  DrawLimits,
+  DrawRecord,
+  DrawVerdict,
+  NewChannel,
+  SignedMaximum,
+  Standing
+} from "./facilitator/channel/Channel.ts"
+export * as ChannelLedger from "./facilitator/channel/ChannelLedger.ts"
+export { ChannelStore } from "./facilitator/channel/ChannelStore.ts"
+export * as MemoryChannelStore from "./facilitator/channel/MemoryChannelStore.ts"
 export * as Paywall from "./server/shop/Paywall.ts"
 export * as PriceResolver from "./server/shop/PriceResolver.ts"
 export * as KeptResponse from "./server/http/KeptResponse.ts"

@@ -6,6 +6,7 @@ export { testMarket, type TestMarket, type TestMarketOptions, type TestMarketSho
 export { type Law, LawBroken } from "./Law.ts"
 export * as ResponseStoreLaws from "./store/ResponseStoreLaws.ts"
 export * as PaymentStoreLaws from "./store/PaymentStoreLaws.ts"
+export * as ChannelStoreLaws from "./store/ChannelStoreLaws.ts"
 export * as HostLaws from "./host/HostLaws.ts"
 export * as SchemeLaws from "./scheme/SchemeLaws.ts"
 export * as Tampering from "./scheme/Tampering.ts"

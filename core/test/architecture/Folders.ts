@@ -14,7 +14,7 @@ const family = ["exact", "evidence", "sending", "wallet", "payment", "transfer",
 export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
   "core/src/wire/": [beside, "x402-api", "x402", "mpp", "pontage", "http"],
   "core/src/server/": ["host", beside, "discovery", "request", "offer", "route", "shop", "http"],
-  "core/src/facilitator/": ["local", "lane", "queue", "x402", "remote", "store", beside],
+  "core/src/facilitator/": ["local", "lane", "queue", "x402", "remote", "channel", "store", beside],
   "schemes/evm/src/": [
     beside,
     "channel",

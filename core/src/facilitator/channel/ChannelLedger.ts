@@ -1,0 +1,191 @@
+/**
+ * A channel store over records: the methods as reads and writes of one transaction each, so that every store follows the
+ * same rules. A store of your own gives the records and the transactions.
+ */
+import * as Effect from "effect/Effect"
+
+import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { ClaimRow, Draw, DrawEnd, DrawLimits, DrawRecord, DrawVerdict, NewChannel, Standing } from "./Channel.ts"
+import * as ChannelBooks from "./ChannelBooks.ts"
+import { ChannelStore } from "./ChannelStore.ts"
+
+/**
+ * The records inside one transaction; `E` is the database's failure. `channel` locks the record until the transaction ends:
+ * transactions on one channel follow each other.
+ */
+export interface ChannelRecords<E> {
+  readonly channel: (channelId: string) => Effect.Effect<Standing | undefined, E>
+  readonly draw: (channelId: string, name: string) => Effect.Effect<DrawRecord | undefined, E>
+  readonly drawOf: (channelId: string, claimId: string) => Effect.Effect<DrawRecord | undefined, E>
+  readonly reserved: (channelId: string) => Effect.Effect<ReadonlyArray<DrawRecord>, E>
+  /** Creates a channel unless it is there. */
+  readonly create: (standing: Standing) => Effect.Effect<void, E>
+  readonly putChannel: (standing: Standing) => Effect.Effect<void, E>
+  /** Writes a draw under its name, in place of an earlier one. */
+  readonly putDraw: (draw: DrawRecord) => Effect.Effect<void, E>
+}
+
+/** A place of records: runs steps in one transaction, at a time in Unix milliseconds, and reads beside transactions. */
+export interface ChannelPlace<E> {
+  readonly transact: <A>(
+    steps: (records: ChannelRecords<E>, now: number) => Effect.Effect<A, E>
+  ) => Effect.Effect<A, FacilitatorUnavailable>
+  readonly find: (channelId: string) => Effect.Effect<Standing | undefined, FacilitatorUnavailable>
+  /** Calls `take` with each channel of a network that has unclaimed charges, the oldest first. */
+  readonly unclaimed: (
+    network: string,
+    take: (standing: Standing, now: number) => void
+  ) => Effect.Effect<void, FacilitatorUnavailable>
+  readonly forget: (before: number) => Effect.Effect<number, FacilitatorUnavailable>
+}
+
+/** Makes the store. */
+export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
+  const end = (channelId: string, claimId: string, amount: bigint | undefined) =>
+    place.transact((records, now) => ended(records, now, { channelId, claimId, amount }))
+  return ChannelStore.of({
+    open: (channel) => place.transact((records, now) => opened(records, now, channel)),
+    find: place.find,
+    accept: (draw, claimId, limits) => place.transact((records, now) => accepted(records, now, draw, claimId, limits)),
+    renew: (channelId, claimId, lease) =>
+      place.transact((records, now) =>
+        Effect.gen(function* () {
+          yield* records.channel(channelId)
+          const draw = yield* records.drawOf(channelId, claimId)
+          if (draw?.state !== "reserved" || draw.until <= now) return false
+          yield* records.putDraw({ ...draw, until: now + lease })
+          return true
+        })
+      ),
+    commit: end,
+    release: (channelId, claimId) => end(channelId, claimId, undefined),
+    advance: (channelId, signed) =>
+      place.transact((records) =>
+        Effect.gen(function* () {
+          const standing = yield* records.channel(channelId)
+          if (standing === undefined) return { _tag: "Unknown" as const }
+          const verdict = ChannelBooks.advanceVerdict(standing, signed)
+          const next = verdict === "Kept" ? ChannelBooks.withVoucher(standing, signed) : standing
+          if (next !== standing) yield* records.putChannel(next)
+          return { _tag: verdict, standing: next }
+        })
+      ),
+    observed: (states) => each(place, states, ChannelBooks.observed),
+    due: (policy) =>
+      Effect.suspend(() => {
+        const rows: Array<ClaimRow> = []
+        const take = (standing: Standing, now: number) => {
+          const row = ChannelBooks.dueRow(standing, policy, now)
+          if (row !== undefined) rows.push(row)
+        }
+        return Effect.map(place.unclaimed(policy.network, take), () => [
+          ...rows.filter(({ urgent }) => urgent),
+          ...rows.filter(({ urgent }) => !urgent)
+        ])
+      }),
+    claimed: (rows, block) =>
+      each(place, rows, (standing, { total }, now) => ChannelBooks.claimed(standing, total, block, now)),
+    forget: place.forget
+  })
+}
+
+/** Changes channels one transaction after another: a transaction that locks several could wait for another in a ring. */
+const each = <E, A extends { readonly channelId: string }>(
+  place: ChannelPlace<E>,
+  items: ReadonlyArray<A>,
+  change: (standing: Standing, item: A, now: number) => Standing
+): Effect.Effect<void, FacilitatorUnavailable> =>
+  Effect.forEach(
+    items,
+    (item) =>
+      place.transact((records, now) =>
+        Effect.flatMap(records.channel(item.channelId), (standing) => {
+          if (standing === undefined) return Effect.void
+          const next = change(standing, item, now)
+          return next === standing ? Effect.void : records.putChannel(next)
+        })
+      ),
+    { discard: true }
+  )
+
+const opened = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
+  now: number,
+  channel: NewChannel
+): Effect.fn.Return<Standing, E> {
+  const fresh = ChannelBooks.opened(channel)
+  yield* records.create(fresh)
+  const standing = (yield* records.channel(channel.channelId)) ?? fresh
+  const next = ChannelBooks.observed(standing, channel, now)
+  if (next !== standing) yield* records.putChannel(next)
+  return next
+})
+
+/** The channel with lapsed draws released. They are looked for only once the first one may have lapsed. */
+const current = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
+  now: number,
+  standing: Standing
+): Effect.fn.Return<Standing, E> {
+  if (standing.lapses === undefined || now < standing.lapses) return standing
+  const open = yield* records.reserved(standing.channelId)
+  const lapsed = open.filter(({ until }) => until <= now)
+  for (const draw of lapsed) yield* records.putDraw({ ...draw, state: "released" })
+  const left = open.filter(({ until }) => until > now).map(({ until }) => until)
+  const next = {
+    ...ChannelBooks.released(standing, lapsed),
+    lapses: left.length > 0 ? Math.min(...left) : undefined
+  }
+  yield* records.putChannel(next)
+  return next
+})
+
+const accepted = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
+  now: number,
+  draw: Draw,
+  claimId: string,
+  limits: DrawLimits
+): Effect.fn.Return<DrawVerdict, E> {
+  const { amount, channelId } = draw
+  const found = yield* records.channel(channelId)
+  if (found === undefined) return { _tag: "Unknown" }
+  const standing = yield* current(records, now, found)
+  const name = ChannelBooks.nameOf(draw)
+  const known = yield* records.draw(channelId, name)
+  if (known?.state === "reserved") return { _tag: known.claimId === claimId ? "Granted" : "Held", standing }
+  // A stranger's draw that cost nothing left its voucher as it was: the next request comes with the same one.
+  if (known?.state === "charged" && (draw.unique !== undefined || known.charged > 0n))
+    return { _tag: "Spent", standing, charged: known.charged }
+  const obstacle = ChannelBooks.obstacle(standing, draw, limits)
+  if (obstacle !== undefined) return { _tag: obstacle, standing }
+  const until = now + limits.lease
+  const next = ChannelBooks.reserved(standing, draw, until)
+  yield* records.putChannel(next)
+  yield* records.putDraw({ channelId, name, claimId, amount, state: "reserved", charged: 0n, until })
+  return { _tag: "Granted", standing: next }
+})
+
+const ended = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
+  now: number,
+  { amount, channelId, claimId }: { channelId: string; claimId: string; amount: bigint | undefined }
+): Effect.fn.Return<DrawEnd, E> {
+  const found = yield* records.channel(channelId)
+  if (found === undefined) return { _tag: "Lost" }
+  const standing = yield* current(records, now, found)
+  const draw = yield* records.drawOf(channelId, claimId)
+  if (draw === undefined) return { _tag: "Lost" }
+  if (draw.state === "charged") return { _tag: "Charged", standing, charged: draw.charged }
+  if (draw.state === "released") return { _tag: "Released", standing }
+  if (amount === undefined) {
+    const next = ChannelBooks.released(standing, [draw])
+    yield* records.putChannel(next)
+    yield* records.putDraw({ ...draw, state: "released" })
+    return { _tag: "Released", standing: next }
+  }
+  const [next, charged] = ChannelBooks.charged(standing, draw, amount, now)
+  yield* records.putChannel(next)
+  yield* records.putDraw({ ...draw, state: "charged", charged })
+  return { _tag: "Charged", standing: next, charged }
+})
