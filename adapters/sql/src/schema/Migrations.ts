@@ -5,9 +5,17 @@
 import { keptResponses } from "../migrations/KeptResponses.ts"
 import { laneExits } from "../migrations/LaneExits.ts"
 import { noticeQueues } from "../migrations/NoticeQueues.ts"
+import { paymentChannels } from "../migrations/PaymentChannels.ts"
 import { probeTable } from "../migrations/ProbeTable.ts"
 import { settlementTables } from "../migrations/SettlementTables.ts"
 import type { Migration } from "./Migration.ts"
 
 /** Every migration, in order. A new one goes to the end. */
-export const all: ReadonlyArray<Migration> = [settlementTables, probeTable, noticeQueues, laneExits, keptResponses]
+export const all: ReadonlyArray<Migration> = [
+  settlementTables,
+  probeTable,
+  noticeQueues,
+  laneExits,
+  keptResponses,
+  paymentChannels
+]

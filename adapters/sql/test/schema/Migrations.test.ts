@@ -29,6 +29,10 @@ const frozen = [
   {
     sqlite: "ad3b5971a7ab0be825e9b0a21c5ebebd3f60a55c3a88363255216932a7967b4b",
     pg: "ad3b5971a7ab0be825e9b0a21c5ebebd3f60a55c3a88363255216932a7967b4b"
+  },
+  {
+    sqlite: "c40de74d585ed72745b4dd0b2d1f76d72d7e1de90716f3ee0dd264c2344206a5",
+    pg: "c40de74d585ed72745b4dd0b2d1f76d72d7e1de90716f3ee0dd264c2344206a5"
   }
 ]
 

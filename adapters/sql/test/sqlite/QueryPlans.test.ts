@@ -1,11 +1,11 @@
 import { DatabaseSync } from "node:sqlite"
 
 import { assert, describe, it } from "@effect/vitest"
-import { PaymentStoreLaws } from "@pontage/core/testing"
+import { ChannelStoreLaws, PaymentStoreLaws } from "@pontage/core/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-import { SqlitePaymentStore } from "../../src/sqlite.ts"
+import { SqliteChannelStore, SqlitePaymentStore } from "../../src/sqlite.ts"
 import * as DatabaseFile from "../DatabaseFile.ts"
 import * as LawSubject from "../LawSubject.ts"
 
@@ -48,6 +48,33 @@ describe("the queries of the payment store in a file", () => {
       const plans = plansOf(filename, texts)
       assert.isAbove(plans.filter(({ text }) => text.includes("lane_transaction")).length, 5)
       const found = plans.filter(({ steps }) => steps.some((step) => growing.some((one) => one.test(step))))
+      assert.deepStrictEqual(found, [])
+    })
+  )
+})
+
+/** Steps whose work grows with all channels, or with all draws that a channel has had. */
+const growingDraws = [
+  /^SCAN (?!\w+ USING INDEX channel_draw_ended)/,
+  /sqlite_autoindex_channel_draw_\d \(channel_id=\?\)$/
+]
+
+describe("the queries of the channel store in a file", () => {
+  it.effect("read one channel and what is open in it, and not its ended draws", () =>
+    Effect.gen(function* () {
+      const filename = yield* DatabaseFile.filename
+      const texts = new Set<string>()
+      const onStatement = (text: string) => {
+        if (/^\s*(?:SELECT|UPDATE|DELETE)/.test(text) && !text.includes("sqlite_schema")) texts.add(text)
+      }
+      yield* Effect.provide(
+        Effect.forEach(ChannelStoreLaws.all, ({ effect }) => effect),
+        SqliteChannelStore.layer({ filename, onStatement })
+      )
+      const plans = plansOf(filename, texts)
+      assert.isAbove(plans.filter(({ text }) => text.includes("channel_draw")).length, 3)
+      assert.isAbove(plans.filter(({ text }) => text.includes("payment_channel")).length, 2)
+      const found = plans.filter(({ steps }) => steps.some((step) => growingDraws.some((one) => one.test(step))))
       assert.deepStrictEqual(found, [])
     })
   )
