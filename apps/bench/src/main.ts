@@ -14,6 +14,7 @@ import * as BatchGas from "./parts/BatchGas.ts"
 import * as BundleSize from "./parts/BundleSize.ts"
 import * as ClientComparison from "./parts/ClientComparison.ts"
 import * as DurableClaims from "./parts/DurableClaims.ts"
+import * as DurableDraws from "./parts/DurableDraws.ts"
 import * as FacilitatorComparison from "./parts/FacilitatorComparison.ts"
 import * as JettonPayments from "./parts/JettonPayments.ts"
 import * as KeptResponses from "./parts/KeptResponses.ts"
@@ -52,6 +53,7 @@ const parts: Readonly<Record<string, Part>> = {
   permit2: PermitPayments.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
+  draws: Effect.orDie(DurableDraws.measure),
   responses: Effect.orDie(KeptResponses.measure),
   webhooks: Effect.flatMap(PostgresServer.make, WebhookDelivery.measure),
   offline: onTestChain(OfflineVerification.measure),

@@ -1,0 +1,108 @@
+/**
+ * The durable draws on payment channels a second, in one process on SQLite, 64 at once: the voucher's signature is checked, the
+ * draw is on the disk before it is granted, then it is charged. On one channel, where each draw has a name of its own, and on a
+ * thousand, where each voucher is for exactly what its channel owes.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import { type ChannelStore, type Draw, Network } from "@pontage/core"
+import { EvmAddress, type EvmCrypto, Voucher } from "@pontage/evm"
+import { SqliteChannelStore } from "@pontage/sql/sqlite"
+import * as Effect from "effect/Effect"
+import { privateKeyToAccount } from "viem/accounts"
+
+import type { Row } from "../Row.ts"
+import * as CryptoLayers from "./CryptoLayers.ts"
+
+const chainId = 31_337
+const amount = 100n
+const concurrency = 64
+const warmUp = 500
+const count = 4_000
+const privateKey = new Uint8Array(32).fill(7)
+const limits = { lease: 600_000, open: 1_000 }
+
+interface Signed {
+  readonly draw: Draw
+  readonly voucher: Voucher.Voucher
+}
+
+/** Both kinds, by the fastest cryptography of this machine. */
+export const measure = Effect.gen(function* () {
+  const [fastest] = yield* CryptoLayers.all
+  if (fastest === undefined) return yield* Effect.die("no cryptography")
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
+    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+  )
+  const rows: Array<Row> = []
+  for (const channels of [1, 1_000]) {
+    const store = yield* SqliteChannelStore.make({ filename: join(folder, `channels-${channels}.sqlite`) })
+    rows.push(...(yield* drawing(store, channels, fastest.crypto)))
+  }
+  return rows
+})
+
+const drawing = Effect.fnUntraced(function* (
+  store: ChannelStore["Service"],
+  channels: number,
+  crypto: EvmCrypto.Shape
+) {
+  const payer = EvmAddress.fromText(privateKeyToAccount(`0x${hex(privateKey)}`).address)
+  if (payer === undefined) return yield* Effect.die("the payer's address cannot be read")
+  const ids = Array.from({ length: channels }, (_, index) => channelId(index))
+  yield* Effect.forEach(ids, (id) => store.open(fundedChannel(id)), { concurrency, discard: true })
+  const signed = Array.from({ length: warmUp + count }, (_, index) => sign(index, channels, crypto))
+  const sell = ({ draw, voucher }: Signed) =>
+    Effect.gen(function* () {
+      if (Voucher.check(chainId, voucher, payer, crypto) !== "valid")
+        return yield* Effect.die("a good voucher is invalid")
+      const claimId = `${draw.channelId} ${draw.maximum}`
+      const { _tag } = yield* store.accept(draw, claimId, limits)
+      if (_tag !== "Granted") return yield* Effect.die(`a good draw is ${_tag}`)
+      yield* store.commit(draw.channelId, claimId, amount)
+    })
+  yield* Effect.forEach(signed.slice(0, warmUp), sell, { concurrency, discard: true })
+  const start = process.hrtime.bigint()
+  const cpu = process.cpuUsage()
+  yield* Effect.forEach(signed.slice(warmUp), sell, { concurrency, discard: true })
+  const { system, user } = process.cpuUsage(cpu)
+  const seconds = Number(process.hrtime.bigint() - start) / 1e9
+  const name = `${channels === 1 ? "one channel" : `${channels} channels`}, ${crypto.name}`
+  return [
+    { name: `durable draws, ${name}`, value: count / seconds, unit: "per second", note: "64 at once, wall time" },
+    { name: `durable draw, ${name}`, value: (user + system) / count, unit: "µs CPU", note: "target at most 200" }
+  ] satisfies ReadonlyArray<Row>
+})
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+const channelId = (index: number): `0x${string}` => `0x${(index + 1).toString(16).padStart(64, "0")}`
+
+const fundedChannel = (id: string) => ({
+  channelId: id,
+  network: Network.make(`eip155:${chainId}`),
+  config: { salt: id },
+  balance: 10n ** 12n,
+  claimed: 0n,
+  withdrawRequestedAt: undefined,
+  refundNonce: 0n,
+  block: { number: 1n, hash: "0x1" }
+})
+
+/** On one channel the draws overtake each other, so each voucher covers all that run beside it. */
+const sign = (index: number, channels: number, crypto: EvmCrypto.Shape): Signed => {
+  const ceiling = {
+    channelId: channelId(index % channels),
+    maxClaimableAmount: amount * BigInt(channels === 1 ? index + 1 + concurrency : Math.floor(index / channels) + 1)
+  }
+  const bytes = crypto.sign(Voucher.digest(chainId, ceiling, crypto.keccak256), privateKey)
+  if (bytes === undefined) throw new Error("the voucher cannot be signed")
+  const v = (27 + (bytes[64] ?? 0)).toString(16)
+  const voucher: Voucher.Voucher = { ...ceiling, signature: `0x${hex(bytes.subarray(0, 64))}${v}` }
+  const unique = channels === 1 ? `${index}` : undefined
+  const draw = { channelId: ceiling.channelId, maximum: ceiling.maxClaimableAmount, amount, unique }
+  return { voucher, draw: { ...draw, voucher: Voucher.onWire(voucher) } }
+}
