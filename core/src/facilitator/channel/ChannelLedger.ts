@@ -53,7 +53,7 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
           yield* records.channel(channelId)
           const draw = yield* records.drawOf(channelId, claimId)
           if (draw?.state !== "reserved" || draw.until <= now) return false
-          yield* records.putDraw({ ...draw, until: now + lease })
+          yield* records.putDraw({ ...draw, until: Math.max(draw.until, now + lease) })
           return true
         })
       ),

@@ -148,6 +148,15 @@ export const ending: ReadonlyArray<Trial.ChannelLaw> = [
       yield* same("the charge", (yield* store.commit(channel.channelId, "one", 100n))._tag, "Charged")
     })
   ),
+  law("a renewal never shortens a lease", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store)
+      yield* store.accept(drawOn(channel, 100n, 100n), "claim", roomy)
+      yield* same("the renewal", yield* store.renew(channel.channelId, "claim", lapsing.lease), true)
+      yield* same("the next one", yield* store.renew(channel.channelId, "claim", lapsing.lease), true)
+      yield* same("the charge", (yield* store.commit(channel.channelId, "claim", 100n))._tag, "Charged")
+    })
+  ),
   law("a repeated voucher is the same draw: held, spent with its charge, or granted again after a release", (store) =>
     Effect.gen(function* () {
       const channel = yield* opened(store)
