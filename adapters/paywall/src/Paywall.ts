@@ -15,9 +15,10 @@ const defaultAccent = "#3d5afe"
 
 /**
  * The one inline script. It is the same on every page, and its hash stands in the policy; all that it loads is the shop's own. It adds
- * an element, since browsers let a script that is trusted by its hash load others in that way alone.
+ * an element, since browsers let a script that is trusted by its hash load others in that way alone. The address begins with the
+ * origin: a path that begins with two slashes would name another host.
  */
-const script = `const s=document.createElement("script");s.type="module";s.src=location.pathname+"?pontage-paywall=${entry}";document.head.append(s)`
+const script = `const s=document.createElement("script");s.type="module";s.src=location.origin+location.pathname+"?pontage-paywall=${entry}";document.head.append(s)`
 
 const manifestName = "tonconnect-manifest.json"
 
@@ -56,9 +57,10 @@ export const paywall = (given: PaywallOptions = {}): Paywall.Paywall => {
 
 const pathOf = (target: string): string => target.slice(0, `${target}?`.indexOf("?"))
 
-/** A script whose imports lead to the page's own path. */
+/** A script whose imports lead to the page's own path: relative to the script, so that no path can name another host. */
 const placed = (text: string, path: string): string => {
-  const address = JSON.stringify(`${path}?pontage-paywall=`).slice(1, -1).replaceAll("'", "%27")
+  const segment = path.slice(path.lastIndexOf("/") + 1)
+  const address = JSON.stringify(`./${segment}?pontage-paywall=`).slice(1, -1).replaceAll("'", "%27")
   return text.replaceAll(mark, () => address)
 }
 

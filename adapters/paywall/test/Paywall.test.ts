@@ -1,5 +1,6 @@
 /** The page as the server writes it: its options, its size, its policy, and texts of others in it. */
 import { createHash } from "node:crypto"
+import { runInNewContext } from "node:vm"
 import { gzipSync } from "node:zlib"
 
 import { Misconfigured, Network, type Paywall } from "@pontage/core"
@@ -154,14 +155,35 @@ describe("the files", () => {
   it("import each other from the page's own path", () => {
     const content = paywall().file(entry, own)
     assert.notInclude(content?.body, "@paywall/")
-    assert.include(content?.body, '"/report?pontage-paywall=')
+    assert.include(content?.body, '"./report?pontage-paywall=')
     assert.include(content?.headers["Cache-Control"], "immutable")
     assert.isUndefined(paywall().file("other.js", own))
   })
 
   it("stay JavaScript at a path of any characters", () => {
     const body = paywall().file(entry, { ...own, path: `/a"b'c\\d` })?.body ?? ""
-    assert.include(body, `/a\\"b%27c\\\\d?pontage-paywall=`)
+    assert.include(body, `./a\\"b%27c\\\\d?pontage-paywall=`)
+  })
+
+  it("come from the shop's origin at a path that begins like a host", () => {
+    const script = /<script type="module">(.*?)<\/script>/s.exec(paywall().page(offer()).body)?.[1] ?? ""
+    for (const path of ["//evil.example/y", "///report", "/x/..//evil.example/y", "//evil.example/", "/report"]) {
+      const page = { origin: "https://shop.example", pathname: path }
+      const element = { src: "" }
+      runInNewContext(script, {
+        location: page,
+        document: { createElement: () => element, head: { append: () => {} } }
+      })
+      assert.strictEqual(new URL(element.src).origin, page.origin, path)
+      const body = paywall().file(entry, { origin: page.origin, path })?.body ?? ""
+      const imported = [...body.matchAll(/"([^"]*\?pontage-paywall=[^"]*)"/g)].map(([, specifier = ""]) => specifier)
+      assert.isNotEmpty(imported)
+      for (const specifier of imported) {
+        assert.match(specifier, /^\.\//)
+        const { origin, pathname } = new URL(specifier, element.src)
+        assert.deepStrictEqual([origin, pathname], [page.origin, new URL(element.src).pathname], path)
+      }
+    }
   })
 
   it("name the shop to TON wallets", () => {

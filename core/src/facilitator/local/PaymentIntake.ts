@@ -164,16 +164,26 @@ const takeNew = Effect.fnUntraced(function* (
   const lane = yield* context.engine.judge(facilitator, presented)
   const beside = yield* context.store.openPayments(presented)
   const verified = yield* Effect.result(verifyPayment(context, presented))
-  if (Result.isFailure(verified)) {
-    // Another process may have taken a copy in meanwhile, and then its own transfer may be the cause.
-    const known = isUsed(verified.failure) ? yield* context.store.find(presented.paymentId) : undefined
-    return known === undefined ? yield* verified.failure : yield* takeKnown(context, presented, known, claim)
-  }
+  if (Result.isFailure(verified)) return yield* refusedNew(context, presented, claim, verified.failure)
   const at = verified.success
   if (!wanted) return yield* reserve(context, presented, beside, claim, undefined)
   context.engine.rememberVerified(presented, presented.payment, at)
   yield* context.engine.admit(facilitator, lane, presented)
   return yield* reserve(context, presented, beside, claim, lane)
+})
+
+/**
+ * The end of an intake whose verification failed. Another process may have taken a copy in meanwhile, and then the transfer that has
+ * used the authorization may be the payment's own: its record answers.
+ */
+const refusedNew = Effect.fnUntraced(function* (
+  context: IntakeContext,
+  presented: Presented,
+  claim: Claim | undefined,
+  failure: PaymentFailure
+): Effect.fn.Return<Taken, PaymentFailure> {
+  const known = isUsed(failure) ? yield* context.store.find(presented.paymentId) : undefined
+  return known === undefined ? yield* failure : yield* takeKnown(context, presented, known, claim)
 })
 
 const isUsed = (failure: PaymentFailure): boolean =>
@@ -208,14 +218,18 @@ const reserve = Effect.fnUntraced(function* (
   claim: Claim | undefined,
   lane: string | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
-  const result = yield* BalanceCover.ask(
-    { ...wanted(context, presented), openBefore },
-    (cover) =>
-      Effect.onError(context.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
-        giveBack(context, presented.paymentId, claim)
-      ),
-    (available) => judgedAgain(context, presented, available)
+  const asked = yield* Effect.result(
+    BalanceCover.ask(
+      { ...wanted(context, presented), openBefore },
+      (cover) =>
+        Effect.onError(context.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
+          giveBack(context, presented.paymentId, claim)
+        ),
+      (available) => judgedAgain(context, presented, available)
+    )
   )
+  if (Result.isFailure(asked)) return yield* refusedNew(context, presented, claim, asked.failure)
+  const result = asked.success
   if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
   yield* Checkpoint.pass("claimed")
   return result.created
