@@ -30,7 +30,9 @@ const found = [
   // Served at depth one; a reorganisation of seven blocks takes it back, and the account has spent its money otherwise.
   730004354,
   // A stranger settles an unbound payment while it waits for its payer's balance: its buyer is told that the balance is too low.
-  741006034
+  741006034,
+  // Another facilitator takes a copy in, and a stranger sends it while this one asks for the payer's balance: it is refused as used.
+  750027804
 ]
 
 describe("simulated worlds that broke a promise once keep it", () => {

@@ -223,6 +223,26 @@ describe("a kept response", () => {
     })
   )
 
+  it.effect("of a method with a body is kept by its digest alone", () =>
+    Effect.gen(function* () {
+      const { get } = yield* open()
+      const post = (more: Partial<GateRequest>) => (headers: Headers) =>
+        get("/order", headers, { method: "POST", ...more })
+      for (const [bodyDigest, isKept] of [
+        [undefined, false],
+        ["one", true]
+      ] as const) {
+        const sent = post(bodyDigest === undefined ? {} : { bodyDigest })
+        const payment = yield* pay((_, headers = {}) => sent(headers), "/order")
+        const granted = yield* sent(payment)
+        assert(granted._tag === "Granted")
+        assert.strictEqual(granted.sink !== undefined, isKept)
+        yield* serve(granted, response("of one body"))
+        assert.strictEqual((yield* sent(payment))._tag === "Repeated", isKept)
+      }
+    })
+  )
+
   it.effect("is not given to a stranger who rebuilds the payment from the chain, with its own proof or none", () =>
     Effect.gen(function* () {
       const { get } = yield* open()

@@ -348,7 +348,8 @@ export const contradictions = ({
         )
       : []
   if (evmOperations.entryPoints === undefined) {
-    const mistaken = namesSet(operations, evmOperations)
+    const { permit2: _, ...ofOperations } = evmOperations
+    const mistaken = namesSet(operations, ofOperations)
     mistakes.push(
       ...mistaken.map(
         (name) => `${name}: no user operations are settled without PONTAGE_EVM_USER_OPERATIONS; set that too`

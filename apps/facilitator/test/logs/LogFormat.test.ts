@@ -3,11 +3,12 @@ import * as Effect from "effect/Effect"
 
 import * as LogFormat from "../../src/logs/LogFormat.ts"
 
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
 describe("the lines of one turn of the event loop", () => {
   it.effect("leave in one write, in their order, and later lines in another", () =>
     Effect.promise(async () => {
       const writes: Array<string> = []
-      const turn = () => new Promise((resolve) => setImmediate(resolve))
       const write = LogFormat.gathered((lines) => writes.push(lines))
       write("one\n")
       write("two\n")

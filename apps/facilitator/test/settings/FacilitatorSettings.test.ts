@@ -195,6 +195,13 @@ describe("settings", () => {
     })
   )
 
+  it.effect("serve Permit2 without user operations", () =>
+    Effect.gen(function* () {
+      const settings = yield* read({ ...enough, PONTAGE_EVM_PERMIT2: "true" })
+      assert.deepStrictEqual(settings.evm[0]?.terms, { permit2: true })
+    })
+  )
+
   it.effect("take a network for the one node, and strangers without keys where it is said", () =>
     Effect.gen(function* () {
       const settings = yield* read({

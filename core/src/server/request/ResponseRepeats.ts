@@ -49,8 +49,8 @@ export const nameOf = Effect.fnUntraced(function* (
   signer: ChallengeSigner,
   presented: Presented
 ): Effect.fn.Return<RepeatablePayment | undefined> {
-  if (presented.priced.route.repeat !== "same" || !isProvable(presented)) return undefined
   const { accepted, identifier, payment, priced } = presented
+  if (priced.route.repeat !== "same" || !isWhole(priced) || !isProvable(presented)) return undefined
   const nameUnder = (secret: Uint8Array) =>
     KeyedDigest.make({ ...signer, secret }, [
       "kept response",
@@ -72,6 +72,12 @@ export const nameOf = Effect.fnUntraced(function* (
         : yield* KeyedDigest.make({ ...signer, secret: first }, ["payment identifier", signer.origin, identifier])
   }
 })
+
+/** Methods whose requests are known by their target alone; the others need their body's digest (`bind: "body"`). */
+const withoutBody: ReadonlySet<string> = new Set(["GET", "HEAD"])
+
+/** Whether another body would make another name. */
+const isWhole = ({ bodyDigest, method }: PricedRequest): boolean => bodyDigest !== undefined || withoutBody.has(method)
 
 /** Whether only the payer can present the payment once more. */
 const isProvable = ({ accepted, payment }: Presented): boolean => {

@@ -111,9 +111,15 @@ const read = (
   )
 }
 
-/** The amount that Permit2 may move of a payer's token now; `undefined` where the payment brings its own approval. */
+/**
+ * The amount that Permit2 may move of a payer's token now; `undefined` for a payment by another way. An approval that a payment brings
+ * (EIP-2612) sets it to the payment's own amount and uses up a nonce of the token, so every other payment of the payer has to end before.
+ */
 export const allowance = (
   guard: EvmLagGuard.EvmLagGuard,
   held: SignedAuthorization
-): Effect.Effect<bigint | undefined, ChainUnavailable> =>
-  held.permit === undefined || held.permit.approval !== undefined ? Effect.undefined : read(guard, held, allowanceCall)
+): Effect.Effect<bigint | undefined, ChainUnavailable> => {
+  const { authorization, permit } = held
+  if (permit === undefined) return Effect.undefined
+  return permit.approval === undefined ? read(guard, held, allowanceCall) : Effect.succeed(authorization.value)
+}

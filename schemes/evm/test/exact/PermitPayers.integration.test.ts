@@ -46,6 +46,13 @@ const bitOf = Effect.fnUntraced(function* (owner: Address, nonce: bigint) {
   return (word >> (nonce & 255n)) & 1n
 })
 
+/** The number of transactions that the facilitator has sent. */
+const sentCount = Effect.gen(function* () {
+  const { accounts, client } = yield* chain
+  const counts = accounts.signers.map(({ address }) => client.getTransactionCount({ address }))
+  return (yield* Effect.promise(() => Promise.all(counts))).reduce((sum, count) => sum + count, 0)
+})
+
 const invalidation = (nonce: bigint) => ({
   to: Permit2Contracts.published.permit2,
   data: encodeFunctionData({
@@ -90,6 +97,26 @@ describe("a payment by Permit2", () => {
         const done = yield* settle(request, Payment.claim("one"))
         assert.strictEqual(done.status, "included")
         assert.strictEqual(yield* one.balanceOf(payer.address), before - 10_000n)
+      })
+    )
+
+    it.effect("that brings an approval waits for the payer's other payments, so none reverts for a used approval", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator, payer: other } = yield* ready
+        const [, , payer = one.accounts.payers[0]] = one.accounts.payers
+        const { settle } = yield* facilitator()
+        const requests = yield* Effect.forEach([1, 2, 3], () => Permit.request({ payer, approval: {} }))
+        const before = yield* sentCount
+        const paid = yield* Effect.raceAll(
+          requests.map((request, index) => settle(request, Payment.claim(`beside ${index}`)))
+        )
+        assert.strictEqual(paid.status, "included")
+        // The lane sends what it has before a later payment.
+        yield* Permit2Contracts.approve(one, other.address)
+        const later = yield* settle(yield* Permit.request({ payer: other }), Payment.claim("later"))
+        assert.strictEqual(later.status, "included")
+        assert.strictEqual((yield* sentCount) - before, 2)
       })
     )
 
