@@ -233,7 +233,7 @@ describe("a kept response", () => {
         ["one", true]
       ] as const) {
         const sent = post(bodyDigest === undefined ? {} : { bodyDigest })
-        const payment = yield* pay((_, headers = {}) => sent(headers), "/order")
+        const payment = yield* pay((_, headers) => sent(headers ?? {}), "/order")
         const granted = yield* sent(payment)
         assert(granted._tag === "Granted")
         assert.strictEqual(granted.sink !== undefined, isKept)
