@@ -281,7 +281,7 @@ const operationBurnt = invalid(
 const permitBurnt = invalid(
   "unsupported_authorization",
   "permit_nonce_burnt",
-  "the nonce of the transfer by Permit2 is used up, and no transaction shows this payment; sign a new one"
+  "the nonce of the transfer by Permit2 is used up, and no transaction shows this payment; another contract may have made the transfer: look on the chain whether the recipient has the money before you sign a new one"
 )
 
 /** The nonce was used up without an event that shows it. */
