@@ -91,8 +91,11 @@ const simpleFactories = {
   "0.9": undefined
 } as const
 
-/** SimpleAccount: it has no ERC-1271, so it pays by user operations alone. Its factory of 0.9 has no published address: give it. */
-export const simple = (
+/**
+ * SimpleAccount: it has no ERC-1271, so it pays by user operations alone. Its factory of 0.9 has no published address: give it. The
+ * chain is asked for the account's address once, so that it signs also while blocks are replaced.
+ */
+export const simple = async (
   { chainId, client }: EvmTestChain.Shape,
   owner: EvmTestAccounts.TestAccount,
   version: SimpleVersion,
@@ -101,11 +104,12 @@ export const simple = (
 ): Promise<SmartAccount> => {
   const entryPoint = simpleEntryPoints[version]
   const args = [owner.address, salt] as const
+  const address = await client.readContract({ address: factory, abi: factoryAbi, functionName: "getAddress", args })
   return toSmartAccount({
     client,
     entryPoint,
     encodeCalls: encodeSimple(version),
-    getAddress: () => client.readContract({ address: factory, abi: factoryAbi, functionName: "getAddress", args }),
+    getAddress: () => Promise.resolve(address),
     getFactoryArgs: async () => ({
       factory,
       factoryData: encodeFunctionData({ abi: factoryAbi, functionName: "createAccount", args })
@@ -114,12 +118,11 @@ export const simple = (
     signMessage: unsupported,
     signTypedData: unsupported,
     async signUserOperation(userOperation) {
-      const sender = await this.getAddress()
       const hash = getUserOperationHash({
         chainId,
         entryPointAddress: entryPoint.address,
         entryPointVersion: entryPoint.version,
-        userOperation: { ...userOperation, sender }
+        userOperation: { ...userOperation, sender: address }
       })
       return version === "0.7" ? owner.signMessage({ message: { raw: hash } }) : owner.sign({ hash })
     }
