@@ -92,8 +92,8 @@ const simpleFactories = {
 } as const
 
 /**
- * SimpleAccount: it has no ERC-1271, so it pays by user operations alone. Its factory of 0.9 has no published address: give it. The
- * chain is asked for the account's address once, so that it signs also while blocks are replaced.
+ * SimpleAccount: it has no ERC-1271, so it pays by user operations alone. Its factory of 0.9 has no published address: give it. One
+ * request reads the account's address, because a node refuses calls while it replaces blocks.
  */
 export const simple = async (
   { chainId, client }: EvmTestChain.Shape,
