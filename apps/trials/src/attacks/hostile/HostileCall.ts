@@ -15,10 +15,17 @@ export interface Reply {
   readonly text: string
 }
 
-/** Sends a request and reads the response to its end. */
+/**
+ * Sends a request over a connection of its own and reads the response to its end. A kept connection may be closed by the
+ * server in the moment of the next request, and an attack would break without a fault of its target.
+ */
 export const send = (url: string, init: RequestInit = {}): Effect.Effect<Reply> =>
   Effect.promise(async () => {
-    const response = await fetch(url, { ...init, redirect: "manual" })
+    const headers = new Headers(init.headers)
+    headers.set("connection", "close")
+    const response = await fetch(url, { ...init, headers, redirect: "manual" }).catch((cause: unknown) => {
+      throw new Error(`${init.method ?? "GET"} ${url} had no response`, { cause })
+    })
     return { status: response.status, headers: response.headers, text: await response.text() }
   })
 

@@ -35,6 +35,8 @@ export interface StagedProcess {
 
 const Listening = Schema.Struct({ url: Schema.String })
 const decodeListening = Schema.decodeUnknownOption(Listening)
+/** Characters of its last output that are told of a process that has ended. */
+const mostTold = 4_000
 const listeningLine = /listens on (http:\S+?);/
 
 /** Starts the process and waits until it listens. Dies with the process's last output if it ends before. */
@@ -56,7 +58,7 @@ export const start = Effect.fnUntraced(function* ({ decorators = false, environm
         stdio: ["ignore", "pipe", "pipe", "ipc"]
       })
     ),
-    (child) => Effect.sync(() => child.kill("SIGKILL"))
+    (child) => Effect.sync(() => child.removeAllListeners("exit").kill("SIGKILL"))
   )
   const found = (url: string) => Deferred.doneUnsafe(listening, Effect.succeed(url))
   for (const stream of [child.stdout, child.stderr]) {
@@ -67,9 +69,11 @@ export const start = Effect.fnUntraced(function* ({ decorators = false, environm
     })
   }
   child.on("message", (message) => Option.map(decodeListening(message), ({ url }) => found(url)))
-  child.once("exit", (code) =>
-    Deferred.doneUnsafe(listening, Effect.die(new Error(`${module} ended with ${code}:\n${written.join("")}`)))
-  )
+  child.once("exit", (code, signal) => {
+    const end = `${module} ended with ${code ?? signal}:\n${written.join("").slice(-mostTold)}`
+    // A process that ends in the middle of an attack breaks it somewhere else, where nothing names the reason.
+    if (!Deferred.doneUnsafe(listening, Effect.die(new Error(end)))) process.stderr.write(`${end}\n`)
+  })
   const url = yield* Deferred.await(listening)
   return { url, pid: child.pid ?? 0, output: () => written.join("") } satisfies StagedProcess
 })
