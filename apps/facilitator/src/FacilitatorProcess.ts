@@ -74,7 +74,8 @@ const serveOnce = Effect.fnUntraced(function* (
   chains: ReadonlyArray<ChainConnections.ConfiguredChain>,
   crypto: EvmCrypto.Shape
 ) {
-  const { allowedHosts, anonymousRates, callers, host, maximumConnections, port, webhooksToPrivate } = settings
+  const { allowedHosts, anonymousRates, callers, discovery, host, maximumConnections, port, webhooksToPrivate } =
+    settings
   const { requestTimeoutMillis, settleTimeoutMillis } = settings
   const { missing, schemes } = yield* Effect.provideService(ChainConnections.open(chains), EvmCrypto.EvmCrypto, crypto)
   for (const { network, node, problem } of missing) {
@@ -96,6 +97,7 @@ const serveOnce = Effect.fnUntraced(function* (
       allowedHosts,
       anonymousRates,
       ...(callers.length > 0 && { callers }),
+      ...(discovery && { discovery }),
       host,
       intake,
       maximumConnections,

@@ -4,6 +4,8 @@
  */
 export * as ApiKey from "./callers/ApiKey.ts"
 export type { CallerTerms, RateTerms, Registration, WebhookTerms } from "./callers/CallerTerms.ts"
+export { DiscoveredResource } from "./discovery/DiscoveredResource.ts"
+export type { Options as DiscoveryOptions } from "./discovery/Discovery.ts"
 export { FacilitatorHttpApi } from "./api/FacilitatorHttpApi.ts"
 export * as FacilitatorMetrics from "./metrics/FacilitatorMetrics.ts"
 export * as FacilitatorProcess from "./FacilitatorProcess.ts"

@@ -48,6 +48,7 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
     "settling",
     "settings",
     "api",
+    "discovery",
     "readiness",
     "webhooks",
     "callers",

@@ -15,12 +15,18 @@ import type { FacilitatorOptions } from "../RoleOptions.ts"
 export type More = Omit<Partial<Parameters<typeof exactEvm.facilitator>[0]>, "signer" | "rpcUrl">
 
 /** Runs it as long as the scope. */
-export const start = Effect.fnUntraced(function* ({ key, port = 0, rpcUrl }: FacilitatorOptions, more: More = {}) {
+export const start = Effect.fnUntraced(function* (
+  { key, port = 0, rpcUrl }: FacilitatorOptions,
+  more: More = {},
+  service: FacilitatorService.Options = {}
+) {
   // The output is the table, so the choice of cryptography is not logged.
   const crypto = yield* Effect.provide(BestCrypto.make, Logger.layer([]))
   const schemes = [exactEvm.facilitator({ signer: exactEvm.localSigner(key, crypto), rpcUrl, ...more })]
   const local = LocalFacilitator.layerMemory({ schemes })
   const facilitator = yield* Layer.build(Layer.provide(local, Layer.succeed(EvmCrypto.EvmCrypto, crypto)))
-  const { url } = yield* FacilitatorService.serve({ port, stopTimeoutMillis: 1 }).pipe(Effect.provide(facilitator))
+  const { url } = yield* FacilitatorService.serve({ port, stopTimeoutMillis: 1, ...service }).pipe(
+    Effect.provide(facilitator)
+  )
   return { url }
 })

@@ -4,7 +4,7 @@
 import { createServer } from "node:http"
 
 import { Router } from "@koa/router"
-import type { SellerDialect } from "@pontage/core"
+import type { RouteConfig, SellerDialect } from "@pontage/core"
 import { listen } from "@pontage/devnet/LoopbackServer"
 import { type EvmAsset, exactEvm } from "@pontage/evm"
 import { paymentMiddleware } from "@pontage/koa"
@@ -22,6 +22,7 @@ export interface More {
     readonly asset?: string
     readonly extra?: Readonly<Record<string, string>>
     readonly dialects?: ReadonlyArray<SellerDialect>
+    readonly input?: NonNullable<RouteConfig["input"]>
   }
 }
 

@@ -9,10 +9,12 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 
 import { CallerAuthentication } from "../callers/CallerAuthentication.ts"
+import * as ResourceList from "../discovery/ResourceList.ts"
 import {
   TemporarilyUnavailableResponse,
   FinishRefused,
   Forbidden,
+  NoDiscovery,
   TooManyRequestsResponse,
   UnknownPayment
 } from "../http/FacilitatorFault.ts"
@@ -111,6 +113,21 @@ class OffersGroup extends HttpApiGroup.make("offers")
   )
   .middleware(RequestFaults) {}
 
+/** The list of resources, for everybody. */
+class DiscoveryGroup extends HttpApiGroup.make("discovery")
+  .add(
+    HttpApiEndpoint.get("resources", "/discovery/resources", {
+      query: ResourceList.Query,
+      success: ResourceList.Page,
+      error: NoDiscovery
+    }).annotateMerge(
+      described(
+        "The resources that were sold here and want to be found, as their own offers describe them (x402's bazaar). Filters about an offer hold for one and the same offer. limit is 1 to 100, default 20; offset is the number of resources to skip. 404 where the facilitator lists none."
+      )
+    )
+  )
+  .middleware(RequestFaults) {}
+
 /** Endpoints for the operator. */
 class OperationGroup extends HttpApiGroup.make("operation").add(
   HttpApiEndpoint.get("live", "/live", { success: Schema.Struct({ live: Schema.Literal(true) }) }).annotateMerge(
@@ -128,6 +145,7 @@ export class FacilitatorHttpApi extends HttpApi.make("facilitator")
   .add(PaymentsGroup)
   .add(RecordsGroup)
   .add(OffersGroup)
+  .add(DiscoveryGroup)
   .add(OperationGroup)
   .annotateMerge(
     OpenApi.annotations({

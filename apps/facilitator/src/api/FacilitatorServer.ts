@@ -9,7 +9,7 @@ import {
   type Facilitator,
   type FacilitatorSchemeRegistry,
   IntakeGate,
-  type Misconfigured,
+  Misconfigured,
   OptionCheck,
   type PaymentStore
 } from "@pontage/core"
@@ -22,16 +22,19 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import type { ServeError } from "effect/http/HttpServerError"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 
 import { CallerAuthentication } from "../callers/CallerAuthentication.ts"
 import * as CallerTerms from "../callers/CallerTerms.ts"
+import * as Discovery from "../discovery/Discovery.ts"
 import * as BrowserRequest from "../http/BrowserRequest.ts"
 import * as ConnectionGuard from "../http/ConnectionGuard.ts"
 import { RequestFaults } from "../http/RequestFaults.ts"
 import { Readiness } from "../readiness/Readiness.ts"
 import * as ReadinessChecks from "../readiness/ReadinessChecks.ts"
 import * as WebhookDeliverer from "../webhooks/WebhookDeliverer.ts"
+import { layerDiscovery } from "./DiscoveryEndpoints.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
 import { layerPayments } from "./PaymentEndpoints.ts"
@@ -64,6 +67,8 @@ export interface Options {
   readonly missing?: ReadonlyArray<ReadinessChecks.MissingChain>
   /** Longest time for open requests when the service stops, in milliseconds; default 25 000. */
   readonly stopTimeoutMillis?: number
+  /** Origins whose sold resources `GET /discovery/resources` lists; default none, and 404 there. */
+  readonly discovery?: Discovery.Options
   /** The facilitator's gate for new payments (`LocalFacilitator`'s option `intake`), which a trouble closes. */
   readonly intake?: IntakeGate.IntakeGate
 }
@@ -82,6 +87,7 @@ const check = OptionCheck.options<Options>({
   minimumGas: OptionCheck.optional(OptionCheck.callable()),
   missing: OptionCheck.optional(OptionCheck.list(ReadinessChecks.missingCheck)),
   stopTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
+  discovery: OptionCheck.optional(Discovery.check),
   intake: OptionCheck.optional(IntakeGate.check)
 })
 
@@ -93,7 +99,13 @@ export interface Running {
 
 const apiOf = (missing: ReadonlyArray<ReadinessChecks.MissingChain>) =>
   HttpApiBuilder.layer(FacilitatorHttpApi, { openapiPath: "/openapi.json" }).pipe(
-    Layer.provide([layerPayments, layerRecords, layerOffers(missing.map(({ network }) => network)), layerOperation]),
+    Layer.provide([
+      layerPayments,
+      layerRecords,
+      layerOffers(missing.map(({ network }) => network)),
+      layerDiscovery,
+      layerOperation
+    ]),
     Layer.provide(RequestFaults.layer)
   )
 
@@ -115,7 +127,20 @@ export const layer = (
   HttpServer.HttpServer,
   ServeError | Misconfigured,
   Facilitator | FacilitatorSchemeRegistry.FacilitatorSchemeRegistry | PaymentStore.PaymentStore
-> => Layer.unwrap(Effect.map(Effect.fromResult(OptionCheck.read(check, options, "the service")), opened))
+> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.fromResult(Result.flatMap(OptionCheck.read(check, options, "the service"), withListableOrigins)),
+      opened
+    )
+  )
+
+const withListableOrigins = (options: Options): Result.Result<Options, Misconfigured> => {
+  const problem = options.discovery && Discovery.objection(options.discovery)
+  return problem === undefined
+    ? Result.succeed(options)
+    : Result.fail(new Misconfigured({ message: `the service's option discovery: ${problem}` }))
+}
 
 const opened = (options: Options) => {
   const { callers = [], host = "127.0.0.1", port = 4021, stopTimeoutMillis = 25_000 } = options
@@ -127,6 +152,7 @@ const opened = (options: Options) => {
     Layer.provideMerge(HttpRouter.serve(guarded(options), { disableLogger: true, disableListenLog: true })),
     Layer.provide([
       CallerAuthentication.layer({ callers, anonymousRates: options.anonymousRates }),
+      Discovery.layer(options.discovery),
       Readiness.layer({
         minimumGas: options.minimumGas ?? (() => 1n),
         intake: options.intake ?? IntakeGate.make(),

@@ -17,6 +17,8 @@ import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 
 import { RequestingCaller } from "../callers/RequestingCaller.ts"
+import type { SettledPayment } from "../discovery/DiscoveredResource.ts"
+import { Discovery } from "../discovery/Discovery.ts"
 import { responseOf, Forbidden } from "../http/FacilitatorFault.ts"
 import { defective } from "../http/RequestFaults.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
@@ -39,6 +41,7 @@ export const layerPayments = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const { schemes } = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
     const services: Services = { facilitator: yield* Facilitator, schemes }
+    const discovery = yield* Discovery
     const { facilitator } = services
     return handlers
       .handleRaw(
@@ -54,7 +57,10 @@ export const layerPayments = HttpApiBuilder.group(
           const payment = PresentedPayment.read(payload)
           const claim = payload.protocolVersion === undefined ? undefined : payload.claim
           const settled = transact(services, "settle", withBuyer(asked, payment), (request) =>
-            FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
+            Effect.tap(FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim)), (response) => {
+              const sold = soldOf(request, response)
+              return sold === undefined ? Effect.void : discovery.settled(sold)
+            })
           )
           return Effect.map(settled, payment.settled)
         })
@@ -82,6 +88,15 @@ const withBuyer = (
   { request }: { readonly request: HttpServerRequest.HttpServerRequest },
   payment: PresentedPayment.PresentedPayment
 ): BuyersPayment => ({ ...payment, buyer: FacilitatorApi.buyerOf(request.headers[FacilitatorApi.buyerField]) })
+
+/** The settled payment with the resource that it names; `undefined` if no money has moved. */
+const soldOf = (
+  { paymentRequirements: { resource, scheme } }: PaymentRequest,
+  { amount, asset, network, payTo, paymentId, status, success }: SettleResponse
+): SettledPayment | undefined =>
+  success && Settlement.isSettled(status) && amount !== undefined && asset !== undefined && payTo !== undefined
+    ? { paymentId, scheme, network, payTo, asset, amount, resource }
+    : undefined
 
 interface Services {
   readonly facilitator: Facilitator["Service"]

@@ -5,6 +5,7 @@ import { CurrentCaller, Facilitator, maySee, PaymentId, PaymentStore, X402Server
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 
+import { Discovery } from "../discovery/Discovery.ts"
 import { UnknownPayment } from "../http/FacilitatorFault.ts"
 import * as PaymentExport from "../http/PaymentExport.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
@@ -30,9 +31,11 @@ export const layerOffers = (pending: ReadonlyArray<string>) =>
     "offers",
     Effect.fnUntraced(function* (handlers) {
       const facilitator = yield* Facilitator
-      const supported = Effect.map(facilitator.supported, (known) =>
-        X402ServerApiKinds.fromSupported(pending.length === 0 ? known : { ...known, pending })
-      )
+      const { page } = yield* Discovery
+      const supported = Effect.map(facilitator.supported, (known) => {
+        const response = X402ServerApiKinds.fromSupported(pending.length === 0 ? known : { ...known, pending })
+        return page === undefined ? response : { ...response, extensions: [...response.extensions, "bazaar"] }
+      })
       return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.unavailable) })
     })
   )

@@ -37,6 +37,12 @@ export class UnknownPayment extends Schema.Error<UnknownPayment>("@pontage/facil
   { httpApiStatus: 404, description: "The payment is unknown here" }
 ) {}
 
+/** 404: the service has no list of resources. */
+export class NoDiscovery extends Schema.Error<NoDiscovery>("@pontage/facilitator/NoDiscovery")(
+  { error: Schema.tag("unknown_endpoint"), message: Schema.String },
+  { httpApiStatus: 404, description: "This facilitator lists no resources" }
+) {}
+
 /** 409: the execution's state forbids this end. */
 export class FinishRefused extends Schema.Error<FinishRefused>("@pontage/facilitator/FinishRefused")(
   { error: Schema.tag("finish_refused"), message: Schema.String, reason: ValidationReason, detail: Schema.String },

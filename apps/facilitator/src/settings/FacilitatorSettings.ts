@@ -12,6 +12,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 
 import * as CallerTerms from "../callers/CallerTerms.ts"
+import * as Discovery from "../discovery/Discovery.ts"
 import * as ConnectionGuard from "../http/ConnectionGuard.ts"
 import type { TelemetrySettings } from "../logs/Telemetry.ts"
 import * as WebhookTarget from "../webhooks/WebhookTarget.ts"
@@ -36,6 +37,8 @@ export interface FacilitatorSettings extends EvmSettings.EvmSettings {
   readonly store: StoreSettings.StoreSettings
   /** Whether webhooks may go to private networks, and by plain http. */
   readonly webhooksToPrivate: boolean
+  /** Origins whose sold resources are listed; absent for none. */
+  readonly discovery?: Discovery.Options
   /** Most connections at once. */
   readonly maximumConnections: number
   /** Longest time for a request to arrive, head and body together. */
@@ -62,6 +65,7 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
   anonymousRates: CallerTerms.rateCheck,
   store: OptionCheck.any(),
   webhooksToPrivate: OptionCheck.flag,
+  discovery: OptionCheck.optional(Discovery.check),
   settleTimeoutMillis: OptionCheck.whole(),
   retentionHours: OptionCheck.optional(OptionCheck.whole(1)),
   evm: OptionCheck.list(
@@ -170,8 +174,26 @@ const contradictions = (
   if (allowedHosts !== undefined && callers.length > 0) {
     mistakes.push("PONTAGE_ALLOWED_HOSTS: requests with keys may use any host name; remove it")
   }
+  mistakes.push(...discoveryMistakes(values.service))
   if (webhookAllowPrivate !== "true") mistakes.push(...privateWebhooks(callers))
   return mistakes
+}
+
+const discoveryOf = ({ discoveryAllowPrivate, discoveryOrigins }: ServiceVariables.AllValues["service"]) =>
+  discoveryOrigins === undefined
+    ? undefined
+    : { origins: discoveryOrigins.split(","), allowPrivate: discoveryAllowPrivate === "true" }
+
+const discoveryMistakes = (service: ServiceVariables.AllValues["service"]): ReadonlyArray<string> => {
+  const options = discoveryOf(service)
+  if (options === undefined) {
+    return service.discoveryAllowPrivate === undefined
+      ? []
+      : ["PONTAGE_DISCOVERY_ALLOW_PRIVATE: it has no effect without origins; set PONTAGE_DISCOVERY_ORIGINS too"]
+  }
+  const problem = Discovery.objection(options)
+  const mend = options.allowPrivate ? "" : "; PONTAGE_DISCOVERY_ALLOW_PRIVATE=true allows private networks and http"
+  return problem === undefined ? [] : [`PONTAGE_DISCOVERY_ORIGINS: ${problem}${mend}`]
 }
 
 /** Variables of each family: a common prefix, and those of which one must name a node. */
@@ -224,6 +246,7 @@ const settingsOf = (
   callers: ReadonlyArray<CallerTerms.CallerTerms>
 ): FacilitatorSettings => {
   const { service } = values
+  const discovery = discoveryOf(service)
   const ton = TonSettings.fromValues(values)
   const tron = TronSettings.fromValues(values)
   const telemetry = TelemetryVariables.telemetryOf(values.telemetry)
@@ -240,6 +263,7 @@ const settingsOf = (
     settleTimeoutMillis: service.settleTimeoutMillis ?? 25_000,
     retentionHours: service.retentionHours,
     ...EvmSettings.fromValues(values),
+    ...(discovery && { discovery }),
     ...(telemetry && { telemetry }),
     ...(ton && { ton }),
     ...(tron && { tron })

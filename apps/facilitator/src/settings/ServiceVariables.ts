@@ -53,6 +53,13 @@ const service = {
     "facilitator,localhost:8080",
     Schema.String.check(Schema.makeFilter((text) => text.split(",").every(BrowserRequest.isHost)))
   ),
+  discoveryOrigins: make(
+    "PONTAGE_DISCOVERY_ORIGINS",
+    "origins of shops, separated by commas",
+    "https://shop.example,https://api.example",
+    Schema.NonEmptyString
+  ),
+  discoveryAllowPrivate: flag("PONTAGE_DISCOVERY_ALLOW_PRIVATE", "true"),
   maximumConnections: whole("PONTAGE_MAX_CONNECTIONS", "connections", { minimum: 10, maximum: 100_000 }, "5000"),
   requestTimeoutMillis: whole(
     "PONTAGE_REQUEST_TIMEOUT_MS",

@@ -443,6 +443,29 @@ describe("callers", () => {
     })
   )
 
+  it.effect("may list resources of public origins, of private ones only where it is said", () =>
+    Effect.gen(function* () {
+      assert.isUndefined((yield* read(enough)).discovery)
+      const origins = ["https://shop.example", "https://api.example"]
+      const listed = yield* read({ ...enough, PONTAGE_DISCOVERY_ORIGINS: origins.join(",") })
+      assert.deepStrictEqual(listed.discovery, { origins, allowPrivate: false })
+      const environment = {
+        ...enough,
+        PONTAGE_DISCOVERY_ORIGINS: "https://shop.example,http://10.0.0.1,https://a:b@c.example"
+      }
+      const { message } = yield* Effect.flip(read(environment))
+      assert.strictEqual(
+        message,
+        "PONTAGE_DISCOVERY_ORIGINS: origin 2 is not https; origin 3 is not an origin; write scheme and host alone, for example https://shop.example; PONTAGE_DISCOVERY_ALLOW_PRIVATE=true allows private networks and http"
+      )
+      const PONTAGE_DISCOVERY_ALLOW_PRIVATE = "true"
+      const near = { PONTAGE_DISCOVERY_ORIGINS: "http://10.0.0.1", PONTAGE_DISCOVERY_ALLOW_PRIVATE }
+      assert.isTrue((yield* read({ ...enough, ...near })).discovery?.allowPrivate)
+      const alone = yield* Effect.flip(read({ ...enough, PONTAGE_DISCOVERY_ALLOW_PRIVATE }))
+      assert.match(alone.message, /^PONTAGE_DISCOVERY_ALLOW_PRIVATE: it has no effect without origins/)
+    })
+  )
+
   it.effect.each([
     ["{", /^PONTAGE_CALLERS_FILE: the file is not a JSON object with a list of callers$/],
     ["[]", /the file is not a JSON object with a list of callers/],
@@ -578,6 +601,8 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_API_KEYS", '["sha256:abcdef0123456789"]'],
     ["PONTAGE_ALLOW_ANONYMOUS", "yes"],
     ["PONTAGE_WEBHOOK_ALLOW_PRIVATE", "1"],
+    ["PONTAGE_DISCOVERY_ORIGINS", ""],
+    ["PONTAGE_DISCOVERY_ALLOW_PRIVATE", "1"],
     ["PONTAGE_CALLERS_FILE", ""],
     ["PONTAGE_RATE", "100"],
     ["PONTAGE_RATE", "0/1"],
