@@ -92,6 +92,14 @@ export type {
   SubmitResult,
   ChainHead
 } from "./scheme/SchemeFacilitator.ts"
+export type {
+  ChannelFacts,
+  ChannelReport,
+  ChannelRequest,
+  ChannelStep,
+  InspectedChannel,
+  SchemeChannels
+} from "./scheme/SchemeChannels.ts"
 export * as OwnTransfer from "./scheme/OwnTransfer.ts"
 export * as ClientSchemeRegistry from "./scheme/ClientSchemeRegistry.ts"
 export * as FacilitatorSchemeRegistry from "./scheme/FacilitatorSchemeRegistry.ts"

@@ -12,6 +12,7 @@ import type { ProtocolError } from "../protocol/ProtocolError.ts"
 import type { PaymentRecord, PaymentState } from "../protocol/Settlement.ts"
 import type { Sellable } from "../protocol/Supported.ts"
 import { ValidationError } from "../protocol/ValidationError.ts"
+import type { ChannelFacts } from "../scheme/SchemeChannels.ts"
 
 /** A payment and the offer that it pays. */
 export interface PaymentRequest {
@@ -97,9 +98,10 @@ export interface Entitlement {
   readonly until: number
 }
 
-/** The result of verifying a payment. */
+/** The result of verifying a payment. `extra` has the state of its channel, in the scheme's words (`SchemeChannels`). */
 export interface Verified {
   readonly payer: string
+  readonly extra?: ChannelFacts
 }
 
 /**
@@ -117,8 +119,10 @@ export interface Settled {
   /** The payee and the token: the gate compares both with its own offer. */
   readonly payTo: string
   readonly asset: string
-  /** In the smallest unit of the asset. */
+  /** In the smallest unit of the asset; empty where no amount belongs to the job of a channel. */
   readonly amount: string
+  /** The state of a channel after a job of it, in the scheme's words. */
+  readonly extra?: ChannelFacts
   /** The payer's entitlement after a granted execution, should it be refused or fail; absent if none is left. */
   readonly entitlement?: Entitlement
 }

@@ -12,6 +12,7 @@ import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable, FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { Scheme } from "./Scheme.ts"
+import type { SchemeChannels } from "./SchemeChannels.ts"
 
 /**
  * A payment as the facilitator holds it: the offer, the signed terms in the form that all schemes share, and the scheme's own payload.
@@ -215,6 +216,11 @@ export interface SchemeFacilitator<Payload = unknown> {
    * limit). Default: one payment a transaction.
    */
   readonly batches?: { readonly maximum: number; readonly windowMillis: number; readonly maximumCost?: bigint }
+  /**
+   * Payment channels: then this scheme's payments are their jobs (deposits, claims, refunds). A job buys nothing, so each call for it is
+   * answered from its record.
+   */
+  readonly channels?: SchemeChannels<Payment>
   /** Reads the payload's common terms, from the signed bytes alone: no chain, no clock. It also proves the binding, if any. */
   readonly read: (
     requirements: PaymentRequirements,

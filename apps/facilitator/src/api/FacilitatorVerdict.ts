@@ -29,7 +29,7 @@ export const ofVerify = (
   verified: Effect.Effect<Verified, PaymentFailure>
 ): Effect.Effect<VerifyResponse, TemporarilyUnavailable> =>
   Effect.matchEffect(verified, {
-    onSuccess: ({ payer }) => Effect.succeed({ isValid: true, payer }),
+    onSuccess: (verified) => Effect.succeed({ isValid: true, ...verified }),
     onFailure: (failure) =>
       failure._tag === "PaymentError" || failure._tag === "ValidationError"
         ? Effect.succeed({ isValid: false, ...reasonOf(failure) })

@@ -13,13 +13,13 @@ import * as BoundedMap from "../../platform/BoundedMap.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { protocolVersion } from "../../protocol/PaymentPayload.ts"
-import { Misconfigured, SettlementPending } from "../../protocol/ProtocolError.ts"
+import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import * as FacilitatorSchemeRegistry from "../../scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { CurrentCaller, maySee } from "../Caller.ts"
 import * as Checkpoint from "../Checkpoint.ts"
-import { type Claim, Facilitator, type PaymentRequest, type Settled } from "../Facilitator.ts"
+import { type Claim, Facilitator, type PaymentRequest, type Settled, type Verified } from "../Facilitator.ts"
 import * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as SpendLimits from "../lane/SpendLimits.ts"
 import * as Admission from "../queue/Admission.ts"
@@ -27,9 +27,10 @@ import * as LaneChoice from "../queue/LaneChoice.ts"
 import * as Execution from "../store/Execution.ts"
 import { LaneLeases, layerSole } from "../store/LaneLeases.ts"
 import * as MemoryPaymentStore from "../store/MemoryPaymentStore.ts"
-import { type OpenPayments, PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
+import { PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 import * as ChainClock from "./ChainClock.ts"
+import * as ChannelSettling from "./ChannelSettling.ts"
 import * as IntakeGate from "./IntakeGate.ts"
 import {
   claimKnown,
@@ -46,6 +47,7 @@ import {
   type Taken,
   ungivenAtMost
 } from "./PaymentIntake.ts"
+import { transfer, verifyAgain } from "./PaymentTransfer.ts"
 
 /** Options of a facilitator in this process. Its schemes come from the context (`FacilitatorSchemeRegistry`). */
 export interface Options {
@@ -148,9 +150,10 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     arriving: new Map(),
     undelivered: BoundedMap.oldestOut(ungivenAtMost)
   }
+  const channels = ChannelSettling.make(context)
   return Facilitator.of({
-    verify: (request) => inVerify(verify(context, request)),
-    settle: (request, claim) => inSettle(settle(context, request, claim)),
+    verify: (request) => inVerify(verify(context, channels, request)),
+    settle: (request, claim) => inSettle(settle(context, channels, request, claim)),
     claim: (request, claim) => inClaim(claimOnly(context, request, claim)),
     finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
       const { name } = yield* CurrentCaller
@@ -206,9 +209,15 @@ const annotated = ({ paymentId, payment: { requirements } }: Presented) =>
     "payment.scheme": requirements.scheme
   })
 
-const verify = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest) {
+const verify = Effect.fnUntraced(function* (
+  context: IntakeContext,
+  channels: ChannelSettling.ChannelSettling,
+  request: PaymentRequest
+): Effect.fn.Return<Verified, PaymentFailure> {
   const presented = yield* present(context, request)
   yield* annotated(presented)
+  if (presented.facilitator.channels !== undefined)
+    return yield* channels.verify(presented, presented.facilitator.channels)
   const known = yield* context.store.find(presented.paymentId)
   const { payer } = presented.authorization
   if (known === undefined) {
@@ -262,6 +271,7 @@ const isExplained = Effect.fnUntraced(function* (
 const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest, claim: Claim) {
   const presented = yield* present(context, request)
   yield* annotated(presented)
+  if (presented.facilitator.channels !== undefined) return yield* noClaims
   const taken = yield* take(context, presented, claim, false)
   yield* Effect.annotateCurrentSpan("payment.state", taken.stored.status)
   if (taken.execution === "granted" && !taken.renewed) {
@@ -271,9 +281,16 @@ const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: 
 })
 
 /** Updates of the payment are collected from before its intake, so that its end is not missed. */
-const settle = (context: IntakeContext, request: PaymentRequest, claim: Claim | undefined) =>
+const settle = (
+  context: IntakeContext,
+  channels: ChannelSettling.ChannelSettling,
+  request: PaymentRequest,
+  claim: Claim | undefined
+) =>
   Effect.flatMap(present(context, request), (presented) =>
-    context.engine.whileWaiting(presented.paymentId, (update) => settlePresented(context, presented, claim, update))
+    presented.facilitator.channels === undefined
+      ? context.engine.whileWaiting(presented.paymentId, (update) => settlePresented(context, presented, claim, update))
+      : Effect.andThen(annotated(presented), channels.settle(presented, presented.facilitator.channels))
   )
 
 const settlePresented = Effect.fnUntraced(function* (
@@ -314,66 +331,11 @@ const confirmed = Effect.fnUntraced(function* (
   return (yield* claimKnown(context, presented, claim)).execution
 })
 
-/** Moves the money, or waits for a transfer under way. If it fails, the caller may execute nothing. */
-const transfer = Effect.fnUntraced(function* (
-  context: IntakeContext,
-  taken: Taken,
-  update: SettlementEngine.SettlementRequest["update"]
-): Effect.fn.Return<StoredPayment, PaymentFailure> {
-  const { fresh, presented, stored } = taken
-  const openBefore = yield* verifyAgain(context, taken)
-  const settling = context.engine.settle(presented.facilitator, { stored, update, isNew: fresh, openBefore })
-  const end = yield* Effect.timeoutOption(settling, context.patience)
-  if (Option.isNone(end)) return yield* pending(context, stored)
-  const refusal = yield* provenRefusal(end.value)
-  return refusal === undefined ? end.value : yield* refusal
-})
-
-/**
- * A waiting record is verified again before anything is sent for it, unless it is pending already. The money of one
- * that was pending before, or that another party sent, may have moved meanwhile: its lane finds out. Returns the
- * payer's payments that were open before the verification; `undefined` without one.
- */
-const verifyAgain = Effect.fnUntraced(function* (
-  context: IntakeContext,
-  { fresh, presented, stored }: Taken
-): Effect.fn.Return<OpenPayments | undefined, PaymentFailure> {
-  if (fresh || stored.status !== "accepted" || stored.lane !== undefined) return undefined
-  const beside = yield* context.store.openPayments(presented)
-  return yield* Effect.matchEffect(verifyPayment(context, presented), {
-    onSuccess: (at) =>
-      Effect.as(
-        Effect.sync(() => context.engine.rememberVerified(presented, presented.payment, at)),
-        beside
-      ),
-    onFailure: (error) =>
-      Effect.flatMap(mayBeSettled(context, presented, stored, error), (may) =>
-        may ? Effect.undefined : Effect.fail(error)
-      )
-  })
-})
-
-const mayBeSettled = Effect.fnUntraced(function* (
-  { engine, store }: IntakeContext,
-  { facilitator, payment }: Presented,
-  { paymentId }: StoredPayment,
-  refusal: PaymentFailure
-) {
-  const now = yield* store.find(paymentId)
-  if (now === undefined) return false
-  if (now.status !== "accepted" || now.lane !== undefined || now.since !== undefined) return true
-  return yield* engine.isSettledByAnother(facilitator, now, payment, refusal)
-})
-
-const pending = Effect.fnUntraced(function* (context: IntakeContext, { paymentId }: StoredPayment) {
-  const now = yield* context.store.find(paymentId)
-  return yield* new SettlementPending({
-    paymentId,
-    status: now?.status ?? "accepted",
-    ...(now !== undefined && now.transaction !== "" && { transaction: now.transaction }),
-    message: `the transfer of ${paymentId} is not confirmed yet; send the same payment again, do not sign a new one`
-  })
-})
+const noClaims = invalid(
+  "unsupported_scheme",
+  "channel_claim",
+  "a message about a channel buys no execution; have it verified or settled"
+)
 
 const settledOf = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)
 

@@ -345,9 +345,12 @@ export const notFinal = ({ paymentId, requirements: { network } }: StoredPayment
     message: `a third party has sent the transfer of ${paymentId}, and its block on ${network} is not final yet; send the same payment again later, do not sign a new one`
   })
 
-/** An owed answer is taken only when it is delivered: a process may end while its caller waits. */
+/**
+ * An owed answer is taken only when it is delivered: a process may end while its caller waits. The job of a channel buys nothing, and
+ * every call for it is answered.
+ */
 const takeUnclaimed = (context: IntakeContext, presented: Presented, known: StoredPayment) =>
-  isAnswerOwed(context, known)
+  presented.facilitator.channels !== undefined || isAnswerOwed(context, known)
     ? Effect.succeed({ presented, stored: known, execution: undefined, fresh: false, renewed: false })
     : Effect.fail(Presentation.used(known))
 

@@ -41,7 +41,8 @@ export const verified = (response: typeof VerifyResponse.Type): Meaning<Verified
     return Result.fail(refusal ?? nonsense("says isValid: false and gives neither code nor reason"))
   if (refusal !== undefined) return Result.fail(nonsense("says isValid: true and gives a code or a reason"))
   if (response.payer === undefined) return Result.fail(nonsense("says isValid: true and names no payer"))
-  return Result.succeed({ payer: response.payer })
+  const { extra, payer } = response
+  return Result.succeed({ payer, ...(extra && { extra }) })
 }
 
 /** The meaning of a response to `POST /settle` and `POST /claims`. */
@@ -110,7 +111,8 @@ const unearned = (sent: SentRequest, response: Settling): string | undefined => 
 }
 
 const valueOf = (response: Settling): Meaning<Settled> => {
-  const { amount, asset, entitlement, execution, network, payTo, paymentId, payer, status, transaction } = response
+  const { amount, asset, entitlement, execution, extra, network, payTo, paymentId, payer, status, transaction } =
+    response
   if (payTo === undefined || asset === undefined) return Result.fail(nonsense("names no payee or no asset"))
   if (payer === undefined) return Result.fail(nonsense("names no payer"))
   if (amount === undefined || !Amount.isText(amount)) return Result.fail(nonsense("names no amount"))
@@ -124,6 +126,7 @@ const valueOf = (response: Settling): Meaning<Settled> => {
     payTo,
     asset,
     amount,
+    ...(extra && { extra }),
     ...(entitlement && { entitlement })
   })
 }

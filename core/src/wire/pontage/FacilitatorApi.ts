@@ -70,10 +70,14 @@ const verdict = {
   message: Schema.optionalKey(Schema.String)
 }
 
+/** The state of a payment channel, in the words of its scheme. */
+const extra = Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+
 /** The response of `POST /verify`. */
 export const VerifyResponse = Schema.Struct({
   isValid: Schema.Boolean,
   payer: Schema.optionalKey(Schema.String),
+  extra,
   ...verdict
 })
 
@@ -92,6 +96,7 @@ export const SettleResponse = Schema.Struct({
   payTo: Schema.optionalKey(Schema.String),
   asset: Schema.optionalKey(Schema.String),
   amount: Schema.optionalKey(Schema.String),
+  extra,
   /**
    * With a granted execution: the payer's remaining executions if it is refused or fails. `until` is Unix milliseconds.
    */

@@ -88,9 +88,27 @@ const readV1 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402V
   }
 }
 
+const decodeRecord = Schema.decodeUnknownResult(Schema.Record(Schema.String, Schema.Unknown))
+
+/**
+ * Peers give no seconds (0) where no payer signs anything: in a server's requests to claim and to settle its payment channels. An offer
+ * has at least one second, and such a request has one here.
+ */
+const timed = (json: unknown): unknown =>
+  Result.match(decodeRecord(json), {
+    onSuccess: (offer) => (offer["maxTimeoutSeconds"] === 0 ? { ...offer, maxTimeoutSeconds: 1 } : json),
+    onFailure: () => json
+  })
+
+const timedPayment = (json: unknown): unknown =>
+  Result.match(decodeRecord(json), {
+    onSuccess: (payment) => ({ ...payment, accepted: timed(payment["accepted"]) }),
+    onFailure: () => json
+  })
+
 const readV2 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402Version">): X402Request => {
   const place = Result.getOrUndefined(decodePlaced(paymentPayload))
-  const requirements = Result.mapBoth(decodeOfferV2(paymentRequirements), {
+  const requirements = Result.mapBoth(decodeOfferV2(timed(paymentRequirements)), {
     onSuccess: (offer) => X402Offer.fromV2(offer, place?.resource),
     onFailure: ({ message }) => noOffer(2, message)
   })
@@ -98,7 +116,7 @@ const readV2 = ({ paymentPayload, paymentRequirements }: Omit<AnyRequest, "x402V
     version: 2,
     network: nameIn(paymentRequirements),
     paymentRequirements: requirements,
-    paymentPayload: agreeing(X402v2Seller.fromJson(paymentPayload), requirements)
+    paymentPayload: agreeing(X402v2Seller.fromJson(timedPayment(paymentPayload)), requirements)
   }
 }
 

@@ -10,9 +10,13 @@ import type { X402Request } from "./X402ServerApiRequest.ts"
 
 const messages = { description: "For people; version 1 has no such field" }
 
+const extra = Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)).annotate({
+  description: "The state of a payment channel, in the words of its scheme"
+})
+
 /** The response of `POST /verify`. */
 export const X402VerifyResponse = Schema.Union([
-  Schema.Struct({ isValid: Schema.Literal(true), payer: Schema.optionalKey(Schema.String) }),
+  Schema.Struct({ isValid: Schema.Literal(true), payer: Schema.optionalKey(Schema.String), extra }),
   Schema.Struct({
     isValid: Schema.Literal(false),
     invalidReason: Schema.String,
@@ -33,7 +37,8 @@ export const X402SettleResponse = Schema.Union([
     payer: Schema.optionalKey(Schema.String),
     transaction: Schema.String,
     network: Schema.String,
-    amount: Schema.optionalKey(Schema.String)
+    amount: Schema.optionalKey(Schema.String),
+    extra
   }),
   Schema.Struct({
     success: Schema.Literal(false),
@@ -49,6 +54,9 @@ export type X402SettleResponse = typeof X402SettleResponse.Type
 
 type Caller = Pick<X402Request, "version" | "network">
 
+const extraOf = ({ extra }: Pick<typeof FacilitatorApi.VerifyResponse.Type, "extra">) =>
+  extra === undefined ? {} : { extra }
+
 const payerOf = ({ payer }: { readonly payer?: string }) => (payer === undefined || payer === "" ? {} : { payer })
 
 /** The verdict of a verification. */
@@ -56,7 +64,7 @@ export const ofVerify = (
   { version }: Caller,
   response: typeof FacilitatorApi.VerifyResponse.Type
 ): X402VerifyResponse => {
-  if (response.isValid) return { isValid: true, ...payerOf(response) }
+  if (response.isValid) return { isValid: true, ...payerOf(response), ...extraOf(response) }
   return {
     isValid: false,
     invalidReason: X402Reason.ofVerdict(version, response),
@@ -81,8 +89,8 @@ export const ofSettle = (
 ): X402SettleResponse => {
   const { amount, code, detail, message, reason, status, success, transaction } = response
   if (success) {
-    const counted = version === 2 && amount !== undefined ? { amount } : {}
-    return { success, ...payerOf(response), transaction, network, ...counted }
+    const counted = version === 2 && amount !== undefined && amount !== "" ? { amount } : {}
+    return { success, ...payerOf(response), transaction, network, ...counted, ...extraOf(response) }
   }
   const verdict = {
     ...(code !== undefined && { code }),

@@ -21,12 +21,20 @@ const pending = { 1: "unexpected_settle_error", 2: "settlement_pending" } as con
  */
 export const ofVerdict = (version: X402Version, verdict: Verdict): string => {
   const { code, detail, paymentState, reason } = verdict
+  if (detail?.startsWith(channelDetail) === true) return `${channelWord}${detail.slice(channelDetail.length)}`
   if (code !== undefined) return said(wordsOfCodes[code][version], detail)
   if (reason !== undefined) return said(wordsOfReasons[reason][version], detail)
   if (paymentState !== undefined && isDead(paymentState)) return "invalid_transaction_state"
   if (detail === "in_flight") return "duplicate_settlement"
   return paymentState === undefined ? "unexpected_verify_error" : pending[version]
 }
+
+/**
+ * The details of refusals about payment channels, and the words of x402 for them: those of the scheme `batch-settlement` on EVM, the
+ * only family with a list of them.
+ */
+const channelDetail = "batch_settlement_"
+const channelWord = "invalid_batch_settlement_evm_"
 
 /** The sentence of the first response to a request, if peers have one. */
 const unpaid = { 1: "X-PAYMENT header is required", 2: "Payment required" } as const

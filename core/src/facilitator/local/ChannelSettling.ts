@@ -1,0 +1,154 @@
+/**
+ * Requests about payment channels: a payer's message is verified by the scheme, and a server's request to settle becomes a payment of
+ * its own, whose transaction has every guarantee of a lane: it is recorded before it is sent, and answered when it is in a block.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { sealPayload } from "../../protocol/PaymentPayload.ts"
+import { SettlementPending } from "../../protocol/ProtocolError.ts"
+import { isDead } from "../../protocol/Settlement.ts"
+import type { ChannelReport, ChannelRequest, SchemeChannels } from "../../scheme/SchemeChannels.ts"
+import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import type { PaymentRequest, Settled, Verified } from "../Facilitator.ts"
+import { isOver } from "../lane/TrackedTransaction.ts"
+import type { StoredPayment } from "../store/PaymentStore.ts"
+import * as Presentation from "../store/Presentation.ts"
+import { type IntakeContext, present, type Presented, take, takeAnswer } from "./PaymentIntake.ts"
+import { transfer } from "./PaymentTransfer.ts"
+import * as Turns from "./Turns.ts"
+
+/** The requests about channels of one facilitator. */
+export interface ChannelSettling {
+  /** Verifies a payer's message. It changes nothing. */
+  readonly verify: (presented: Presented, channels: SchemeChannels<Payment>) => Effect.Effect<Verified, PaymentFailure>
+  /** Settles a request, or finds that the chain shows all of it already. */
+  readonly settle: (presented: Presented, channels: SchemeChannels<Payment>) => Effect.Effect<Settled, PaymentFailure>
+}
+
+/** Begins without requests. */
+export const make = (context: IntakeContext): ChannelSettling => {
+  const turns = Turns.make()
+  return {
+    verify: (presented, channels) => verify(context, presented, channels),
+    settle: Effect.fnUntraced(function* (presented, channels) {
+      const progress: Progress = { last: undefined }
+      const settling = channels.takesTurns(presented.payment)
+        ? turns(
+            turnOf(presented),
+            Effect.andThen(awaitEarlier(context, presented), settleNow(context, presented, channels, progress))
+          )
+        : settleNow(context, presented, channels, progress)
+      const settled = yield* Effect.timeoutOption(settling, context.patience)
+      return Option.isSome(settled) ? settled.value : yield* pending(progress)
+    })
+  }
+}
+
+/** The last job of a request. */
+interface Progress {
+  last: StoredPayment | undefined
+}
+
+const turnOf = ({ authorization: { asset, payer }, facilitator: { network } }: Presented) =>
+  `${network} ${asset} ${payer}`
+
+const requestOf = ({ caller, payload, request }: Presented): ChannelRequest => ({
+  requirements: request.paymentRequirements,
+  payload,
+  caller
+})
+
+const verify = Effect.fnUntraced(function* (
+  context: IntakeContext,
+  presented: Presented,
+  channels: SchemeChannels<Payment>
+) {
+  if (presented.refusal !== undefined) return yield* presented.refusal
+  const { facilitator } = presented
+  yield* context.intake.passNew(facilitator.network)
+  yield* context.clocks.demand(facilitator)
+  const { facts, payer } = yield* channels.inspect(requestOf(presented), (job) =>
+    Effect.gen(function* () {
+      const planned = yield* present(context, jobRequest(presented, job))
+      const known = yield* context.store.find(planned.paymentId)
+      return known !== undefined && Presentation.isOf(planned, known) && !isDead(known.status)
+    })
+  )
+  return { payer, extra: facts }
+})
+
+/** The request for a planned job. */
+const jobRequest = ({ facilitator, request }: Presented, job: Schema.Json): PaymentRequest => ({
+  paymentPayload: sealPayload(facilitator.scheme.name, facilitator.network, job),
+  paymentRequirements: request.paymentRequirements
+})
+
+const settleNow = Effect.fnUntraced(function* (
+  context: IntakeContext,
+  presented: Presented,
+  channels: SchemeChannels<Payment>,
+  progress: Progress
+): Effect.fn.Return<Settled, PaymentFailure> {
+  if (presented.refusal !== undefined) return yield* presented.refusal
+  const step = yield* channels.plan(requestOf(presented))
+  if (step._tag === "Done") return settledOf(presented, undefined, step.report)
+  const planned = yield* present(context, jobRequest(presented, step.payload))
+  const stored = yield* context.engine.whileWaiting(planned.paymentId, (update) =>
+    Effect.gen(function* () {
+      const taken = yield* take(context, planned, undefined, true)
+      progress.last = taken.stored
+      return yield* transfer(context, taken, update)
+    })
+  )
+  progress.last = stored
+  const report = yield* channels.report(planned.payment, stored.transaction)
+  yield* takeAnswer(context, stored.paymentId, Checkpoint.pass("responded"))
+  return settledOf(planned, stored, report)
+})
+
+/** Waits for the jobs of the same account that are on their way, of any process. */
+const awaitEarlier = Effect.fnUntraced(function* (context: IntakeContext, presented: Presented) {
+  const { engine, store } = context
+  const { amounts } = yield* store.openPayments(presented)
+  for (const paymentId of amounts.keys()) {
+    yield* engine.whileWaiting(paymentId, (update) =>
+      Effect.gen(function* () {
+        const stored = yield* store.find(paymentId)
+        if (stored === undefined || !isUnderWay(presented.facilitator, stored)) return
+        yield* Effect.ignore(engine.settle(presented.facilitator, { stored, update, isNew: false }))
+      })
+    )
+  }
+})
+
+const isUnderWay = ({ scheme }: SchemeFacilitator, stored: StoredPayment): boolean =>
+  stored.requirements.scheme === scheme.name && stored.lane !== undefined && !isOver(stored)
+
+const settledOf = (
+  { authorization: { asset, payTo }, facilitator }: Presented,
+  stored: StoredPayment | undefined,
+  { amount, facts, payer }: ChannelReport
+): Settled => ({
+  paymentId: stored?.paymentId ?? "",
+  status: stored?.status ?? "included",
+  execution: undefined,
+  transaction: stored?.transaction ?? "",
+  network: facilitator.network,
+  payer,
+  payTo,
+  asset,
+  amount,
+  extra: facts
+})
+
+const pending = ({ last }: Progress) =>
+  new SettlementPending({
+    paymentId: last?.paymentId ?? "",
+    status: last?.status ?? "accepted",
+    ...(last !== undefined && last.transaction !== "" && { transaction: last.transaction }),
+    message: "the transaction for the channel is not in a block yet; send the same request again"
+  })
