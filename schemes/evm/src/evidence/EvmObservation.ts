@@ -105,8 +105,8 @@ const observeNow = Effect.fnUntraced(function* (
   }
 })
 
-/** Only one attempt can be included; the newest is the likeliest. */
-const includedOf = Effect.fnUntraced(function* (
+/** The included attempt. Only one can be; the newest is the likeliest. */
+export const includedOf = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   attempts: ReadonlyArray<PreparedTransaction>,
   paymentCount: number

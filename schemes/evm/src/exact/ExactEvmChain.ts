@@ -164,7 +164,13 @@ export const connect = Effect.fnUntraced(function* (
 /** The address of a lane. */
 export const addressOf = (lane: string): EvmAddress.Address => EvmAddress.fromText(lane) ?? EvmAddress.zero
 
-const connected = Effect.fnUntraced(function* ({ network: given, onRequest, rpcTimeoutMillis, rpcUrl }: Options) {
+/** Connects to the node; it has to serve the network. */
+export const connected = Effect.fnUntraced(function* ({
+  network: given,
+  onRequest,
+  rpcTimeoutMillis,
+  rpcUrl
+}: Pick<Options, "network" | "onRequest" | "rpcTimeoutMillis" | "rpcUrl">) {
   const rpcFor = (network: string) =>
     EvmRpc.make({
       url: rpcUrl,
@@ -180,7 +186,11 @@ const connected = Effect.fnUntraced(function* ({ network: given, onRequest, rpcT
   return { node, network: canonical }
 })
 
-const plainAccounts = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: ReadonlyArray<EvmTransactionSigner>) {
+/** The signers by their addresses with checksum; each has to be an account without code. */
+export const plainAccounts = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  given: ReadonlyArray<EvmTransactionSigner>
+) {
   const signers = new Map<string, EvmTransactionSigner>()
   for (const signer of given) {
     const address = EvmAddress.fromText(signer.address)
@@ -262,7 +272,8 @@ const settlerAt = Effect.fnUntraced(function* (
   return address
 })
 
-const provingOnce = (rpc: EvmRpc.Shape) => {
+/** Compares each token with the chain, once. */
+export const provingOnce = (rpc: EvmRpc.Shape) => {
   const proven = new Set<Asset>()
   return (token: Asset): Effect.Effect<void, ChainUnavailable> =>
     proven.has(token)

@@ -5,16 +5,13 @@
 import {
   type Asset,
   AssetTable,
-  type Block,
   ChainUnavailable,
   type FacilitatorScheme,
   invalid,
   OwnTransfer,
   type ObservedPayment,
   type Payment,
-  type PreparedTransaction,
-  type SchemeFacilitator,
-  type SlotCount
+  type SchemeFacilitator
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -22,13 +19,11 @@ import * as EvmConclusion from "../evidence/EvmConclusion.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
 import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
-import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import { type SignedAuthorization, read } from "../payment/ExactEvmReading.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
-import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
@@ -36,7 +31,8 @@ import * as GuardContract from "../transfer/GuardContract.ts"
 import * as OperationCall from "../transfer/OperationCall.ts"
 import * as Permit2 from "../transfer/Permit2.ts"
 import * as PermitCall from "../transfer/PermitCall.ts"
-import { addressOf, connect, type ExactEvmChain } from "./ExactEvmChain.ts"
+import * as EvmLane from "./EvmLane.ts"
+import { connect, type ExactEvmChain } from "./ExactEvmChain.ts"
 import type { Options } from "./ExactEvmOptions.ts"
 import * as ExactEvmPreparation from "./ExactEvmPreparation.ts"
 import * as ExactEvmVerification from "./ExactEvmVerification.ts"
@@ -63,17 +59,17 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     recall: (requirements, json) => read(network, EvmAsset.retired, requirements, json),
     verify: (payment) => ExactEvmVerification.verify(chain, callOf, payment),
     balance: ({ payload }) => balance(chain.lagGuard, payload),
-    nextSlot: (lane, counting) => nextSlot(chain, lane, counting),
+    nextSlot: (lane, counting) => EvmLane.nextSlot(chain, lane, counting),
     time: EvmTime.make(rpc),
     chainHead,
-    isCanonical: (block) => isCanonical(rpc, block),
+    isCanonical: (block) => EvmLane.isCanonical(rpc, block),
     prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       replaced === undefined
         ? ExactEvmPreparation.prepare(chain, callOf, payments, slot, chainHead, maximumCost)
         : ExactEvmPreparation.prepareReplacement(chain, payments, slot, chainHead, replaced),
     release: (payments) => ExactEvmPreparation.release(chain, payments),
     noop: (slot, chainHead) => ExactEvmPreparation.noop(chain, slot, chainHead),
-    submit: (prepared) => submit(rpc, prepared),
+    submit: (prepared) => EvmLane.submit(rpc, prepared),
     observe: (observedPayments, attempts) =>
       Effect.flatMap(
         EvmObservation.observe(
@@ -94,31 +90,9 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
       Effect.map(EvmConclusion.conclude(chain.lagGuard, chainHead, soughtOf(chain, observedPayment)), (conclusion) =>
         conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, observedPayment) } : conclusion
       ),
-    signers: Effect.forEach(
-      [...signers.keys()],
-      (address) => Effect.map(rpc.getBalance(addressOf(address)), (wei) => ({ address, balance: wei })),
-      { concurrency: "unbounded" }
-    )
+    signers: EvmLane.balances(chain)
   }
 }
-
-/**
- * The account's count of transactions on the configured network: the same key may be used on others, and a node that now serves
- * one of them counts those.
- */
-const nextSlot = Effect.fnUntraced(function* (
-  { network, rpc, chainHead }: ExactEvmChain,
-  lane: string,
-  counting: SlotCount
-) {
-  const served = EvmNetwork.fromChainId(yield* rpc.chainId)
-  if (served !== network) {
-    const message = `the node configured for ${network} now serves ${served}`
-    return yield* new ChainUnavailable({ network, message })
-  }
-  const block = counting === "final" ? (yield* chainHead).final : counting === "included" ? "latest" : "pending"
-  return BigInt(yield* rpc.getTransactionCount(addressOf(lane), block))
-})
 
 /** The terms of the ways to pay beside authorizations, for payers. */
 const extraOf = ({ operations, servesPermit2 }: ExactEvmChain): Pick<SchemeFacilitator, "extra"> => {
@@ -244,25 +218,3 @@ const owns = Effect.fnUntraced(function* (
     message: `${token.symbol} returned no valid amount from balanceOf`
   })
 })
-
-/** Whether a block is part of the chain. A node that lacks a block of that number lags and proves nothing. */
-const isCanonical = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, { hash, number }: Block) {
-  const found = yield* rpc.getBlock(number)
-  return found === undefined ? yield* EvmRpc.unknownBlock(rpc, number) : found.hash === hash
-})
-
-const submit = (rpc: EvmRpc.Shape, prepared: PreparedTransaction): ReturnType<SchemeFacilitator["submit"]> =>
-  Effect.map(rpc.sendRawTransaction(EvmHex.fromTrusted(prepared.bytes)), (outcome) => {
-    switch (outcome._tag) {
-      case "Accepted":
-      case "AlreadyKnown":
-        return { _tag: "Accepted" }
-      case "NonceTooLow":
-        return { _tag: "SlotUsed" }
-      case "Underpriced":
-        return { _tag: "Outdated", message: outcome.message }
-      case "InsufficientFunds":
-      case "Rejected":
-        return { _tag: "Refused", message: outcome.message }
-    }
-  })

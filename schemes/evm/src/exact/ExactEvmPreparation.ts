@@ -19,13 +19,20 @@ import * as Result from "effect/Result"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
 import * as BatchCall from "../sending/BatchCall.ts"
+import type * as EvmLosses from "../sending/EvmLosses.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 
+/** The part of the chain's context that signing needs. */
+export type SigningChain<P extends EvmLosses.CountedPayload = SignedAuthorization> = Pick<
+  ExactEvmChain,
+  "batches" | "callContext" | "chainId" | "network" | "signers"
+> & { readonly losses: EvmLosses.EvmLosses<P> }
+
 /** The call that settles a payment. */
-export type CallOf = (
-  payment: Payment<SignedAuthorization>
+export type CallOf<P = SignedAuthorization> = (
+  payment: Payment<P>
 ) => Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 
 /**
@@ -33,10 +40,10 @@ export type CallOf = (
  * are settlers for them, up to the maximum cost of the transaction; a lone payment, and an authorization of a contract account, has a
  * transaction of its own. A payment that is left out of the transaction is not counted as pending.
  */
-export const prepare = Effect.fnUntraced(function* (
-  chain: ExactEvmChain,
-  callOf: CallOf,
-  payments: ReadonlyArray<Payment<SignedAuthorization>>,
+export const prepare = Effect.fnUntraced(function* <P extends EvmLosses.CountedPayload>(
+  chain: SigningChain<P>,
+  callOf: CallOf<P>,
+  payments: ReadonlyArray<Payment<P>>,
   slot: Slot | undefined,
   chainHead: ChainHead,
   maximumCost?: bigint
@@ -59,9 +66,9 @@ export const prepare = Effect.fnUntraced(function* (
  * Signs the call of a transaction once more, at the chain head's fees, to replace it: with all of its payments, even those that
  * would be refused today, and by the settler that was configured then.
  */
-export const prepareReplacement = Effect.fnUntraced(function* (
-  chain: ExactEvmChain,
-  payments: ReadonlyArray<Payment<SignedAuthorization>>,
+export const prepareReplacement = Effect.fnUntraced(function* <P extends EvmLosses.CountedPayload>(
+  chain: SigningChain<P>,
+  payments: ReadonlyArray<Payment<P>>,
   slot: Slot | undefined,
   chainHead: ChainHead,
   replaced: PreparedTransaction
@@ -78,14 +85,14 @@ export const prepareReplacement = Effect.fnUntraced(function* (
 })
 
 /** Nothing will be sent for these payments: they no longer count as pending. */
-export const release = (
-  { losses }: ExactEvmChain,
-  payments: ReadonlyArray<Payment<SignedAuthorization>>
+export const release = <P extends EvmLosses.CountedPayload>(
+  { losses }: SigningChain<P>,
+  payments: ReadonlyArray<Payment<P>>
 ): Effect.Effect<void> => Effect.forEach(payments, (payment) => losses.release(payment), { discard: true })
 
 /** Signs a transaction that does nothing, to use a slot up. */
 export const noop = Effect.fnUntraced(function* (
-  chain: ExactEvmChain,
+  chain: SenderChain,
   slot: Slot,
   chainHead: ChainHead
 ): Effect.fn.Return<PreparedTransaction, Misconfigured> {
@@ -93,12 +100,15 @@ export const noop = Effect.fnUntraced(function* (
   return yield* signIn(chain, place, { to: place.signer.address, data: "0x", gas: 21_000n }, chainHead)
 })
 
+/** The part of the context that a transaction without payments needs. */
+type SenderChain = Omit<SigningChain, "batches" | "losses">
+
 interface Place {
   readonly signer: EvmTransactionSigner
   readonly slot: Slot
 }
 
-const placeOf = (chain: ExactEvmChain, slot: Slot | undefined): Effect.Effect<Place, Misconfigured> => {
+const placeOf = (chain: SenderChain, slot: Slot | undefined): Effect.Effect<Place, Misconfigured> => {
   const signer = slot && chain.signers.get(slot.lane)
   if (slot !== undefined && signer !== undefined) return Effect.succeed({ signer, slot })
   const message = `no signer of ${chain.network} works the lane ${slot?.lane ?? "(none)"}`
@@ -106,7 +116,7 @@ const placeOf = (chain: ExactEvmChain, slot: Slot | undefined): Effect.Effect<Pl
 }
 
 const signIn = (
-  chain: ExactEvmChain,
+  chain: SenderChain,
   { signer, slot }: Place,
   { authorizationList, data, gas, to }: Eip1559.Call,
   chainHead: ChainHead
@@ -121,11 +131,11 @@ const signIn = (
   )
 
 /** The first payment, and those right behind it that can be batched with it. */
-const batchOf = Effect.fnUntraced(function* (
-  { batches }: ExactEvmChain,
-  callOf: CallOf,
+const batchOf = Effect.fnUntraced(function* <P extends EvmLosses.CountedPayload>(
+  { batches }: SigningChain<P>,
+  callOf: CallOf<P>,
   first: TransferCall,
-  others: ReadonlyArray<Payment<SignedAuthorization>>
+  others: ReadonlyArray<Payment<P>>
 ) {
   if (batches === undefined || !BatchCall.isBatched(batches.settlers, first)) return []
   const batch: Array<TransferCall> = [first]
@@ -138,10 +148,10 @@ const batchOf = Effect.fnUntraced(function* (
 })
 
 /** Reserves losses for the payments of a batch; returns the number that the budget allows. The first one is reserved already. */
-const reserved = Effect.fnUntraced(function* (
-  { losses }: ExactEvmChain,
+const reserved = Effect.fnUntraced(function* <P extends EvmLosses.CountedPayload>(
+  { losses }: SigningChain<P>,
   batch: ReadonlyArray<TransferCall>,
-  others: ReadonlyArray<Payment<SignedAuthorization>>,
+  others: ReadonlyArray<Payment<P>>,
   chainHead: ChainHead
 ) {
   for (const [index, call] of batch.slice(1).entries()) {

@@ -14,34 +14,31 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
+/** A payload whose losses are counted: the hash of the payer's code, where that code is unknown, is banned with the payer. */
+export interface CountedPayload {
+  readonly cache: { readonly codeHash?: string | undefined }
+}
 
 /** Counts the losses. */
-export interface EvmLosses {
+export interface EvmLosses<P extends CountedPayload = CountedPayload> {
   /** Fails where a transaction may not be signed for the payment now; counts nothing. */
-  readonly allow: (
-    payment: Payment<SignedAuthorization>
-  ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
+  readonly allow: (payment: Payment<P>) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
   /** Counts a payment before its transaction is signed, with the most gas that it may burn, at the chain head's price; fails where it may not be signed. */
   readonly reserve: (
-    payment: Payment<SignedAuthorization>,
+    payment: Payment<P>,
     gas: bigint,
     chainHead: ChainHead
   ) => Effect.Effect<void, ValidationError | FacilitatorUnavailable>
   /** Counts a payment whose transaction is replaced, with its share of the gas; it was allowed before, and is not judged again. */
-  readonly hold: (payment: Payment<SignedAuthorization>, gas: bigint, chainHead: ChainHead) => Effect.Effect<void>
+  readonly hold: (payment: Payment<P>, gas: bigint, chainHead: ChainHead) => Effect.Effect<void>
   /** Releases a counted payment that will not be sent. */
-  readonly release: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
+  readonly release: (payment: Payment<P>) => Effect.Effect<void>
   /** Records a payment that has settled. */
-  readonly settle: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
+  readonly settle: (payment: Payment<P>) => Effect.Effect<void>
   /** Records a payment whose included transaction has not moved the money: the reason, and the loss in wei. */
-  readonly lose: (
-    payment: Payment<SignedAuthorization>,
-    error: PaymentError | ValidationError,
-    lost: bigint
-  ) => Effect.Effect<void>
+  readonly lose: (payment: Payment<P>, error: PaymentError | ValidationError, lost: bigint) => Effect.Effect<void>
   /** Takes a recorded failure back: its block is no longer part of the chain. */
-  readonly absolve: (payment: Payment<SignedAuthorization>) => Effect.Effect<void>
+  readonly absolve: (payment: Payment<P>) => Effect.Effect<void>
 }
 
 /** Milliseconds for which a payment counts as pending, after its validity and at most after its signing. */
@@ -53,11 +50,7 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
   Effect.map(LossBudget.make(limits), (budget) => {
     /** The price of a unit of gas at the last signing, in wei. */
     let price = 0n
-    const counting = Effect.fnUntraced(function* (
-      payment: Payment<SignedAuthorization>,
-      gas: bigint,
-      { fees }: ChainHead
-    ) {
+    const counting = Effect.fnUntraced(function* (payment: Payment<CountedPayload>, gas: bigint, { fees }: ChainHead) {
       price = fees?.maximum ?? 0n
       const now = yield* Clock.currentTimeMillis
       const until = Math.min(payment.authorization.validBefore * 1000 + graceMillis, now + longestMillis)
@@ -91,14 +84,14 @@ const partyOf = ({
   authorization: { payer },
   caller = "",
   payload: { cache }
-}: Payment<SignedAuthorization>): LossBudget.LossParty => ({
+}: Payment<CountedPayload>): LossBudget.LossParty => ({
   payer,
   caller,
   codeHash: cache.codeHash
 })
 
 /** The nonce that the chain uses up, by its token and payer. */
-const idOf = ({ authorization: { asset, nonce, payer } }: Payment<SignedAuthorization>): string =>
+const idOf = ({ authorization: { asset, nonce, payer } }: Payment<CountedPayload>): string =>
   `${asset} ${payer} ${nonce}`
 
 /**
