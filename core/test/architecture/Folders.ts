@@ -18,6 +18,7 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
   "schemes/evm/src/": [
     beside,
     "channel",
+    "channel-jobs",
     "exact",
     "evidence",
     "sending",

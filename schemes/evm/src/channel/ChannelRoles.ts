@@ -1,5 +1,8 @@
 /**
  * The namespace `channelEvm`: payment channels by x402's contract. A payer reads its channel with `channelEvm.state` and leaves it
- * without the shop by `channelEvm.withdraw`.
+ * without the shop by `channelEvm.withdraw`; `channelEvm.facilitator` settles what shops ask for, and `channelEvm.localSigner` is its
+ * signer for a key in memory.
  */
+export { facilitator } from "../channel-jobs/ChannelFacilitator.ts"
+export { localSigner } from "../wallet/LocalSigner.ts"
 export { state, withdraw } from "./ChannelWithdrawal.ts"

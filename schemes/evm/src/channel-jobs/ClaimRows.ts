@@ -1,0 +1,130 @@
+/**
+ * The rows of a claim. One that the contract refuses reverts all of them, so each is judged first: by its signature, by the channel's
+ * state, and by a trial of the whole. A row that spoils the trial is found by halving.
+ */
+import type { ChainUnavailable, Misconfigured } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import type * as EvmHex from "../primitives/EvmHex.ts"
+import type { Authority } from "./ChannelAuthorizing.ts"
+import type { ChannelChain } from "./ChannelChain.ts"
+import * as ChannelChecks from "./ChannelChecks.ts"
+import * as ChannelReads from "./ChannelReads.ts"
+import * as ChannelRefusal from "./ChannelRefusal.ts"
+import * as ChannelSimulation from "./ChannelSimulation.ts"
+import type { IdentifiedRow } from "./IdentifiedRows.ts"
+import type * as JobPayload from "./JobPayload.ts"
+
+/** Rows that can be claimed now, the authorizer's signature of them, and the rows that cannot. */
+export interface Claimable {
+  readonly rows: ReadonlyArray<IdentifiedRow>
+  readonly signature: EvmHex.Hex
+  readonly held: ReadonlyArray<JobPayload.Held>
+}
+
+type Refusal = ChannelRefusal.ChannelRefusal
+
+/** Fails if a row can never be claimed. */
+export const demandValid = (chain: ChannelChain, rows: ReadonlyArray<IdentifiedRow>): Effect.Effect<void, Refusal> =>
+  Effect.forEach(
+    rows,
+    (row) =>
+      Effect.flatMap(flawOf(chain, row), (flaw) =>
+        flaw === undefined ? Effect.void : Effect.fail(ChannelRefusal.make("claim_payload", `a row's ${flaw}`))
+      ),
+    { discard: true }
+  )
+
+/** The reason why a row can never be claimed: the end of a sentence whose subject is what belongs to the row. */
+const flawOf = (chain: ChannelChain, { channelId, row }: IdentifiedRow): Effect.Effect<string | undefined> => {
+  const { signature, totalClaimed, voucher } = row
+  const { channel, maxClaimableAmount } = voucher
+  if (totalClaimed > maxClaimableAmount) {
+    return Effect.succeed(`sum of claims ${totalClaimed} is above its voucher's ${maxClaimableAmount}`)
+  }
+  return Effect.match(ChannelChecks.voucher(chain, channel, { channelId, maxClaimableAmount, signature }), {
+    onSuccess: () => undefined,
+    onFailure: ({ message }) => `signature is not valid: ${message}`
+  })
+}
+
+/**
+ * The rows that can be claimed now; `undefined` if the chain shows all of them as claimed. Fails if nothing can be claimed, and if a row
+ * cannot that the shop's own signature covers: without it the signature is not valid.
+ */
+export const claimable = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  rows: ReadonlyArray<IdentifiedRow>,
+  authority: Authority
+): Effect.fn.Return<Claimable | undefined, Refusal | ChainUnavailable | Misconfigured> {
+  const { confirm, rpc } = chain.lagGuard
+  const ids = rows.map(({ channelId }) => channelId)
+  const states = yield* confirm((block) => ChannelReads.channels(rpc, ids, block))
+  const held: Array<JobPayload.Held> = []
+  const open: Array<IdentifiedRow> = []
+  for (const [index, one] of rows.entries()) {
+    const { balance, claimed } = states[index] ?? { balance: 0n, claimed: 0n }
+    const { totalClaimed } = one.row
+    if (totalClaimed <= claimed) continue
+    const flaw = yield* flawOf(chain, one)
+    const reason =
+      flaw ?? (totalClaimed > balance ? `claim of ${totalClaimed} exceeds the balance ${balance}` : undefined)
+    if (reason === undefined) open.push(one)
+    else held.push({ channelId: one.channelId, reason })
+  }
+  if (open.length + held.length === 0) return undefined
+  if (!authority.isOurs) {
+    if (held.length > 0) return yield* refused(held)
+    const signature = yield* authority.sign(rows)
+    const outcome = yield* ChannelSimulation.run(chain, jobOf(rows, signature))
+    if (outcome._tag === "Returned") return { rows, signature, held }
+    return yield* ChannelRefusal.make(
+      "claim_simulation_failed",
+      `the contract would refuse the claim: ${ChannelSimulation.reasonOf(outcome)}`
+    )
+  }
+  const good = yield* bisected(chain, open, authority, held)
+  if (good.length === 0) return yield* refused(held)
+  yield* Effect.when(
+    Effect.logWarning(`${held.length} of ${rows.length} channels cannot be claimed and are left out: ${listed(held)}`),
+    Effect.sync(() => held.length > 0)
+  )
+  return { rows: good, signature: yield* authority.sign(good), held }
+})
+
+const jobOf = (rows: ReadonlyArray<IdentifiedRow>, signature: EvmHex.Hex) =>
+  ({ kind: "claim", rows: rows.map(({ row }) => row), signature, held: [] }) as const
+
+const listed = (held: ReadonlyArray<JobPayload.Held>): string =>
+  held
+    .slice(0, 5)
+    .map(({ channelId, reason }) => `${channelId} (${reason})`)
+    .join(", ")
+
+const refused = (held: ReadonlyArray<JobPayload.Held>) =>
+  Effect.fail(
+    ChannelRefusal.make("claim_simulation_failed", `the contract would refuse ${held.length} rows: ${listed(held)}`)
+  )
+
+/** The rows whose trial succeeds together; the others are added to `held`. */
+const bisected = (
+  chain: ChannelChain,
+  rows: ReadonlyArray<IdentifiedRow>,
+  authority: Authority,
+  held: Array<JobPayload.Held>
+): Effect.Effect<ReadonlyArray<IdentifiedRow>, Refusal | ChainUnavailable | Misconfigured> =>
+  Effect.gen(function* () {
+    const [first] = rows
+    if (first === undefined) return []
+    const outcome = yield* ChannelSimulation.run(chain, jobOf(rows, yield* authority.sign(rows)))
+    if (outcome._tag === "Returned") return rows
+    if (rows.length === 1) {
+      const reason = `${ChannelSimulation.reasonOf(outcome)} (payer ${EvmAddress.checksum(first.row.voucher.channel.payer)})`
+      held.push({ channelId: first.channelId, reason })
+      return []
+    }
+    const middle = Math.ceil(rows.length / 2)
+    const left = yield* bisected(chain, rows.slice(0, middle), authority, held)
+    return [...left, ...(yield* bisected(chain, rows.slice(middle), authority, held))]
+  })
