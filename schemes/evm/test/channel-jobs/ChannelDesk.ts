@@ -36,14 +36,16 @@ export const optionsOf = (chain: Chain): Parameters<typeof channelEvm.facilitato
 
 /** The facilitator, with its records in memory, on a chain with the contracts. */
 export const layer = (
-  change: { readonly authorizer?: undefined } = {},
-  local: { readonly settleTimeoutMillis?: number } = {}
+  change: { readonly authorizer?: undefined; readonly finalityDepth?: number } = {},
+  local: { readonly settleTimeoutMillis?: number; readonly drainMillis?: number } = {}
 ) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const chain = yield* EvmTestChain.EvmTestChain
       yield* ChannelContracts.deploy(chain)
-      const { authorizer, ...bare } = optionsOf(chain)
+      const { authorizer, ...rest } = optionsOf(chain)
+      const { finalityDepth } = change
+      const bare = { ...rest, ...(finalityDepth !== undefined && { finalityDepth }) }
       const options = "authorizer" in change || authorizer === undefined ? bare : { ...bare, authorizer }
       return LocalFacilitator.layerMemory({ schemes: [channelEvm.facilitator(options)], ...local })
     })
