@@ -104,7 +104,7 @@ const serveOnce = Effect.fnUntraced(function* (
       requestTimeoutMillis,
       port,
       minimumGas: minimumGasOf(settings),
-      missing: missing.map(({ network, node, problem }) => ({ network, node, problem })),
+      missing: missing.map(({ network, node, problem, scheme }) => ({ network, node, problem, scheme })),
       webhooksToPrivate
     }),
     facilitator

@@ -12,26 +12,17 @@ import {
   Facilitator,
   FacilitatorSchemeRegistry,
   LocalFacilitator,
-  PaymentPayload,
   type PaymentRequest
 } from "@pontage/core"
-import {
-  ChannelConfig,
-  ChannelContract,
-  ChannelDeposit,
-  ChannelEvent,
-  channelEvm,
-  ClaimBatch,
-  EvmAddress,
-  EvmNetwork,
-  Voucher
-} from "@pontage/evm"
+import { ChannelContract, ChannelEvent, channelEvm } from "@pontage/evm"
 import { ChannelContracts, EvmTestChain } from "@pontage/evm/testing"
 import { SqlitePaymentStore } from "@pontage/sql/sqlite"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+
+import * as TestChannel from "./TestChannel.ts"
 
 type Chain = EvmTestChain.Shape
 
@@ -45,73 +36,6 @@ const started = Effect.fnUntraced(function* (chain: Chain, filename: string, str
   )
   return Context.get(yield* Layer.build(local), Facilitator)
 })
-
-const textOf = (address: EvmAddress.Address): string => EvmAddress.checksum(address)
-
-const addressOf = (text: string): EvmAddress.Address => EvmAddress.fromText(text) ?? EvmAddress.zero
-
-/** The requests of one channel: its deposit, and the claim of everything. */
-const requestsOf = (chain: Chain) =>
-  Effect.promise(async (): Promise<{ readonly deposit: PaymentRequest; readonly claim: PaymentRequest }> => {
-    const { accounts, chainId, network, token } = chain
-    const [payer] = accounts.payers
-    const [shop] = accounts.signers
-    const salt = `0x${"0".repeat(63)}1` as const
-    const config: ChannelConfig.ChannelConfig = {
-      payer: addressOf(payer.address),
-      payerAuthorizer: addressOf(payer.address),
-      receiver: addressOf(shop.address),
-      receiverAuthorizer: addressOf(shop.address),
-      token: addressOf(token.address),
-      withdrawDelay: 900,
-      salt
-    }
-    const channelId = ChannelConfig.id(chainId, config)
-    const ceiling = { channelId, maxClaimableAmount: 50_000n }
-    const voucher = { ...ceiling, signature: await payer.signTypedData(Voucher.typedData(chainId, ceiling)) }
-    const { timestamp } = await chain.client.getBlock()
-    const terms = { salt, validAfter: 0n, validBefore: timestamp + 3_000n }
-    const domain = { name: token.name, version: token.version, chainId, verifyingContract: config.token }
-    const authorization = ChannelDeposit.authorization(channelId, config.payer, 50_000n, terms)
-    const signature = await payer.signTypedData(ChannelDeposit.receiveTypedData(domain, authorization))
-    const row = {
-      voucher: { channel: config, maxClaimableAmount: 50_000n },
-      signature: voucher.signature,
-      totalClaimed: 50_000n
-    }
-    const batch = ClaimBatch.typedData(chainId, [ClaimBatch.entry(chainId, row)])
-    const requestOf = (payload: unknown): PaymentRequest => ({
-      paymentPayload: PaymentPayload.sealPayload("batch-settlement", network, payload),
-      paymentRequirements: {
-        scheme: "batch-settlement",
-        network: EvmNetwork.fromChainId(chainId),
-        maxAmountRequired: "1000",
-        resource: "https://shop.example/report",
-        payTo: textOf(config.receiver),
-        maxTimeoutSeconds: 3_600,
-        asset: token.address,
-        extra: { receiverAuthorizer: textOf(config.receiverAuthorizer), withdrawDelay: 900 }
-      }
-    })
-    return {
-      deposit: requestOf({
-        type: "deposit",
-        channelConfig: ChannelConfig.onWire(config),
-        voucher: Voucher.onWire(voucher),
-        deposit: {
-          amount: "50000",
-          authorization: {
-            erc3009Authorization: { validAfter: "0", validBefore: `${terms.validBefore}`, salt, signature }
-          }
-        }
-      }),
-      claim: requestOf({
-        type: "claim",
-        claims: [ClaimBatch.onWire(row)],
-        claimAuthorizerSignature: await shop.signTypedData(batch)
-      })
-    }
-  })
 
 const countOf = (chain: Chain, topic: string) =>
   Effect.promise(async () => {
@@ -155,7 +79,11 @@ for (const checkpoint of ["planned", "submitted"] as const) {
           const filename = join(folder, "records.sqlite")
           const chain = yield* EvmTestChain.make({ payers: 1 })
           yield* ChannelContracts.deploy(chain)
-          const { claim, deposit } = yield* requestsOf(chain)
+          const channel = yield* TestChannel.make(chain)
+          const [deposit, claim] = [
+            TestChannel.request(channel, channel.deposit),
+            TestChannel.request(channel, channel.claim)
+          ]
           assert.strictEqual((yield* interrupted(chain, filename, checkpoint, deposit)).amount, "50000")
           assert.strictEqual(yield* countOf(chain, ChannelEvent.topics.Deposited), 1)
           const claimed = yield* interrupted(chain, filename, checkpoint, claim)

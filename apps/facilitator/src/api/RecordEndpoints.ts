@@ -33,7 +33,9 @@ export const layerOffers = (pending: ReadonlyArray<string>) =>
       const facilitator = yield* Facilitator
       const { page } = yield* Discovery
       const supported = Effect.map(facilitator.supported, (known) => {
-        const response = X402ServerApiKinds.fromSupported(pending.length === 0 ? known : { ...known, pending })
+        const response = X402ServerApiKinds.fromSupported(
+          pending.length === 0 ? known : { ...known, pending: [...new Set(pending)] }
+        )
         return page === undefined ? response : { ...response, extensions: [...response.extensions, "bazaar"] }
       })
       return handlers.handleAll({ supported: () => Effect.catch(supported, FacilitatorVerdict.unavailable) })

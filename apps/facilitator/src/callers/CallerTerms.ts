@@ -114,3 +114,13 @@ export const sharers = (callers: ReadonlyArray<CallerTerms>, network?: string): 
     registrations === undefined || registrations.some(isThere) ? [name] : []
   )
 }
+
+/**
+ * Whether a caller's payees on a network are registered, all of them: then its requests are for no other caller's payees. One without
+ * registered payees may ask in the name of any.
+ */
+export const hasPayees = (callers: ReadonlyArray<CallerTerms>, name: string, network: string): boolean => {
+  const { registrations = [] } = callers.find((caller) => caller.name === name) ?? {}
+  const there = registrations.filter((one) => one.network === undefined || networkFromText(one.network) === network)
+  return there.length > 0 && there.every(({ payees }) => payees !== undefined)
+}

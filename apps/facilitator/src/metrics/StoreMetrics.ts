@@ -56,19 +56,19 @@ const leasesLost = seriesOf((attributes) =>
 export const reached = (status: Settlement.PaymentState, payments = 1): Effect.Effect<void> =>
   payments === 0 ? Effect.void : Metric.update(transitions({ status }), payments)
 
+type Counted = Pick<PaymentStore.StoredPayment, "authorization" | "requirements">
+
 /**
  * Counts a payment by its way to pay, which the name of what it uses up says: `userop:` for a user operation, `permit2:` for Permit2. A
- * plain nonce is that of an authorization.
+ * plain nonce is that of an authorization. Of payment channels, deposits are counted apart from the jobs that move nothing of a payer's.
  */
-export const paid = (
-  {
-    authorization: { nonce },
-    requirements: { network }
-  }: Pick<PaymentStore.StoredPayment, "authorization" | "requirements">,
-  status: Settlement.PaymentState
-): Effect.Effect<void> => Effect.asVoid(Metric.update(methods({ network, method: methodOf(nonce), status }), 1))
+export const paid = (payment: Counted, status: Settlement.PaymentState): Effect.Effect<void> => {
+  const { network } = payment.requirements
+  return Effect.asVoid(Metric.update(methods({ network, method: methodOf(payment), status }), 1))
+}
 
-const methodOf = (nonce: string): string => {
+const methodOf = ({ authorization: { amount, nonce }, requirements: { scheme } }: Counted): string => {
+  if (scheme === "batch-settlement") return amount > 0n ? "channel_deposit" : "channel_job"
   if (nonce.startsWith("userop:")) return "user_operation"
   return nonce.startsWith("permit2:") ? "permit2" : "authorization"
 }

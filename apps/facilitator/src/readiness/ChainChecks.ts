@@ -21,8 +21,12 @@ export const all = (
   ]
 }
 
+/** The name of a check: several schemes may be on one network, and each has checks of its own. */
+export const nameOf = (what: string, scheme: string, subject: string): string =>
+  scheme === "exact" ? `${what} ${subject}` : `${what} ${subject} ${scheme}`
+
 const clock = (scheme: SchemeFacilitator): ReadinessCheck => ({
-  name: `clock ${scheme.network}`,
+  name: nameOf("clock", scheme.scheme.name, scheme.network),
   run: Effect.map(ChainClock.compare(scheme), (found): Finding => {
     if (found === undefined || !found.isApart) return fine
     return {
@@ -48,7 +52,7 @@ const clock = (scheme: SchemeFacilitator): ReadinessCheck => ({
 })
 
 const branch = (scheme: SchemeFacilitator, lastFinal: LastFinal.Find): ReadinessCheck => ({
-  name: `branch ${scheme.network}`,
+  name: nameOf("branch", scheme.scheme.name, scheme.network),
   run: Effect.gen(function* () {
     const last = yield* lastFinal
     if (last === undefined || (yield* scheme.isCanonical(last.block))) return fine

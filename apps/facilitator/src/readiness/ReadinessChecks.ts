@@ -20,6 +20,8 @@ export interface Subjects {
 
 /** A chain of the settings that the service runs without, because its node did not respond. */
 export interface MissingChain {
+  /** The scheme that it is for; default `exact`. */
+  readonly scheme?: string
   /** Its network; the family alone where only the node can tell the network. */
   readonly network: string
   /** The node's address without the parts that may hold keys. */
@@ -30,6 +32,7 @@ export interface MissingChain {
 
 /** Checks one, for options that take it as a plain value. */
 export const missingCheck: OptionCheck.Check<MissingChain> = OptionCheck.options<MissingChain>({
+  scheme: OptionCheck.optional(OptionCheck.text),
   network: OptionCheck.text,
   node: OptionCheck.text,
   problem: OptionCheck.text
@@ -103,7 +106,7 @@ const lanes = ({ lanes }: Subjects): ReadinessCheck => ({
 })
 
 /** The service tries the node again by itself, so this check sends nothing. */
-const absent = ({ network, node, problem }: MissingChain): ReadinessCheck => {
+const absent = ({ network, node, problem, scheme = "exact" }: MissingChain): ReadinessCheck => {
   const finding: Finding = {
     troubles: [
       {
@@ -112,15 +115,19 @@ const absent = ({ network, node, problem }: MissingChain): ReadinessCheck => {
         mend: "check the node and the connection to it, or set another node; the service takes it in as soon as it responds"
       }
     ],
-    chains: [{ scheme: "exact", network, reachable: false, signers: [] }]
+    chains: [{ scheme, network, reachable: false, signers: [] }]
   }
-  return { name: `connection ${network} ${node}`, run: Effect.succeed(finding), failed: () => finding }
+  return {
+    name: ChainChecks.nameOf("connection", scheme, `${network} ${node}`),
+    run: Effect.succeed(finding),
+    failed: () => finding
+  }
 }
 
 const chain = (scheme: SchemeFacilitator, minimumGas: bigint): ReadinessCheck => {
   const place = { scheme: scheme.scheme.name, network: scheme.network }
   return {
-    name: `chain ${scheme.network}`,
+    name: ChainChecks.nameOf("chain", scheme.scheme.name, scheme.network),
     run: Effect.map(scheme.signers, (signers): Finding => {
       const views = signers.map(({ address, balance }) => ({
         address,

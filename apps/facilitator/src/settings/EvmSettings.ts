@@ -16,6 +16,8 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
+import type * as CallerTerms from "../callers/CallerTerms.ts"
+import * as ChannelSettings from "./ChannelSettings.ts"
 import {
   flag,
   make,
@@ -126,7 +128,12 @@ const Terms = Schema.Struct({
 export type EvmTerms = typeof Terms.Type
 
 /** One network of `PONTAGE_EVM`. */
-const NetworkEntry = Schema.Struct({ rpcUrl: RpcUrl, network: Schema.optionalKey(NetworkText), ...Terms.fields })
+const NetworkEntry = Schema.Struct({
+  rpcUrl: RpcUrl,
+  network: Schema.optionalKey(NetworkText),
+  channels: Schema.optionalKey(ChannelSettings.Terms),
+  ...Terms.fields
+})
 
 /** Token of `PONTAGE_EVM_ASSETS`. */
 const Token = Schema.Struct({
@@ -237,7 +244,7 @@ const operations = {
 const shared = {
   entries: make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations and permit2",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations, permit2 and channels",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
   ),
@@ -268,10 +275,17 @@ const shared = {
 }
 
 /** All variables of EVM networks. */
-export const tables = { evmNode: node, evmTerms: terms, evmBatches: batches, evmOperations: operations, evm: shared }
+export const tables = {
+  evmNode: node,
+  evmTerms: terms,
+  evmBatches: batches,
+  evmOperations: operations,
+  ...ChannelSettings.tables,
+  evm: shared
+}
 
 /** Values of these variables. */
-export interface EvmValues {
+export interface EvmValues extends ChannelSettings.ChannelValues {
   readonly evmNode: Values<typeof node>
   readonly evmTerms: Values<typeof terms>
   readonly evmBatches: Values<typeof batches>
@@ -284,6 +298,8 @@ export interface EvmNetworkSettings {
   readonly rpcUrl: Redacted.Redacted
   readonly network: string | undefined
   readonly terms?: EvmTerms
+  /** Absent where no payment channels are served on the network. */
+  readonly channels?: ChannelSettings.ChannelTerms
 }
 
 /** All EVM networks, and the settings they share. */
@@ -291,6 +307,8 @@ export interface EvmSettings {
   readonly evm: ReadonlyArray<EvmNetworkSettings>
   readonly evmSignerKeys: ReadonlyArray<Redacted.Redacted>
   readonly evmAssets: ReadonlyArray<EvmAsset.CustomAsset>
+  /** Absent where no payment channels are served. */
+  readonly evmChannels?: ChannelSettings.ChannelKeys
   /** Least balance of each signer for the service to be ready, in wei. */
   readonly evmMinimumGas: bigint
   /** Most that settling may cost on each network in 24 hours, in wei. */
@@ -300,24 +318,21 @@ export interface EvmSettings {
 /** Settings of these values. */
 export const fromValues = (values: EvmValues): EvmSettings => {
   const { assets = [], gasCeiling, minimumGas = 1n, signerKey } = values.evm
+  const channels = ChannelSettings.keysOf(values)
   return {
     evm: networksOf(values),
     evmSignerKeys: (signerKey?.split(",") ?? []).map((key) => Redacted.make(key)),
     evmAssets: assets,
+    ...(channels && { evmChannels: channels }),
     evmMinimumGas: minimumGas,
     evmGasCeiling: gasCeiling
   }
 }
 
-const networksOf = ({
-  evm,
-  evmBatches,
-  evmNode,
-  evmOperations,
-  evmTerms
-}: EvmValues): ReadonlyArray<EvmNetworkSettings> => {
+const networksOf = (values: EvmValues): ReadonlyArray<EvmNetworkSettings> => {
+  const { evm, evmBatches, evmNode, evmOperations, evmTerms } = values
   if (evm.entries !== undefined) {
-    return evm.entries.map(({ network, rpcUrl, ...terms }) => ({ network, rpcUrl: Redacted.make(rpcUrl), terms }))
+    return evm.entries.map(networkOf)
   }
   const { network, rpcUrl } = evmNode
   if (rpcUrl === undefined) return []
@@ -329,17 +344,23 @@ const networksOf = ({
     ...(userOperations.entryPoints !== undefined && { userOperations }),
     ...(permit2 === "true" && { permit2: true })
   }
-  return [{ network, rpcUrl: Redacted.make(rpcUrl), terms }]
+  const channels = ChannelSettings.termsOf(values)
+  return [{ network, rpcUrl: Redacted.make(rpcUrl), terms, ...(channels && { channels }) }]
 }
 
+const networkOf = ({ channels, network, rpcUrl, ...terms }: typeof NetworkEntry.Type): EvmNetworkSettings => ({
+  network,
+  rpcUrl: Redacted.make(rpcUrl),
+  terms,
+  ...(channels && { channels })
+})
+
 /** Contradictions between the variables of EVM networks. */
-export const contradictions = ({
-  evm,
-  evmBatches,
-  evmNode,
-  evmOperations,
-  evmTerms
-}: EvmValues): ReadonlyArray<string> => {
+export const contradictions = (
+  values: EvmValues,
+  callers: ReadonlyArray<CallerTerms.CallerTerms>
+): ReadonlyArray<string> => {
+  const { evm, evmBatches, evmNode, evmOperations, evmTerms } = values
   const mistakes =
     (evmBatches.settler ?? evmBatches.operationSettler) === undefined
       ? namesSet(batches, evmBatches).map(
@@ -368,10 +389,18 @@ export const contradictions = ({
     ...namesSet(node, evmNode),
     ...namesSet(terms, evmTerms),
     ...namesSet(batches, evmBatches),
-    ...namesSet(operations, evmOperations)
+    ...namesSet(operations, evmOperations),
+    ...ChannelSettings.namesOfTerms(values)
   ]
   if (evm.entries !== undefined && also.length > 0) {
     mistakes.push(`PONTAGE_EVM: also ${also.join(", ")} is set; move it into the entry of the network`)
   }
+  mistakes.push(
+    ...ChannelSettings.contradictions(values, {
+      signerKey: evm.signerKey,
+      hasEntry: evm.entries?.some(({ channels }) => channels !== undefined),
+      callers
+    })
+  )
   return mistakes
 }

@@ -72,11 +72,13 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
     OptionCheck.options<EvmSettings.EvmNetworkSettings>({
       rpcUrl: OptionCheck.any(),
       network: OptionCheck.optional(OptionCheck.text),
-      terms: OptionCheck.any()
+      terms: OptionCheck.any(),
+      channels: OptionCheck.any()
     })
   ),
   evmSignerKeys: OptionCheck.list(OptionCheck.any()),
   evmAssets: OptionCheck.any(),
+  evmChannels: OptionCheck.any(),
   evmMinimumGas: OptionCheck.amount(),
   evmGasCeiling: OptionCheck.optional(OptionCheck.amount()),
   telemetry: OptionCheck.any(),
@@ -156,7 +158,7 @@ const contradictions = (
   const { allowAnonymous, allowedHosts, host = standardHost, webhookAllowPrivate } = values.service
   const mistakes = [
     ...chainContradictions(values),
-    ...EvmSettings.contradictions(values),
+    ...EvmSettings.contradictions(values, callers),
     ...TonSettings.contradictions(values),
     ...TronSettings.contradictions(values)
   ]

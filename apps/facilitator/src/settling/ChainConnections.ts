@@ -12,6 +12,8 @@ import type * as Scope from "effect/Scope"
 
 /** A chain of the settings, before its node has responded. */
 export interface ConfiguredChain {
+  /** The name of the scheme, such as `exact`. */
+  readonly scheme: string
   /** Its network; the family alone (`eip155`) where only the node can tell the network. */
   readonly network: string
   /** The node's address without its path, its query and its credentials, which may hold keys. */

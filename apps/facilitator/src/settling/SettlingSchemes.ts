@@ -3,7 +3,7 @@
  * (`ChainConnections`).
  */
 import { type FacilitatorScheme, Misconfigured } from "@pontage/core"
-import { type EvmCrypto, type EvmTransactionSigner, exactEvm } from "@pontage/evm"
+import { channelEvm, type EvmCrypto, type EvmTransactionSigner, exactEvm } from "@pontage/evm"
 import { exactTon, TonNetwork } from "@pontage/ton"
 import { exactTron, TronNetwork } from "@pontage/tron"
 import * as Effect from "effect/Effect"
@@ -11,6 +11,7 @@ import * as Redacted from "effect/Redacted"
 
 import * as CallerTerms from "../callers/CallerTerms.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
+import type * as ChannelSettings from "../settings/ChannelSettings.ts"
 import type { EvmNetworkSettings } from "../settings/EvmSettings.ts"
 import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
 import * as TonSettings from "../settings/TonSettings.ts"
@@ -24,19 +25,22 @@ export const make = Effect.fnUntraced(function* (
   crypto: EvmCrypto.Shape
 ): Effect.fn.Return<ReadonlyArray<ConfiguredChain>, Misconfigured> {
   const { ton, tron } = settings
-  const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => evmSignerOf(key, crypto))
-  const chains: Array<ConfiguredChain> = settings.evm.map((one) => ({
-    network: one.network ?? "eip155",
-    node: originOf(one.rpcUrl),
-    connect: evmScheme(settings, one, signers)
-  }))
+  const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => evmSignerOf(signerVariable, key, crypto))
+  const channels = settings.evmChannels && (yield* channelSignersOf(settings.evmChannels, crypto))
+  const chains: Array<ConfiguredChain> = settings.evm.flatMap((one) => {
+    const place = { network: one.network ?? "eip155", node: originOf(one.rpcUrl) }
+    const exact = { ...place, scheme: "exact", connect: evmScheme(settings, one, signers) }
+    return channels === undefined || one.channels === undefined
+      ? [exact]
+      : [exact, { ...place, scheme: "batch-settlement", connect: channelScheme(settings, one, one.channels, channels) }]
+  })
   if (ton !== undefined) {
     const network = TonNetwork.fromText(ton.terms.network ?? TonNetwork.mainnet) ?? "ton"
-    chains.push({ network, node: originOf(ton.rpcUrl), connect: tonScheme(settings, ton) })
+    chains.push({ scheme: "exact", network, node: originOf(ton.rpcUrl), connect: tonScheme(settings, ton) })
   }
   if (tron !== undefined) {
     const network = TronNetwork.fromText(tron.terms.network ?? TronNetwork.mainnet) ?? "tron"
-    chains.push({ network, node: originOf(tron.rpcUrl), connect: yield* tronScheme(settings, tron) })
+    chains.push({ scheme: "exact", network, node: originOf(tron.rpcUrl), connect: yield* tronScheme(settings, tron) })
   }
   return chains
 })
@@ -66,10 +70,60 @@ const evmScheme = (
     return Effect.tap(facilitator, ({ network }) => Effect.sync(() => (label = network)))
   })
 
-const evmSignerOf = (key: Redacted.Redacted, crypto: EvmCrypto.Shape) =>
+const signerVariable = "PONTAGE_EVM_SIGNER_KEY"
+
+const evmSignerOf = (variable: string, key: Redacted.Redacted, crypto: EvmCrypto.Shape) =>
   Effect.try({
     try: () => exactEvm.localSigner(key, crypto),
-    catch: () => new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: one of the keys is not a valid private key" })
+    catch: () => new Misconfigured({ message: `${variable}: one of the keys is not a valid private key` })
+  })
+
+/** The accounts of payment channels: those that send, and the one that authorizes. */
+interface ChannelSigners {
+  readonly senders: ReadonlyArray<EvmTransactionSigner>
+  readonly authorizer: ReturnType<typeof exactEvm.localSigner> | undefined
+}
+
+const channelSignersOf = Effect.fnUntraced(function* (
+  { authorizer, signers }: ChannelSettings.ChannelKeys,
+  crypto: EvmCrypto.Shape
+): Effect.fn.Return<ChannelSigners, Misconfigured> {
+  return {
+    senders: yield* Effect.forEach(signers, (key) => evmSignerOf("PONTAGE_EVM_CHANNEL_SIGNER_KEY", key, crypto)),
+    authorizer: authorizer && (yield* evmSignerOf("PONTAGE_EVM_CHANNEL_AUTHORIZER_KEY", authorizer, crypto))
+  }
+})
+
+/** The scheme of payment channels. The limits of `exact` hold for it too, each counted apart. */
+const channelScheme = (
+  { callers, evmAssets: assets }: FacilitatorSettings,
+  { network, rpcUrl, terms = {} }: EvmNetworkSettings,
+  channels: ChannelSettings.ChannelTerms,
+  { authorizer, senders }: ChannelSigners
+): FacilitatorScheme =>
+  Effect.suspend(() => {
+    let label = network ?? "eip155"
+    const { banMillis, finalityDepth, lossBudget, lossBudgetPerCaller, maxFeePerGas } = terms
+    const lent = authorizer && {
+      signer: authorizer,
+      callers: (caller: string) => CallerTerms.hasPayees(callers, caller, label)
+    }
+    const facilitator = channelEvm.facilitator({
+      signer: senders,
+      callers: CallerTerms.sharers(callers, network),
+      ...channels,
+      ...(banMillis !== undefined && { banMillis }),
+      ...(finalityDepth !== undefined && { finalityDepth }),
+      ...(lossBudget !== undefined && { lossBudget }),
+      ...(lossBudgetPerCaller !== undefined && { lossBudgetPerCaller }),
+      ...(maxFeePerGas !== undefined && { maxFeePerGas }),
+      ...(lent && { authorizer: lent }),
+      assets,
+      rpcUrl: Redacted.value(rpcUrl),
+      ...(network !== undefined && { network }),
+      onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
+    })
+    return Effect.tap(facilitator, ({ network }) => Effect.sync(() => (label = network)))
   })
 
 const tonScheme = (
