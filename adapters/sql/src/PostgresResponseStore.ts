@@ -2,43 +2,25 @@
  * Kept responses (`repeat: "same"`) in a PostgreSQL database, for all processes of a shop: the one that is asked again
  * need not be the one that has served.
  */
-import { ResponseStore, type FacilitatorUnavailable, type Misconfigured, OptionCheck, Signals } from "@pontage/core"
-import * as Duration from "effect/Duration"
+import { ResponseStore, type FacilitatorUnavailable, type Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
-import * as Redacted from "effect/Redacted"
 
-import * as PostgresDatabase from "./postgres/PostgresDatabase.ts"
-import * as PostgresStart from "./postgres/PostgresStart.ts"
+import * as PostgresLedger from "./postgres/PostgresLedger.ts"
 import * as ResponseRows from "./records/ResponseRows.ts"
 
-/** The options of the database. It may be that of the payment records. */
-export interface Options {
-  /** `postgres://user:password@host:port/database`, as libpq reads it. */
-  readonly url: Redacted.Redacted
-  /** Maximum number of open connections; default 4. */
-  readonly connections?: number
-}
+/** The options of the database. */
+export type Options = PostgresLedger.Options
 
-const check = OptionCheck.options<Options>({
-  url: OptionCheck.given('a redacted address, such as Redacted.make("postgres://...")', Redacted.isRedacted),
-  connections: OptionCheck.optional(OptionCheck.whole(1))
-})
-
-const make = Effect.fnUntraced(function* (options: Options) {
-  const { connections = 4, url } = yield* Effect.fromResult(OptionCheck.read(check, options, "PostgresResponseStore"))
-  const sessions = yield* PostgresStart.open(
-    { url, applicationName: "pontage responses", keepAlive: Duration.seconds(10) },
-    connections
-  )
-  const database = PostgresDatabase.make(sessions, Signals.make(), () => Effect.void, Infinity)
-  return ResponseRows.make(database, database.query)
-})
+const names = { layer: "PostgresResponseStore", application: "pontage responses" }
 
 /**
  * The store as a layer, for `responseStore`. `Misconfigured` if the database refuses access; `FacilitatorUnavailable` if
  * it cannot be reached.
  */
 export const layer = (options: Options): Layer.Layer<ResponseStore, Misconfigured | FacilitatorUnavailable> =>
-  Layer.effect(ResponseStore, make(options)).pipe(Layer.provide(Reactivity.layer))
+  Layer.effect(
+    ResponseStore,
+    Effect.map(PostgresLedger.open(options, names), (database) => ResponseRows.make(database, database.query))
+  ).pipe(Layer.provide(Reactivity.layer))
