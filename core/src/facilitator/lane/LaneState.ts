@@ -215,11 +215,17 @@ export const withOpenSlot = ({ transactions }: LaneState): ReadonlyArray<Tracked
   [...transactions.values()].filter(isSlotOpen)
 
 /** The transaction with the lowest open slot. */
-export const firstIn = (state: LaneState): TrackedTransaction | undefined => {
-  const [some, ...others] = withOpenSlot(state)
-  return some && others.reduce((a, b) => (b.number < a.number ? b : a), some)
+export const firstIn = ({ transactions }: LaneState): TrackedTransaction | undefined => {
+  let first: TrackedTransaction | undefined
+  for (const one of transactions.values()) {
+    if ((first === undefined || one.number < first.number) && isSlotOpen(one)) first = one
+  }
+  return first
 }
 
 /** Whether every slot before this transaction's is used: then only its own bytes keep it from being included. */
-export const isFirst = (state: LaneState, { number }: TrackedTransaction): boolean =>
-  withOpenSlot(state).every((other) => other.number >= number)
+export const isFirst = ({ transactions }: LaneState, { number }: TrackedTransaction): boolean => {
+  // Each confirmation of a full lane asks this, so it makes no list of all others.
+  for (const other of transactions.values()) if (other.number < number && isSlotOpen(other)) return false
+  return true
+}
