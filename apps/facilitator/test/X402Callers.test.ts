@@ -421,6 +421,7 @@ describe("what is supported", () => {
         kinds: [
           { protocolVersion: 2, scheme: "exact", network, extra: { a: [1] }, x402Version: 2 },
           { protocolVersion: 2, scheme: "exact", network: "ton:mainnet", x402Version: 2 },
+          { x402Version: 2, scheme: "exact", network: "tvm:-239" },
           { x402Version: 1, scheme: "exact", network: "base", extra: { a: [1] } }
         ],
         extensions: [],

@@ -61,7 +61,7 @@ export type ResourceV2 = typeof ResourceV2.Type
 /** Requirements of version 2, their keys in the order in which peers write them. */
 export const toV2 = (requirements: PaymentRequirements): OfferV2 => ({
   scheme: requirements.scheme,
-  network: requirements.network,
+  network: X402Network.toV2(requirements.network),
   amount: requirements.maxAmountRequired,
   asset: requirements.asset ?? "",
   payTo: requirements.payTo,
@@ -103,7 +103,7 @@ const withinADay = (seconds: number): number => Math.max(1, Math.min(Math.floor(
 /** Converts requirements of version 2 to ours. */
 export const fromV2 = (offer: OfferV2, resource: ResourceV2 | undefined): PaymentRequirements => ({
   scheme: offer.scheme,
-  network: offer.network,
+  network: X402Network.fromV2(offer.network),
   maxAmountRequired: offer.amount,
   resource: resource?.url ?? "",
   ...(typeof resource?.description === "string" && { description: resource.description }),
@@ -134,8 +134,9 @@ export const fromV1 = (offer: OfferV1): PaymentRequirements | undefined => {
 }
 
 /** The offer that a payment of version 2 repeats. */
-export const accepted = ({ amount, extra, ...terms }: OfferV2): AcceptedOffer => ({
+export const accepted = ({ amount, extra, network, ...terms }: OfferV2): AcceptedOffer => ({
   ...terms,
+  network: X402Network.fromV2(network),
   maxAmountRequired: amount,
   extra: { ...extra }
 })

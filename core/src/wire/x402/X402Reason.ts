@@ -119,6 +119,12 @@ const meanings: ReadonlyMap<string, Verdict> = /* @__PURE__ */ new Map<string, V
   ["payment_expired", { code: "EXPIRED_PAYMENT" }],
   ["authorization_valid_before", { code: "EXPIRED_PAYMENT" }],
   ["authorization_valid_after", { code: "EXPIRED_PAYMENT" }],
+  // TON. A wallet's used number says the same as a used nonce: the payment may be the one that used it.
+  ["seqno_mismatch", { reason: "already_used" }],
+  ["valid_until_expired", { code: "EXPIRED_PAYMENT" }],
+  ["invalid_signature", { code: "INVALID_SIGNATURE" }],
+  ["amount_mismatch", { reason: "amount_mismatch" }],
+  ["asset_mismatch", { reason: "asset_mismatch" }],
   ["network_mismatch", { code: "NETWORK_MISMATCH" }],
   ["invalid_network", { code: "NETWORK_MISMATCH" }],
   ["recipient_mismatch", { code: "INVALID_RECIPIENT" }],

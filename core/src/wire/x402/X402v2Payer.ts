@@ -15,6 +15,7 @@ import type { ResponseHead, PayerDialect, ReadRefusal } from "../pontage/Dialect
 import { ifRefused } from "../pontage/IfRefusedShape.ts"
 import type { RefusalDetails } from "../pontage/RefusalShape.ts"
 import * as X402Identifier from "./X402Identifier.ts"
+import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import { offerV2, resourceV2 } from "./X402OfferShape.ts"
 import * as X402Refusal from "./X402Refusal.ts"
@@ -153,7 +154,7 @@ const receiptOf = (outcome: SettlementOutcome | undefined): Receipt | undefined 
   return {
     success: true,
     transaction,
-    network,
+    network: X402Network.fromV2(network),
     ...(payer !== undefined && { payer }),
     ...(amount !== undefined && Amount.isText(amount) && { amount }),
     ...(ifRefused !== undefined && { ifRefused })

@@ -19,6 +19,7 @@ import type { OfferTerms, PresentedPayment, RefusalMessage, SellerDialect, Settl
 import type { SignedReceipt } from "../pontage/SignedReceipt.ts"
 import * as X402Bazaar from "./X402Bazaar.ts"
 import * as X402Identifier from "./X402Identifier.ts"
+import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
 import * as X402Sponsoring from "./X402Sponsoring.ts"
@@ -45,11 +46,12 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Validat
     return Result.fail(invalid("unsupported_version", "x402_version", `x402Version ${said} is not 2`))
   }
   return Result.mapBoth(decodePayment(json), {
-    onSuccess: ({ accepted, extensions, payload }) => {
+    onSuccess: ({ accepted: repeated, extensions, payload }) => {
       const identifier = X402Identifier.of(extensions)
+      const accepted = X402Offer.accepted(repeated)
       return {
         payment: sealPayload(accepted.scheme, accepted.network, X402Sponsoring.intoPayload(payload, extensions)),
-        accepted: X402Offer.accepted(accepted),
+        accepted,
         ...(identifier !== undefined && { identifier })
       }
     },
@@ -148,7 +150,7 @@ export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Se
   success: true,
   payer,
   transaction,
-  network,
+  network: X402Network.toV2(network),
   amount,
   ...(ifRefused && { ifRefused }),
   ...(receipt && { extensions: { "offer-receipt": { info: { receipt } } } })

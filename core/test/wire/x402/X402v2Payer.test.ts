@@ -52,6 +52,21 @@ describe("readRefusal", () => {
     assert.strictEqual(paymentHeaders(0, X402.signed)["PAYMENT-SIGNATURE"], X402.base64(X402.paymentV2))
   })
 
+  it("knows a network of TON by x402's name, and repeats the offer as it came", () => {
+    const offer = { ...X402.offerV2, network: "tvm:-239" }
+    const { paymentHeaders, required } = Result.getOrThrow(
+      read({ "payment-required": { ...X402.requestV2, accepts: [offer] } })
+    )
+    assert.strictEqual(required.accepts[0]?.network, "ton:mainnet")
+    const { "PAYMENT-SIGNATURE": text } = paymentHeaders(0, X402.signed)
+    assert.deepInclude(X402.unbase64(text) as object, { accepted: offer })
+    const outcome = { success: true, transaction: "ab", network: "tvm:-239", payer: "" }
+    const { header } = headOf(200, { "payment-response": outcome })
+    assert.strictEqual(x402v2Payer.readReceipt(header)?.network, "ton:mainnet")
+    const other = headOf(200, { "payment-response": { ...outcome, network: "no network" } })
+    assert.strictEqual(x402v2Payer.readReceipt(other.header)?.network, "no network")
+  })
+
   it("bounds what no payer signs for", () => {
     const offer = { ...X402.offerV2, maxTimeoutSeconds: 1e9 }
     const { required } = Result.getOrThrow(read({ "payment-required": { ...X402.requestV2, accepts: [offer] } }))

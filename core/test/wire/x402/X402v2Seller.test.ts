@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
+import * as Network from "../../../src/protocol/Network.ts"
 import { openPayload } from "../../../src/protocol/PaymentPayload.ts"
 import { x402v2Seller } from "../../../src/wire/x402/X402v2Seller.ts"
 import * as X402 from "../X402Cases.ts"
@@ -30,6 +31,15 @@ describe("readPayment", () => {
     assert.deepStrictEqual(Result.getOrThrow(x402v2Seller.readPayment(X402.base64(least))).accepted?.extra, {})
     const more = { ...X402.paymentV2, extensions: { bazaar: { info: { input: [1] } } }, other: null }
     assert.isTrue(Result.isSuccess(x402v2Seller.readPayment(X402.base64(more))))
+  })
+
+  it("knows a network of TON by x402's name, and by ours", () => {
+    for (const network of ["tvm:-239", "ton:mainnet"]) {
+      const repeated = { ...X402.paymentV2, accepted: { ...X402.offerV2, network } }
+      const read = Result.getOrThrow(x402v2Seller.readPayment(X402.base64(repeated)))
+      assert.strictEqual(read.payment.network, "ton:mainnet")
+      assert.strictEqual(read.accepted?.network, "ton:mainnet")
+    }
   })
 
   const { accepted } = X402.paymentV2
@@ -94,6 +104,18 @@ describe("refusal", () => {
     assert.deepStrictEqual(headers, {})
     assert.strictEqual(offersIn(X402.unpaid), X402.base64(X402.requestTo(token)))
     assert.deepStrictEqual(body, { error: X402.unpaid.error })
+  })
+
+  it("names a network of TON as x402 does", () => {
+    const offered = { ...X402.requirements, network: Network.make("ton:mainnet") }
+    const offer = { ...X402.offerV2, network: "tvm:-239", extra: { ...X402.offerV2.extra, retryToken: token } }
+    assert.deepStrictEqual(X402.unbase64(offersIn({ ...X402.unpaid, accepts: [offered] })), {
+      ...X402.requestV2,
+      accepts: [offer]
+    })
+    const settled = { ...X402.settlement, network: "ton:mainnet" }
+    const { "PAYMENT-RESPONSE": receipt = "" } = x402v2Seller.receiptHeaders(settled, { now: 0 })
+    assert.deepInclude(X402.unbase64(receipt) as object, { success: true, network: "tvm:-239" })
   })
 
   it("says in the peer's word why a payment was refused", () => {
