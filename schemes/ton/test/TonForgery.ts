@@ -61,6 +61,16 @@ export const message = ({ body, flags = 0b11000, init, odd = {}, to, value = 0n 
 export const actionOf = (inner: Cell, mode = 64): Cell | undefined =>
   WalletRequest.actionsOf([{ mode, message: inner }])
 
+const zeroBit = beginCell().storeBit(0).endCell()
+
+/** The written forms of an empty forward payload. */
+export const emptyPayloads = {
+  ours: (builder: Builder) => builder.storeBit(0),
+  "one zero bit": (builder: Builder) => builder.storeBit(0).storeBit(0),
+  "an empty cell": (builder: Builder) => builder.storeBit(1).storeRef(Cell.EMPTY),
+  "a cell of one zero bit": (builder: Builder) => builder.storeBit(1).storeRef(zeroBit)
+} satisfies Readonly<Record<string, Write>>
+
 /** Fields of a transfer, to differ from a good one. */
 export interface Transfer {
   readonly op?: number
@@ -70,7 +80,8 @@ export interface Transfer {
   readonly responseTo: TonAddress.Address | undefined
   readonly custom?: boolean
   readonly forward?: bigint
-  readonly payload?: boolean
+  /** The forward payload, with the bit that chooses its place. */
+  readonly payload?: Write
   readonly tail?: Write
   /** The amount, the recipient, the destination of the unused TON, and the forwarded TON in encodings of their own. */
   readonly odd?: { readonly amount?: Write; readonly to?: Write; readonly responseTo?: Write; readonly forward?: Write }
@@ -88,8 +99,7 @@ export const transfer = ({ odd = {}, ...parts }: Transfer): Cell => {
     ((same) => same.storeAddress(parts.responseTo === undefined ? null : TonAddress.toCore(parts.responseTo)))
   const forward: Write = odd.forward ?? ((same) => same.storeCoins(parts.forward ?? 0n))
   forward(response(to(amount(builder))).storeMaybeRef(parts.custom === true ? Cell.EMPTY : null))
-  if (parts.payload === true) builder.storeBit(1).storeRef(Cell.EMPTY)
-  else builder.storeBit(0)
+  ;(parts.payload ?? emptyPayloads.ours)(builder)
   return (parts.tail ?? ((same) => same))(builder).endCell()
 }
 
@@ -125,6 +135,14 @@ export const payload = (payer: TonTestAccounts.TestAccount, body: Cell, init?: S
   boc: TonBoc.toBase64(message({ to: TonAddress.fromText(payer.raw) ?? never(), body, ...(init && { init }) })),
   from: payer.raw
 })
+
+/** x402's payload around a request: nothing but the message and the Jetton's master. */
+export const settlementPayload = (
+  payer: TonTestAccounts.TestAccount,
+  asset: string,
+  body: Cell,
+  more: Pick<Partial<Inner>, "flags" | "init"> = {}
+) => ({ settlementBoc: TonBoc.toBase64(message({ to: addressOf(payer.raw), body, ...more })), asset })
 
 /** An address of the tests, parsed. */
 export const addressOf = (raw: string): TonAddress.Address => TonAddress.fromText(raw) ?? never()

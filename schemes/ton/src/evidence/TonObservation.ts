@@ -110,14 +110,20 @@ const observeOne = Effect.fnUntraced(function* (
   if (walletTransaction === undefined) return pending
   if (TonTransferEvidence.carriesOut(signed, walletTransaction))
     return yield* observeTransfer(context, observed, walletTransaction, included)
-  const observation = yield* observeUnsent(context, observed, refusedBy(walletTransaction), included)
-  if (observation._tag === "Pending") return observation
   const { inclusion, lane, transaction } = included
   const relayed = { lane, transaction, name: inclusion.transaction }
-  const isSettled = observation._tag === "Settled"
-  yield* context.expenses.recordRefused(observed.payment, relayed, walletTransaction, isSettled)
+  const record = (isSettled: boolean) =>
+    context.expenses.recordRefused(observed.payment, relayed, walletTransaction, isSettled)
+  // The owner of a wallet that refuses for another reason than a used number is to blame, however the payment ends.
+  if (walletTransaction.exitCode !== numberExit) yield* record(false)
+  const observation = yield* observeUnsent(context, observed, refusedBy(walletTransaction), included)
+  if (observation._tag !== "Pending") yield* record(observation._tag === "Settled")
   return observation
 })
+
+/** Exit codes of a W5: the number of the request is not its own, or the validity is over. */
+const numberExit = 133
+const expiredExit = 136
 
 /**
  * Observes a payment whose request our message did not carry out: another account's message may have. No message has while
@@ -238,11 +244,14 @@ const numberUsed = refuse(
   "the payer's wallet has used the number of the request for another one; sign a new payment"
 )
 
-/** Error for a request that a W5 did not carry out, by the exit code of its transaction. */
-const refusedBy = ({ exitCode }: TonTransaction.TonTransaction): PaymentError | ValidationError => {
-  if (exitCode === 133)
+/**
+ * Error for a request that a W5 did not carry out, by the exit code of its transaction; `undefined` where it may still carry it
+ * out: an action that failed (mode 1) leaves the number unused, and any account may send the request again.
+ */
+const refusedBy = ({ exitCode }: TonTransaction.TonTransaction): PaymentError | undefined => {
+  if (exitCode === numberExit)
     return refuse("EXPIRED_PAYMENT", "seqno_consumed", "the wallet has used the request's number for another one")
-  if (exitCode === 136) return refuse("EXPIRED_PAYMENT", "expired", "the request reached the wallet after its validity")
-  const message = `the payer's wallet did not carry the request out; its exit code was ${exitCode}`
-  return invalid("unsupported_authorization", "wallet_refused", message)
+  if (exitCode === expiredExit)
+    return refuse("EXPIRED_PAYMENT", "expired", "the request reached the wallet after its validity")
+  return undefined
 }

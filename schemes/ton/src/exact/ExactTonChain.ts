@@ -16,6 +16,7 @@ import * as TonSearches from "../evidence/TonSearches.ts"
 import * as TonChainCheck from "../node/TonChainCheck.ts"
 import * as TonRpc from "../node/TonRpc.ts"
 import * as ExactTon from "../payment/ExactTon.ts"
+import { handedOn } from "../payment/SettlementPayload.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
 import * as PendingPayers from "../sending/PendingPayers.ts"
@@ -49,7 +50,10 @@ export interface Options {
    * (0.03 TON in 2025), and at least 0.05 TON for Jettons that this package does not know.
    */
   readonly attachedTon?: bigint
-  /** The most of the attached TON that a payer's request may hand on, in nanotons; default the amount attached at start. */
+  /**
+   * The most of the attached TON that a payer's request may hand on, in nanotons; default the amount attached at start, and at
+   * least the 0.03 TON of x402's clients.
+   */
   readonly maxInnerTon?: bigint
   /** The smallest payment by an external message, in the Jetton's smallest unit; default a hundredth of a whole Jetton. */
   readonly externalMinimum?: bigint
@@ -173,7 +177,7 @@ export const connect = Effect.fnUntraced(function* (
   const losses = yield* TonLosses.make(limitsOf(options))
   const config = refreshed(rpc.config)
   const tariff = tariffOf(network, config, options.attachedTon)
-  const { maxInnerTon = yield* largestNeed(tariff, network, assets, options) } = options
+  const { maxInnerTon = larger(yield* largestNeed(tariff, network, assets, options), handedOn) } = options
   return {
     rpc,
     network,
@@ -212,6 +216,8 @@ const limitsOf = ({ banMillis, ...options }: Options): LossBudget.Limits => {
   }
 }
 
+const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
+
 const part = (whole: bigint, parts: bigint): bigint => (whole < parts ? 1n : whole / parts)
 
 /** The tariff of the configuration, remembered while the configuration stays the same. */
@@ -242,7 +248,7 @@ const largestNeed = (
   { attachedTon }: Options
 ): Effect.Effect<bigint, ChainUnavailable> =>
   Effect.map(tariff, ({ transfer }) =>
-    of(network).reduce((most, token) => (transfer(token) > most ? transfer(token) : most), attachedTon ?? 1n)
+    of(network).reduce((most, token) => larger(transfer(token), most), attachedTon ?? 1n)
   )
 
 const connected = Effect.fnUntraced(function* (options: Options) {

@@ -13,6 +13,7 @@ import type { StateInit } from "#cells"
 
 import * as TonState from "../node/TonState.ts"
 import * as ExactTon from "../payment/ExactTon.ts"
+import * as SettlementPayload from "../payment/SettlementPayload.ts"
 import * as TonAuthorization from "../payment/TonAuthorization.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonBoc from "../primitives/TonBoc.ts"
@@ -55,7 +56,7 @@ const check = OptionCheck.options<Options>({
 })
 
 /** TON handed on by an external payment, or by a wallet that chooses the mode itself; nanotons. */
-const handedOn = 50_000_000n
+const usualHandedOn = 50_000_000n
 
 /** Signs one payment. */
 interface Payer {
@@ -69,6 +70,8 @@ interface Order {
   readonly jettonWallet: TonAddress.Address
   readonly transfer: JettonTransfer.JettonTransfer
   readonly value: bigint
+  /** Whether the wallet pays `value` itself out of what it received; else it hands on all that a relayer attaches. */
+  readonly isFixed: boolean
 }
 
 /** The scheme client. Throws `Misconfigured` for an invalid network, signer, RPC URL or asset. */
@@ -86,6 +89,10 @@ export const client = (options: Options): SchemeClient => {
     scheme: ExactTon.scheme,
     network,
     asset: (requirements) => (requirements.asset === undefined ? undefined : table.find(network, requirements.asset)),
+    objection: (requirements) => {
+      const obstacle = ExactTon.termsOf(requirements)?.obstacle
+      return obstacle && `the offer ${obstacle}, which this client does not sign`
+    },
     sign: (request) => sign(payer, jettons, kind, request)
   }
 }
@@ -108,29 +115,39 @@ const sign = Effect.fnUntraced(function* (
   const terms = ExactTon.termsOf(requirements)
   if (terms === undefined || !terms.kinds.includes(kind))
     return yield* failed(`the offer does not take payments of the kind ${kind}`)
+  if (terms.obstacle !== undefined) return yield* failed(`the offer ${terms.obstacle}`)
   const responseTo = kind === "external" ? payer.address : terms.responseDestination
-  if (responseTo === undefined)
+  if (responseTo === undefined && !terms.takesSettlement)
     return yield* failed("the offer has no responseDestination: no facilitator would relay the payment")
   const jettonWallet = yield* Effect.mapError(jettons.walletOf(master, payer.address), chainUnavailable)
   const entropy = yield* Entropy
   const queryId = yield* binding
     ? ExactTon.boundQueryId(binding)
     : Effect.succeed(ExactTon.queryIdFrom(entropy.bytes(8)))
-  const transfer = { queryId, amount: BigInt(requirements.maxAmountRequired), to, responseTo }
-  const value = terms.maxInnerTon < handedOn ? terms.maxInnerTon : handedOn
-  const boc = yield* payer.sign({ kind, validUntil: validBefore, jettonWallet, transfer, value })
-  const payload = { kind, boc, from: payer.address, ...(binding && { binding: { ...binding } }) }
-  const signed = TonAuthorization.read(payload, terms)
+  const transfer: JettonTransfer.JettonTransfer = {
+    queryId,
+    amount: BigInt(requirements.maxAmountRequired),
+    to,
+    responseTo,
+    ...(terms.emptyPayload !== undefined && { emptyPayload: terms.emptyPayload })
+  }
+  const most = terms.takesSettlement ? SettlementPayload.handedOn : usualHandedOn
+  const value = terms.maxInnerTon < most ? terms.maxInnerTon : most
+  const isFixed = kind === "external" || terms.takesSettlement
+  const boc = yield* payer.sign({ kind, validUntil: validBefore, jettonWallet, transfer, value, isFixed })
+  const signed = TonAuthorization.read({ kind, boc, from: payer.address }, terms)
   if (Result.isFailure(signed)) return yield* failed(`the wallet signed something else: ${signed.failure.message}`)
   if (!fulfils(signed.success, { jettonWallet, transfer, validUntil: validBefore }))
     return yield* failed("the wallet signed another transfer than the requested one")
+  const message = terms.takesSettlement ? { settlementBoc: boc, asset: master } : { kind, boc, from: payer.address }
+  const payload = { ...message, ...(binding && { binding: { ...binding } }) }
   return { payer: payer.address, nonce: signed.success.nonce, payload }
 })
 
 const chainUnavailable = (cause: unknown) =>
   new SigningFailed({ message: "the payer's wallet could not be read from the chain", cause })
 
-/** Whether the wallet signed the order: it may shorten the validity and choose the mode, nothing else. */
+/** Whether the wallet signed the order: the account of the unused TON is compared with the terms; it may shorten the validity and choose the mode, nothing else. */
 const fulfils = (
   { jettonWallet, request, transfer }: TonAuthorization.TonAuthorization,
   order: Pick<Order, "jettonWallet" | "transfer" | "validUntil">
@@ -202,10 +219,13 @@ const keyOf = (
   }
 }
 
-/** The request to sign. Relayed, it hands on all the attached TON (mode 64); else the wallet pays for itself (mode 3). */
-const requestFor = ({ jettonWallet, kind, transfer, validUntil, value }: Order, walletId: number, seqno: number) => {
-  const isExternal = kind === "external"
-  const message = TonMessage.internal(jettonWallet, isExternal ? value : 0n, JettonTransfer.toCell(transfer))
-  const actions = WalletRequest.actionsOf([{ mode: isExternal ? 3 : 64, message }])
-  return WalletRequest.unsignedW5({ walletId, validUntil, seqno }, actions, isExternal)
+/**
+ * The request to sign. It hands on all the attached TON (mode 64), or a fixed amount (mode 3): x402's facilitators accept no
+ * other mode than 1 and 3, and only with 3 is the number used, and the request over, where the action fails.
+ */
+const requestFor = (order: Order, walletId: number, seqno: number) => {
+  const { isFixed, jettonWallet, kind, transfer, validUntil, value } = order
+  const message = TonMessage.internal(jettonWallet, isFixed ? value : 0n, JettonTransfer.toCell(transfer))
+  const actions = WalletRequest.actionsOf([{ mode: isFixed ? 3 : 64, message }])
+  return WalletRequest.unsignedW5({ walletId, validUntil, seqno }, actions, kind === "external")
 }

@@ -41,7 +41,12 @@ const over = (chain: ExactTonChain): SchemeFacilitator<SignedJettonTransfer> => 
     scheme: ExactTon.scheme,
     network,
     lanes: [...relayers.keys()],
-    extra: { kinds: chain.kinds, responseDestination, maxInnerTon: `${chain.maxInnerTon}` },
+    extra: {
+      kinds: chain.kinds,
+      responseDestination,
+      maxInnerTon: `${chain.maxInnerTon}`,
+      ...(chain.kinds.includes("w5-internal") && { areFeesSponsored: true })
+    },
     capacity: 1,
     batches: chain.batches,
     read: (requirements, json) => read(chain, requirements, json),

@@ -7,10 +7,13 @@ import { invalid, type PaymentRequirements, type Scheme, type ValidationError } 
 import * as Binding from "@pontage/core/Binding"
 import { RequestBinding } from "@pontage/core/PaymentPayload"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
+import type * as JettonTransfer from "../transfer/JettonTransfer.ts"
+import * as SettlementPayload from "./SettlementPayload.ts"
 
 /** The address of 32 zero bytes, which no key opens: `0:000…`, or `EQAAA…` with a checksum. */
 const noAccount = /^(?:0:0{64}|[EUk0]QA{43}[\w+/-]{3})$/
@@ -46,13 +49,45 @@ export const Payload = /* @__PURE__ */ Schema.Struct({
 
 export type Payload = typeof Payload.Type
 
-const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+/** A signed message from a payload of either form: ours, or that of x402 ({@link SettlementPayload}). */
+export interface SignedMessage {
+  readonly kind: Kind
+  readonly boc: string
+  /** The payer as the payload names it; x402's does not. */
+  readonly from: string | undefined
+  /** The Jetton's master as x402's payload names it; ours does not. */
+  readonly asset: string | undefined
+  readonly binding: RequestBinding | undefined
+}
 
-/** Reads a payload; fails with `malformed`. */
-export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationError> =>
-  Effect.mapError(decode(json), (error) =>
+const decodeOwn = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+const decodeSettlement = /* @__PURE__ */ Schema.decodeUnknownEffect(SettlementPayload.SettlementPayload)
+
+/** Reads a payload of either form; fails with `malformed`. */
+export const decodePayload = (json: unknown): Effect.Effect<SignedMessage, ValidationError> => {
+  const isSettlement = SettlementPayload.isIn(json)
+  if (isSettlement && (Predicate.hasProperty(json, "boc") || Predicate.hasProperty(json, "kind"))) return twoForms
+  const message: Effect.Effect<SignedMessage, Schema.SchemaError> = isSettlement
+    ? Effect.map(decodeSettlement(json), ({ asset, binding, settlementBoc: boc }) => ({
+        kind: "w5-internal",
+        boc,
+        from: undefined,
+        asset,
+        binding
+      }))
+    : Effect.map(decodeOwn(json), ({ binding, boc, from, kind }) => ({ kind, boc, from, asset: undefined, binding }))
+  return Effect.mapError(message, (error) =>
     invalid("malformed", "payload_fields", `the payload is not a signed TON message: ${error.message}`)
   )
+}
+
+const twoForms = /* @__PURE__ */ Effect.fail(
+  invalid(
+    "malformed",
+    "two_payloads",
+    "the payload has the fields of two forms; send boc, kind and from, or settlementBoc and asset"
+  )
+)
 
 /** A facilitator's demands beside the common terms: an offer's `extra`. */
 export interface Terms {
@@ -63,26 +98,47 @@ export interface Terms {
   readonly maxInnerTon: bigint
 }
 
+/** The terms of an offer, of either mechanism. */
+export interface OfferTerms extends Terms {
+  /** Whether it is an offer of x402's mechanism, which takes x402's payload and mode 1 or 3 alone. */
+  readonly takesSettlement: boolean
+  /** The form of the empty forward payload in a transfer; absent for ours. */
+  readonly emptyPayload: JettonTransfer.EmptyPayload | undefined
+  /** Reason why this package neither pays nor settles it: the end of a sentence about the offer. */
+  readonly obstacle: string | undefined
+}
+
 /** The most TON that a request may hand on by default, in nanotons. */
 export const defaultMaxInnerTon = 100_000_000n
 
 const Extra = /* @__PURE__ */ Schema.Struct({
   kinds: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Array(Kind)),
-  responseDestination: /* @__PURE__ */ Schema.optionalKey(Schema.String),
-  maxInnerTon: /* @__PURE__ */ Schema.optionalKey(Schema.String)
+  responseDestination: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String)),
+  maxInnerTon: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  ...SettlementPayload.extraFields
 })
 
 const decodeExtra = /* @__PURE__ */ Schema.decodeUnknownOption(Extra)
 const nanotons = /^(0|[1-9][0-9]{0,17})$/
 
 /** The terms of an offer; `undefined` when its `extra` is not valid for this scheme. */
-export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements): Terms | undefined => {
+export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements): OfferTerms | undefined => {
   const decoded = decodeExtra(extra)
   if (decoded._tag === "None") return undefined
-  const { kinds = ["w5-internal"], maxInnerTon = `${defaultMaxInnerTon}`, responseDestination } = decoded.value
-  const response = responseDestination === undefined ? undefined : TonAddress.fromText(responseDestination)
-  if (!nanotons.test(maxInnerTon) || (responseDestination !== undefined && response === undefined)) return undefined
-  return { kinds, responseDestination: response, maxInnerTon: BigInt(maxInnerTon) }
+  const { areFeesSponsored, kinds, maxInnerTon = `${defaultMaxInnerTon}` } = decoded.value
+  const responseText = decoded.value.responseDestination ?? undefined
+  const response = responseText === undefined ? undefined : TonAddress.fromText(responseText)
+  if (!nanotons.test(maxInnerTon) || (responseText !== undefined && response === undefined)) return undefined
+  const { emptyPayload, obstacle } = SettlementPayload.forwardingOf(decoded.value)
+  const takesSettlement = kinds === undefined && areFeesSponsored === true
+  return {
+    kinds: kinds ?? ["w5-internal"],
+    responseDestination: response,
+    maxInnerTon: BigInt(maxInnerTon),
+    takesSettlement,
+    emptyPayload: takesSettlement ? emptyPayload : undefined,
+    obstacle
+  }
 }
 
 /** The query id of a transfer: the first 8 bytes as a big-endian number. */

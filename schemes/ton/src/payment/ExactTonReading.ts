@@ -44,8 +44,10 @@ export const read = Effect.fnUntraced(function* (
   yield* recipientOf(context, requirements)
   const terms = yield* termsOf(context, requirements)
   const authorization = yield* Effect.fromResult(TonAuthorization.read(payload, terms))
+  yield* statedAsset(payload, master)
   const { binding } = payload
   const { nonce, payer, request, transfer } = authorization
+  if (authorization.kind === "w5-internal" && transfer.responseTo === undefined) return yield* unreturned
   if (context.relayers.has(payer))
     return yield* invalid("malformed", "payer", `${payer} is the facilitator's own wallet`)
   if (binding !== undefined && transfer.queryId !== (yield* ExactTon.boundQueryId(binding))) {
@@ -95,6 +97,19 @@ export const recall = (
   )
 }
 
+/** x402's payload names the Jetton too, which no signed cell holds. */
+const statedAsset = ({ asset }: ExactTon.SignedMessage, master: TonAddress.Address) =>
+  asset === undefined || TonAddress.fromText(asset) === master
+    ? Effect.void
+    : Effect.fail(invalid("asset_mismatch", "payload_asset", `the payload is in ${asset}, the offer asks ${master}`))
+
+/** Without the account the TON that a transfer does not use would stay in the recipient's Jetton wallet, each time. */
+const unreturned = refuse(
+  "INVALID_RECIPIENT",
+  "other_response_destination",
+  "the unused TON would go to no account, so the payment is not relayed; name the facilitator's account in the offer: extra.responseDestination, as GET /supported states it"
+)
+
 const tokenOf = ({ assets, network }: Context, { asset }: PaymentRequirements.PaymentRequirements) => {
   const token = asset === undefined ? undefined : assets.find(network, asset)
   const master = token && TonAddress.fromText(token.address)
@@ -117,7 +132,11 @@ const termsOf = (context: Context, requirements: PaymentRequirements.PaymentRequ
   const terms = ExactTon.termsOf(requirements)
   if (terms === undefined)
     return Effect.fail(invalid("malformed", "extra", "the offer's extra is not valid for exact on TON"))
-  const { kinds, maxInnerTon, responseDestination } = terms
+  const { kinds, maxInnerTon, obstacle, responseDestination } = terms
+  if (obstacle !== undefined)
+    return Effect.fail(
+      invalid("unsupported_authorization", "forwarding", `the offer ${obstacle}, which is not settled here`)
+    )
   if (responseDestination !== undefined && !context.responseDestinations.includes(responseDestination)) {
     const message = `the unused TON would go to ${responseDestination}, which is not this facilitator's`
     return Effect.fail(refuse("INVALID_RECIPIENT", "foreign_response_destination", message))

@@ -39,7 +39,7 @@ const unsupported = (detail: string, message: string) =>
 
 /** Reads a payload's message against the terms of an offer. */
 export const read = (
-  { boc, from, kind }: ExactTon.Payload,
+  { boc, from, kind }: Pick<ExactTon.SignedMessage, "boc" | "from" | "kind">,
   terms: ExactTon.Terms
 ): Result.Result<TonAuthorization, PaymentError | ValidationError> => {
   const root = TonBoc.fromBase64(boc)
@@ -49,7 +49,10 @@ export const read = (
   if (message === undefined) return malformed("message", "the message is not a message to a wallet")
   if (message.isExternal !== (kind === "external") || message.value !== 0n)
     return malformed("kind", `the message is not of the kind ${kind}`)
-  if (message.to !== TonAddress.fromText(from))
+  // The wrapper of x402's payload, which names no payer, need not bounce: a relayer writes its own.
+  if (from !== undefined && !message.isExternal && !message.isBounceable)
+    return malformed("message", "the message to the wallet does not bounce")
+  if (from !== undefined && message.to !== TonAddress.fromText(from))
     return malformed("from", `the message is to ${message.to}, the payload says ${from}`)
   if (!terms.kinds.includes(kind))
     return unsupported("kind", `the offer accepts payments of the kind ${terms.kinds.join(" or ")}, not ${kind}`)
@@ -73,7 +76,7 @@ const readInner = (
   terms: ExactTon.Terms
 ): Result.Result<Pick<TonAuthorization, "value" | "jettonWallet" | "transfer">, PaymentError | ValidationError> => {
   const inner = TonBoc.attempt(() => TonMessage.read(message))
-  if (inner === undefined || inner.isExternal || inner.init !== undefined)
+  if (inner === undefined || !inner.isBounceable || inner.init !== undefined)
     return unsupported("inner_message", "the message that the wallet is to send is not a plain bounceable one")
   if (!isAllowed(kind, mode, inner.value, terms))
     return unsupported("send_mode", `mode ${mode} with ${inner.value} nanotons is not accepted for ${kind}`)
@@ -87,21 +90,24 @@ const readInner = (
   }))
 }
 
-/** Checks that a relayed payment's unused TON goes back to the facilitator: a payer who received it would gain it each time. */
+/** Checks that a relayed payment's unused TON goes where the offer says: a payer who received it would gain it each time. */
 const checkResponse = (
   { responseTo }: JettonTransfer.JettonTransfer,
   kind: ExactTon.Kind,
   { responseDestination }: ExactTon.Terms
 ): Result.Result<void, PaymentError | ValidationError> => {
-  if (kind === "external" || (responseTo !== undefined && responseTo === responseDestination)) return Result.void
-  const message = `the unused TON would go to ${responseTo ?? "no account"}, the offer demands ${responseDestination ?? "no account, so the payment cannot be relayed"}`
+  if (kind === "external" || responseTo === responseDestination) return Result.void
+  const message = `the unused TON would go to ${responseTo ?? "no account"}, the offer demands ${responseDestination ?? "no account"}`
   return Result.fail(refuse("INVALID_RECIPIENT", "other_response_destination", message))
 }
 
 /**
- * Whether a send mode is one that our own client writes. Mode 64 hands on the TON that the relayer attached and none of the
- * payer's; with mode 3 the payer's wallet pays a fixed amount. Without the flag 2 a wallet whose action fails keeps or burns the
- * TON it received, and 128 would send all of its TON.
+ * Whether a send mode is accepted. Mode 64 hands on the TON that the relayer attached and none of the payer's; with the modes 1
+ * and 3 the payer's wallet pays a fixed amount. Where the action fails, a wallet keeps the TON it received; with mode 3 its
+ * number is used then, with mode 1 (x402's clients) the request stays valid to its end. A wallet would burn the number of an
+ * external request with mode 1, and 128 would send all of its TON.
  */
-const isAllowed = (kind: ExactTon.Kind, mode: number, value: bigint, { maxInnerTon }: ExactTon.Terms): boolean =>
-  mode === 64 ? kind === "w5-internal" && value === 0n : mode === 3 && value > 0n && value <= maxInnerTon
+const isAllowed = (kind: ExactTon.Kind, mode: number, value: bigint, { maxInnerTon }: ExactTon.Terms): boolean => {
+  if (mode === 64) return kind === "w5-internal" && value === 0n
+  return (mode === 3 || (mode === 1 && kind === "w5-internal")) && value > 0n && value <= maxInnerTon
+}

@@ -12,6 +12,8 @@ import * as TonBoc from "./TonBoc.ts"
 /** A message. */
 export interface TonMessage {
   readonly isExternal: boolean
+  /** Whether a failed internal message comes back; false for an external one. */
+  readonly isBounceable: boolean
   readonly to: TonAddress.Address
   /** In nanotons; zero on an external message. */
   readonly value: bigint
@@ -44,27 +46,29 @@ export const read = (cell: Cell): TonMessage | undefined => {
   const isBodyApart = slice.loadBit()
   const body = isBodyApart ? slice.loadRef() : rest(slice)
   if (!isEmpty(slice)) return undefined
-  const message: TonMessage = { isExternal, to, value: head.value, init: init.state, body }
+  const { isBounceable, value } = head
+  const message: TonMessage = { isExternal, isBounceable, to, value, init: init.state, body }
   return write(message, { isInitApart: init.isApart, isBodyApart }).equals(cell) ? message : undefined
 }
 
-const write = ({ body, init, isExternal, to, value }: TonMessage, layout: Layout): Cell =>
-  storeTail(isExternal ? externalHead(to) : internalHead(to, value), init, body, layout)
+const write = ({ body, init, isBounceable, isExternal, to, value }: TonMessage, layout: Layout): Cell =>
+  storeTail(isExternal ? externalHead(to) : internalHead(to, value, isBounceable), init, body, layout)
 
-/** Reads the head of a bounceable message without a sender, extra currencies, fees, or a time. */
+/** Reads the head of a message without a sender, extra currencies, fees, or a time. */
 const readInternal = (slice: Slice) => {
   const flags = slice.loadUint(5)
   const to = slice.loadAddress()
   const value = slice.loadCoins()
   const isPlain = !slice.loadBit() && slice.loadCoins() === 0n && slice.loadCoins() === 0n
   const isNew = slice.loadUintBig(64) === 0n && slice.loadUint(32) === 0
-  return flags === 0b11000 && isPlain && isNew ? { to, value } : undefined
+  const isBounceable = flags === 0b11000
+  return (isBounceable || flags === 0b10000) && isPlain && isNew ? { to, value, isBounceable } : undefined
 }
 
 const readExternal = (slice: Slice) => {
   const flags = slice.loadUint(3)
   const to = slice.loadAddress()
-  return flags === 0 && slice.loadCoins() === 0n ? { to, value: 0n } : undefined
+  return flags === 0 && slice.loadCoins() === 0n ? { to, value: 0n, isBounceable: false } : undefined
 }
 
 const readInit = (slice: Slice): { readonly state: StateInit; readonly isApart: boolean } | undefined => {
@@ -93,9 +97,9 @@ const storeTail = (head: Builder, init: StateInit | undefined, body: Cell, layou
     : head.storeBit(0).storeSlice(body.beginParse()).endCell()
 }
 
-const internalHead = (to: TonAddress.Address, value: bigint): Builder =>
+const internalHead = (to: TonAddress.Address, value: bigint, isBounceable = true): Builder =>
   beginCell()
-    .storeUint(0b011000, 6)
+    .storeUint(isBounceable ? 0b011000 : 0b010000, 6)
     .storeAddress(TonAddress.toCore(to))
     .storeCoins(value)
     .storeBit(0)

@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import {
   Ed25519,
   type ExactTon,
+  JettonTransfer,
   TonAuthorization,
   TonBoc,
   TonMessage,
@@ -86,11 +87,21 @@ describe("a good request", () => {
     assert.notStrictEqual(nonceOf({ transfer: { queryId: 8n } }), nonceOf({}))
   })
 
-  it("may hand on an amount of its own with mode 3", () =>
-    assert.strictEqual(
-      wordOf(TonAuthorization.read(payloadOf({ mode: 3, inner: { value: 50_000_000n } }), terms)),
-      "taken"
-    ))
+  for (const mode of [1, 3]) {
+    it(`may hand on an amount of its own with mode ${mode}`, () =>
+      assert.strictEqual(
+        wordOf(TonAuthorization.read(payloadOf({ mode, inner: { value: 50_000_000n } }), terms)),
+        "taken"
+      ))
+  }
+
+  for (const [name, payload] of Object.entries(Forgery.emptyPayloads)) {
+    it(`may write its empty forward payload as ${name}, and is written again as the same cell`, () => {
+      const { transfer } = Result.getOrThrow(TonAuthorization.read(payloadOf({ transfer: { payload } }), terms))
+      const body = Forgery.transfer({ amount: 10_000n, to: payTo, responseTo: relayer, payload })
+      assert.isTrue(JettonTransfer.toCell(transfer).equals(body))
+    })
+  }
 })
 
 describe("a request with a valid signature is refused where", () => {
@@ -164,11 +175,34 @@ describe("a request with a valid signature is refused where", () => {
       { transfer: { odd: { responseTo: Forgery.anycast(relayer) } } }
     ],
     "it forwards TON": ["unsupported_authorization/transfer", { transfer: { forward: 1n } }],
-    "it forwards a payload": ["unsupported_authorization/transfer", { transfer: { payload: true } }],
+    "it forwards a payload in place": [
+      "unsupported_authorization/transfer",
+      { transfer: { payload: (builder) => builder.storeBit(0).storeUint(0, 2) } }
+    ],
+    "it forwards one bit that is set": [
+      "unsupported_authorization/transfer",
+      { transfer: { payload: (builder) => builder.storeBit(0).storeBit(1) } }
+    ],
+    "it forwards a cell with content": [
+      "unsupported_authorization/transfer",
+      { transfer: { payload: (builder) => builder.storeBit(1).storeRef(beginCell().storeUint(7, 8).endCell()) } }
+    ],
+    "it forwards a cell with a cell": [
+      "unsupported_authorization/transfer",
+      { transfer: { payload: (builder) => builder.storeBit(1).storeRef(beginCell().storeRef(Cell.EMPTY).endCell()) } }
+    ],
+    "its forwarded cell is missing": [
+      "unsupported_authorization/transfer",
+      { transfer: { payload: (builder) => builder.storeBit(1) } }
+    ],
     "it has a custom payload": ["unsupported_authorization/transfer", { transfer: { custom: true } }],
     "something is left over": [
       "unsupported_authorization/transfer",
-      { transfer: { tail: (builder) => builder.storeBit(0) } }
+      { transfer: { payload: Forgery.emptyPayloads["one zero bit"], tail: (builder) => builder.storeBit(0) } }
+    ],
+    "a cell is left over": [
+      "unsupported_authorization/transfer",
+      { transfer: { tail: (builder) => builder.storeRef(Cell.EMPTY) } }
     ],
     "the unused TON goes to no account": ["INVALID_RECIPIENT", { transfer: { responseTo: undefined } }],
     "the unused TON goes to another account": ["INVALID_RECIPIENT", { transfer: { responseTo: other } }],
@@ -178,7 +212,14 @@ describe("a request with a valid signature is refused where", () => {
     it(`namely ${name}`, () => assert.strictEqual(wordOf(TonAuthorization.read(payloadOf(forged), terms)), word))
   }
 
-  for (const mode of [0, 1, 2, 16, 32, 65, 66, 80, 96, 128, 129, 130, 160, 192]) {
+  it("namely mode 1 hands on nothing, or too much", () => {
+    for (const value of [0n, 100_000_001n]) {
+      const read = TonAuthorization.read(payloadOf({ mode: 1, inner: { value } }), terms)
+      assert.strictEqual(wordOf(read), "unsupported_authorization/send_mode")
+    }
+  })
+
+  for (const mode of [0, 2, 16, 17, 32, 65, 66, 80, 96, 128, 129, 130, 160, 192]) {
     it(`its mode is ${mode}`, () => {
       for (const value of [0n, 50_000_000n]) {
         const read = TonAuthorization.read(payloadOf({ mode, inner: { value } }), terms)
@@ -265,6 +306,12 @@ describe("a message is malformed where", () => {
     },
     "it says another payer": { ...good, from: payTo },
     "it says no payer": { ...good, from: "nobody" },
+    "it does not bounce": {
+      ...good,
+      boc: TonBoc.toBase64(
+        Forgery.message({ to: Forgery.addressOf(payer.raw), flags: 0b10000, body: root.refs[0] ?? Cell.EMPTY })
+      )
+    },
     "it brings money": {
       ...good,
       boc: TonBoc.toBase64(
