@@ -20,7 +20,7 @@ export default defineConfig({
   title: "Pontage",
   description: "Sell HTTP resources per request",
   srcDir: "..",
-  srcExclude: ["site/**", "test/**", "examples/**"],
+  srcExclude: ["site/**", "test/**", "examples/**", "public/**"],
   outDir: "./dist",
   cacheDir: "./node_modules/.cache",
   cleanUrls: true,
@@ -31,7 +31,8 @@ export default defineConfig({
       { text: "Start", link: "/start" },
       { text: "Sell", link: "/sell/" },
       { text: "Pay", link: "/pay/" },
-      { text: "Protocol", link: "/protocol" }
+      { text: "Protocol", link: "/protocol" },
+      { text: "Reference", link: "/reference/index.html", target: "_self" }
     ],
     sidebar: [
       {
@@ -61,7 +62,8 @@ export default defineConfig({
           { text: "How it works", link: "/how" },
           { text: "Security model", link: "/security" },
           { text: "Protocol", link: "/protocol" },
-          { text: "Glossary", link: "/glossary" }
+          { text: "Glossary", link: "/glossary" },
+          { text: "Reference of the packages", link: "/reference/index.html", target: "_self" }
         ]
       }
     ],
