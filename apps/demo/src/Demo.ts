@@ -70,7 +70,11 @@ export const run = Effect.fnUntraced(function* (
   yield* tell("shop (Koa)", `${koa}, sells GET /report for $0.01 and GET /render/:pages by the page`)
   const nest = yield* startNestShop(common, ports.nest)
   yield* tell("shop (Nest)", `${nest}, sells GET /report for $0.01`)
-  return yield* buyEverywhere(chains, [koa, nest], tell)
+  const shops = [
+    { name: "Koa", origin: koa },
+    { name: "Nest", origin: nest }
+  ]
+  return yield* buyEverywhere(chains, shops, tell)
 })
 
 const startChains = Effect.fnUntraced(function* (ports: Ports, tell: Tell) {
@@ -104,7 +108,7 @@ const startFacilitator = Effect.fnUntraced(function* (chains: DevNet.DevNet, por
 /** One buyer for each chain buys from each shop. */
 const buyEverywhere = Effect.fnUntraced(function* (
   chains: DevNet.DevNet,
-  shops: ReadonlyArray<string>,
+  shops: ReadonlyArray<Purchase.Shop>,
   tell: Tell
 ): Effect.fn.Return<ReadonlyArray<Purchase.Purchase>> {
   const { evm, ton, tron } = chains
@@ -119,7 +123,7 @@ const buyEverywhere = Effect.fnUntraced(function* (
     [tonBuyer(tonPayer, ton.rpcUrl), tonLedger(chains)],
     [tronBuyer(tronPayer.privateKey, tron.rpcUrl), tronLedger(chains)]
   ] as const
-  for (const shop of shops) yield* untilOnSale(shop)
+  for (const { origin } of shops) yield* untilOnSale(origin)
   const purchases: Array<Purchase.Purchase> = []
   for (const [paying, ledger] of buyers) {
     for (const shop of shops) purchases.push(yield* Purchase.buy(paying, ledger, shop, "/report"))
@@ -128,7 +132,7 @@ const buyEverywhere = Effect.fnUntraced(function* (
 })
 
 /** A Safe that does not exist yet buys by a user operation, which deploys it; then, deployed, by a transfer authorization. */
-const buyBySafe = Effect.fnUntraced(function* (chains: DevNet.DevNet, shops: ReadonlyArray<string>, tell: Tell) {
+const buyBySafe = Effect.fnUntraced(function* (chains: DevNet.DevNet, shops: ReadonlyArray<Purchase.Shop>, tell: Tell) {
   const { evm } = chains
   const safe = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
   yield* tell("buyer", `${safe.address}, a Safe that is not deployed yet, owns ${evm.token.symbol} and no coin for gas`)

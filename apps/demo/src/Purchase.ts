@@ -8,6 +8,8 @@ import * as Effect from "effect/Effect"
  * Report of a purchase, for a person or as JSON lines for a program.
  */
 export interface Purchase {
+  /** The name of the shop: `Koa`. */
+  readonly shop: string
   readonly network: string
   readonly route: string
   /** The HTTP status of the paid response. */
@@ -37,13 +39,19 @@ export interface Ledger {
   readonly transfers: Effect.Effect<ReadonlyArray<Transfer>>
 }
 
+/** A shop: its name and its address. */
+export interface Shop {
+  readonly name: string
+  readonly origin: string
+}
+
 /**
  * Buys a resource and looks its transfer up on the chain. Dies when it was not served or when the chain does not show
  * the transfer: a demonstration that cannot fail would show nothing.
  */
-export const buy = Effect.fnUntraced(function* (paying: PayingFetch, ledger: Ledger, origin: string, path: string) {
+export const buy = Effect.fnUntraced(function* (paying: PayingFetch, ledger: Ledger, shop: Shop, path: string) {
   const start = performance.now()
-  const response = yield* Effect.promise(() => paying(`${origin}${path}`))
+  const response = yield* Effect.promise(() => paying(`${shop.origin}${path}`))
   const body = yield* Effect.promise(() => response.text())
   const milliseconds = Math.round(performance.now() - start)
   const receipt = settlementOf(response)
@@ -57,6 +65,7 @@ export const buy = Effect.fnUntraced(function* (paying: PayingFetch, ledger: Led
   }
   const { network, payer = "", transaction } = receipt
   return {
+    shop: shop.name,
     network,
     route: `GET ${path}`,
     status: response.status,

@@ -25,8 +25,11 @@ const show = (purchase: Purchase) =>
     ? Console.log(JSON.stringify(purchase))
     : tell(
         "bought",
-        `${purchase.route} ${purchase.status} in ${purchase.milliseconds} ms, ${dollars(purchase.amount)} moved on ${purchase.network} in ${purchase.transaction}`
+        `${purchase.route} from ${purchase.shop.padEnd(4)} for ${dollars(purchase.amount)} on ${purchase.network.padEnd(12)} in ${`${purchase.milliseconds}`.padStart(4)} ms, transaction ${shortened(purchase.transaction)}`
       )
+
+/** The ends of a transaction's hash: a line fits a terminal. `--json` prints it whole. */
+const shortened = (hash: string) => `${hash.slice(0, 10)}…${hash.slice(-8)}`
 
 const dollars = (amount: string) => {
   const digits = amount.padStart(7, "0")
