@@ -2,7 +2,7 @@
  * A journal in a file, for payers that may crash: an authorization is on the disk before it is sent, and after a
  * restart the payments of unknown outcome are known again. One JSON line per entry; one process at a time.
  */
-import { type JournalEntry, PaymentJournal } from "@pontage/core"
+import { ChannelEntry, PaymentJournal } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -59,9 +59,9 @@ export const log = Effect.fnUntraced(function* (
     Effect.map(takeOver, (file) => ({ file })),
     ({ file }) => Effect.promise(() => file.handle.close())
   )
-  let news: ReadonlyArray<JournalEntry> = [...latest.values()]
+  let news: ReadonlyArray<ChannelEntry.JournalLine> = [...latest.values()]
   let appended = 0
-  const append = Effect.fnUntraced(function* (lines: ReadonlyArray<JournalEntry>) {
+  const append = Effect.fnUntraced(function* (lines: ReadonlyArray<ChannelEntry.JournalLine>) {
     held.file = yield* attempt(path, "cannot be written", () => JournalFile.append(held.file, lines))
     appended += lines.length
     for (const line of lines) latest.set(line.id, PaymentJournal.merged(latest.get(line.id), line))
@@ -87,7 +87,7 @@ export const log = Effect.fnUntraced(function* (
         const [result, lines] = step(news)
         news = []
         // A reservation belongs to this process alone: nothing was signed for it, so a crash may forget it.
-        const lasting = lines.filter(({ state }) => state !== "reserved")
+        const lasting = lines.filter((line) => ChannelEntry.isChannel(line) || line.state !== "reserved")
         if (lasting.length > 0) yield* append(lasting)
         news = lines
         // The lines are on the disk: a later failure only leaves the file longer, and the step has happened.

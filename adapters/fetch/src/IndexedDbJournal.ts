@@ -2,7 +2,7 @@
  * A journal in a browser's IndexedDB, shared by all tabs of an origin: every step of the journal is one transaction of
  * the database, which reads the lines that other tabs have appended, decides, and appends.
  */
-import { type JournalEntry, journalEntry, PaymentJournal, Shape } from "@pontage/core"
+import { type ChannelEntry, journalLine, PaymentJournal, Shape } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -36,14 +36,14 @@ const marksOf = (name: string, factory: IDBFactory): PaymentJournal.PendingMarks
 /** A stored line: its number gives the order in which all tabs have appended. */
 interface Line {
   readonly number: number
-  readonly entry: JournalEntry
+  readonly entry: ChannelEntry.JournalLine
 }
 
 const lineList = /* @__PURE__ */ Shape.list(
-  /* @__PURE__ */ Shape.struct<Line>({ number: Shape.int, entry: journalEntry })
+  /* @__PURE__ */ Shape.struct<Line>({ number: Shape.int, entry: journalLine })
 )
 
-type Step<A> = (news: ReadonlyArray<JournalEntry>) => readonly [A, ReadonlyArray<JournalEntry>]
+type Step<A> = (news: ReadonlyArray<ChannelEntry.JournalLine>) => readonly [A, ReadonlyArray<ChannelEntry.JournalLine>]
 
 interface Transacted<A> {
   readonly result: A
@@ -101,14 +101,25 @@ const transact = <A>(
         return transaction.abort()
       }
       const [result, added] = step(lines.success.map(({ entry }) => entry))
-      for (const entry of added) entries.add({ entry })
       const old = seen === 0 ? oldestLines(lines.success, oldest) : undefined
-      if (old !== undefined) entries.delete(IDBKeyRange.upperBound(old))
+      if (old !== undefined) {
+        entries.delete(IDBKeyRange.upperBound(old))
+        for (const entry of lastingLines(lines.success, old)) entries.add({ entry })
+      }
+      for (const entry of added) entries.add({ entry })
       answer = { result, last: lines.success.at(-1)?.number ?? seen }
     })
     transaction.addEventListener("complete", () => (answer === undefined ? reject(problem) : resolve(answer)))
     transaction.addEventListener("abort", () => reject(problem ?? transaction.error))
   })
+
+/** The lines up to this number that no later line replaces, and that a journal never forgets: its channels. */
+const lastingLines = (lines: ReadonlyArray<Line>, old: number): ReadonlyArray<ChannelEntry.JournalLine> => {
+  const latest = new Map(lines.map(({ entry, number }) => [entry.id, { entry, number }]))
+  return [...latest.values()]
+    .filter(({ entry, number }) => number <= old && !PaymentJournal.isObsolete(entry, Infinity))
+    .map(({ entry }) => entry)
+}
 
 /** The number up to which all lines are too old to matter. */
 const oldestLines = (lines: ReadonlyArray<Line>, oldest: number): number | undefined => {

@@ -9,7 +9,7 @@
 import { lstat, open, readdir, readlink, realpath, rename, rm, stat, type FileHandle } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
 
-import { JournalEntry, PaymentJournal } from "@pontage/core"
+import { ChannelEntry, PaymentJournal } from "@pontage/core"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
@@ -28,7 +28,7 @@ export interface JournalFile {
 }
 
 /** The last line of each entry, in the order of their first lines. */
-export type Latest = Map<string, JournalEntry>
+export type Latest = Map<string, ChannelEntry.JournalLine>
 
 /** Maximum length of a line, in bytes: longer ones are neither written nor read. */
 export const maximumLine = 1024 * 1024
@@ -118,7 +118,10 @@ export const writeAnew = async (path: string, lock: FileLock, latest: Latest, no
  * Appends lines and waits for the disk. If this fails none of them counts: the rest of a failed attempt is cut off at
  * once, or before the next one, and readers ignore a broken line at the end.
  */
-export const append = async (file: JournalFile, lines: ReadonlyArray<JournalEntry>): Promise<JournalFile> => {
+export const append = async (
+  file: JournalFile,
+  lines: ReadonlyArray<ChannelEntry.JournalLine>
+): Promise<JournalFile> => {
   const { handle, path, size } = file
   const text = lines.map(lineOf).join("")
   await demandLock(path, file.lock)
@@ -174,7 +177,7 @@ const openForReading = async (path: string): Promise<FileHandle | undefined> => 
   }
 }
 
-const decode = Schema.decodeUnknownOption(Schema.fromJsonString(JournalEntry))
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ChannelEntry.JournalLine))
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /**
@@ -196,7 +199,7 @@ const readInto = async (latest: Latest, path: string, handle: FileHandle, from: 
   return end
 }
 
-const entryIn = (bytes: Buffer | undefined): JournalEntry | undefined => {
+const entryIn = (bytes: Buffer | undefined): ChannelEntry.JournalLine | undefined => {
   try {
     return bytes === undefined ? undefined : Option.getOrUndefined(decode(utf8.decode(bytes)))
   } catch {
@@ -215,10 +218,10 @@ const forgetOld = (latest: Latest, now: number): void => {
   let youngest = 0
   for (const { at } of latest.values()) youngest = Math.max(youngest, at)
   const oldest = Math.min(now, youngest) - PaymentJournal.retention
-  for (const { at, id, state } of latest.values()) if (at <= oldest || state === "released") latest.delete(id)
+  for (const line of latest.values()) if (PaymentJournal.isObsolete(line, oldest)) latest.delete(line.id)
 }
 
-const batches = function* (entries: Iterable<JournalEntry>): Generator<string> {
+const batches = function* (entries: Iterable<ChannelEntry.JournalLine>): Generator<string> {
   let batch = ""
   for (const entry of entries) {
     batch += lineOf(entry)
@@ -229,11 +232,11 @@ const batches = function* (entries: Iterable<JournalEntry>): Generator<string> {
   if (batch !== "") yield batch
 }
 
-const lineOf = (entry: JournalEntry): string => {
+const lineOf = (entry: ChannelEntry.JournalLine): string => {
   const line = `${JSON.stringify(entry)}\n`
   if (Buffer.byteLength(line) <= maximumLine) return line
   throw new PaymentJournal.JournalUnavailable({
-    message: `the payment for ${entry.url.slice(0, 200)} makes a line of more than ${maximumLine} bytes, which no journal keeps; nothing was sent: ask for it by a shorter URL`
+    message: `the payment for ${(ChannelEntry.isChannel(entry) ? entry.host : entry.url).slice(0, 200)} makes a line of more than ${maximumLine} bytes, which no journal keeps; nothing was sent: ask for it by a shorter URL`
   })
 }
 

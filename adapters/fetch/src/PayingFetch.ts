@@ -2,7 +2,14 @@
  * A `fetch` that pays. It is called like the wrapped one and returns the same responses: only a refusal that demands a
  * payment is handled, all others pass through unchanged.
  */
-import { type Misconfigured, type PayerDialect, type Settlement, PayerDialects } from "@pontage/core"
+import {
+  type ChannelEntry,
+  type Misconfigured,
+  type OwnPurchase,
+  type PayerDialect,
+  PayerDialects,
+  type Settlement
+} from "@pontage/core"
 import * as Buyer from "@pontage/core/Buyer"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as PaymentClient from "@pontage/core/PaymentClient"
@@ -35,6 +42,16 @@ export interface PayingFetch extends FetchFunction {
   readonly quote: (input: RequestInfo | URL, init?: RequestInit) => Promise<PaymentClient.Quotation | undefined>
   /** The state of a payment by the journal and, if given, `lookup`. */
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
+  /**
+   * Asks the shop that sells this resource to pay back what lies in your payment channel with it and is not spent, or `amount`
+   * of it (in the smallest unit of the token). The request is sent once unpaid; its handler does not run.
+   */
+  readonly refund: (
+    input: RequestInfo | URL,
+    init?: RequestInit & { readonly amount?: bigint }
+  ) => Promise<OwnPurchase.Refunded>
+  /** Your payment channels by the journal, with the terms that a withdrawal without the shop needs. */
+  readonly channels: () => Promise<ReadonlyArray<ChannelEntry.ChannelEntry>>
 }
 
 const defaultMaxBodyBytes = 1024 * 1024
@@ -71,7 +88,12 @@ export const make = Effect.fnUntraced(function* (
     await response.body?.cancel()
     return undefined
   }
-  return Object.assign(paying, { quote, status: buyer.status })
+  const refund: PayingFetch["refund"] = async (input, { amount, ...init } = {}) => {
+    const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
+    const demand = await buyer.demandOf(await request.sendUnpaid(), request.signal)
+    return buyer.refund(await request.payable(), demand, amount, request.signal)
+  }
+  return Object.assign(paying, { quote, refund, status: buyer.status, channels: buyer.channels })
 })
 
 /**

@@ -18,16 +18,17 @@ import { hostname, tmpdir } from "node:os"
 import { join } from "node:path"
 
 import { assert, describe, it } from "@effect/vitest"
-import { type JournalEntry, PaymentJournal } from "@pontage/core"
+import { type ChannelEntry, type JournalEntry, PaymentJournal } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as FileJournal from "../src/FileJournal.ts"
 import * as JournalFile from "../src/JournalFile.ts"
 import * as LockHolder from "../src/LockHolder.ts"
 import { fileJournal, layerFile } from "../src/node.ts"
-import { allowed, entryOf } from "./JournalEntries.ts"
+import { allowed, channelOf, entryOf } from "./JournalEntries.ts"
 import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
@@ -151,6 +152,28 @@ describe("fileJournal", () => {
     await using _ = await opened(place.path)
     const { headers: _dropped, ...over } = entryOf({ ...young(), state: "settled" })
     assert.strictEqual(await readFile(place.path, "utf8"), `${JSON.stringify(over)}\n`)
+  })
+
+  it("never forgets a channel, nor its highest voucher or its deposit", async () => {
+    await using place = await folder()
+    const { at } = young()
+    const kept = channelOf({ signed: "30", charged: "15", at })
+    {
+      await using first = await opened(place.path)
+      const { draw } = first.journal
+      const write = (channel: ChannelEntry.ChannelEntry) =>
+        draw("one", () => Result.succeed([undefined, [channel, entryOf()]]))
+      await Effect.runPromise(write(channelOf()))
+      await Effect.runPromise(write(channelOf({ signed: "30", charged: "20" })))
+      await Effect.runPromise(write(channelOf({ charged: "15", at })))
+    }
+    {
+      await using again = await opened(place.path)
+      assert.deepStrictEqual([...(await Effect.runPromise(again.journal.channels)).values()], [kept])
+    }
+    await using later = await opened(place.path)
+    assert.deepStrictEqual([...(await Effect.runPromise(later.journal.channels)).values()], [kept])
+    assert.strictEqual(await readFile(place.path, "utf8"), `${JSON.stringify(kept)}\n`)
   })
 
   it("is for the eyes of its owner alone", async () => {

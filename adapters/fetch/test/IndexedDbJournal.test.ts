@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { PaymentDeclined, type PaymentJournal } from "@pontage/core"
+import { type ChannelEntry, PaymentDeclined, type PaymentJournal } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
@@ -10,7 +10,7 @@ import * as LeaseMarks from "../src/LeaseMarks.ts"
 import * as WebLockMarks from "../src/WebLockMarks.ts"
 import * as FakeIndexedDb from "./FakeIndexedDb.ts"
 import * as FakeWebLocks from "./FakeWebLocks.ts"
-import { allowed, entryOf } from "./JournalEntries.ts"
+import { allowed, channelOf, entryOf } from "./JournalEntries.ts"
 
 /** A journal in a tab of a browser of its own, where it does not matter what other tabs are sending. */
 const tabOf = (factory: IDBFactory) =>
@@ -86,6 +86,23 @@ describe("indexedDbJournal", () => {
       yield* TestClock.setTime(24 * 60 * 60 * 1000)
       assert.strictEqual(yield* spentOf(tabOf(factory)), 10n)
       assert.strictEqual(database.lines.length, 1)
+    })
+  )
+
+  it.effect("never forgets a channel, and its highest voucher least of all", () =>
+    Effect.gen(function* () {
+      const { database, factory } = FakeIndexedDb.make()
+      const write = (channel: ChannelEntry.ChannelEntry) =>
+        tabOf(factory).draw("one", () => Result.succeed([undefined, [channel]]))
+      yield* tabOf(factory).write(entryOf())
+      yield* write(channelOf())
+      yield* write(channelOf({ signed: "30" }))
+      yield* TestClock.setTime(2 * 24 * 60 * 60 * 1000)
+      const later = channelOf({ signed: "40", at: 2 * 24 * 60 * 60 * 1000 })
+      assert.deepStrictEqual([...(yield* tabOf(factory).channels).values()], [channelOf({ signed: "30" })])
+      assert.strictEqual(database.lines.length, 1)
+      yield* write(later)
+      assert.deepStrictEqual([...(yield* tabOf(factory).channels).values()], [later])
     })
   )
 })

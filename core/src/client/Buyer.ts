@@ -13,6 +13,8 @@ import type { PaymentRecord, Settlement } from "../protocol/Settlement.ts"
 import * as ClientSchemeRegistry from "../scheme/ClientSchemeRegistry.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import type { PayerDialect } from "../wire/pontage/Dialect.ts"
+import type { ChannelEntry } from "./ChannelEntry.ts"
+import type { Refunded } from "./OwnPurchase.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import * as PaymentClient from "./PaymentClient.ts"
 import * as PaymentJournal from "./PaymentJournal.ts"
@@ -82,6 +84,13 @@ export interface Buyer {
     signal: AbortSignal | undefined
   ) => Promise<PaymentClient.Quotation>
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
+  readonly refund: (
+    request: PayableRequest,
+    demand: PaymentClient.Demand | undefined,
+    amount: bigint | undefined,
+    signal: AbortSignal | undefined
+  ) => Promise<Refunded>
+  readonly channels: () => Promise<ReadonlyArray<ChannelEntry>>
 }
 
 /**
@@ -104,7 +113,9 @@ export const make = Effect.fnUntraced(function* (
     demandOf: (response, signal) => run(client.demandOf(response), signal),
     pay: (request, demand, signal) => run(client.pay(request, demand), signal),
     quote: (request, demand, signal) => run(client.quote(request, demand), signal),
-    status: (paymentId) => run(client.status(paymentId), undefined)
+    status: (paymentId) => run(client.status(paymentId), undefined),
+    refund: (request, demand, amount, signal) => run(client.refund(request, demand, amount), signal),
+    channels: () => run(client.channels, undefined)
   } satisfies Buyer
 })
 

@@ -62,6 +62,10 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   /** The payment headers, verbatim: a repetition sends the same. Dropped once the purchase is over. */
   headers: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.String)),
   receipt: /* @__PURE__ */ Schema.optionalKey(Settlement),
+  /** The voucher of a payment through a channel: the channel's id, and the most that the voucher allows to claim. */
+  draw: /* @__PURE__ */ Schema.optionalKey(
+    /* @__PURE__ */ Schema.Struct({ channel: Schema.String, ceiling: Schema.String })
+  ),
   /** Unix milliseconds until which the server owes the response of a failed execution. */
   owedUntil: /* @__PURE__ */ Schema.optionalKey(Schema.Int),
   /**

@@ -1,6 +1,8 @@
-/** Reads a purchase from a browser's journal without a schema, which would cost more than the rest of the journal. */
+/** Reads a line from a browser's journal without a schema, which would cost more than the rest of the journal. */
+import * as Amount from "../protocol/Amount.ts"
 import * as Shape from "../protocol/Shape.ts"
 import { settlement } from "../wire/pontage/ProtocolPayer.ts"
+import type { ChannelEntry, JournalLine, OpenDeposit } from "./ChannelEntry.ts"
 import { type JournalEntry, journalStates } from "./JournalEntry.ts"
 
 const maybeText = /* @__PURE__ */ Shape.optional(Shape.text)
@@ -36,8 +38,49 @@ export const journalEntry = /* @__PURE__ */ Shape.struct<JournalEntry>({
   payer: maybeText,
   headers: /* @__PURE__ */ Shape.optional(headers),
   receipt: /* @__PURE__ */ Shape.optional(settlement),
+  draw: /* @__PURE__ */ Shape.optional(
+    /* @__PURE__ */ Shape.struct<NonNullable<JournalEntry["draw"]>>({ channel: Shape.text, ceiling: Shape.text })
+  ),
   owedUntil: /* @__PURE__ */ Shape.optional(Shape.int),
   reuse: /* @__PURE__ */ Shape.optional(
     /* @__PURE__ */ Shape.struct<NonNullable<JournalEntry["reuse"]>>({ routeToken: Shape.text, runs: Shape.int })
   )
 })
+
+const amount = /* @__PURE__ */ Shape.guarded(
+  Amount.expected,
+  (value): value is string => typeof value === "string" && Amount.isText(value)
+)
+
+/** A channel. */
+export const channelEntry = /* @__PURE__ */ Shape.struct<ChannelEntry>({
+  kind: /* @__PURE__ */ Shape.oneOf(["channel"]),
+  id: Shape.text,
+  host: Shape.text,
+  network: Shape.text,
+  asset: Shape.text,
+  payTo: Shape.text,
+  terms: Shape.json,
+  units: /* @__PURE__ */ Shape.list(
+    /* @__PURE__ */ Shape.struct<ChannelEntry["units"][number]>({ unit: Shape.text, scale: Shape.int })
+  ),
+  balance: amount,
+  claimed: amount,
+  charged: amount,
+  signed: amount,
+  deposit: /* @__PURE__ */ Shape.optional(
+    /* @__PURE__ */ Shape.struct<OpenDeposit>({
+      amount,
+      onTopOf: amount,
+      validBefore: Shape.int,
+      isReported: /* @__PURE__ */ Shape.oneOf([true, false]),
+      signed: /* @__PURE__ */ Shape.optional(Shape.json)
+    })
+  ),
+  at: Shape.int
+})
+
+/** A line: a channel, or a purchase. */
+export const journalLine: Shape.Shape<JournalLine> = {
+  read: (value) => (Shape.isObject(value) && value["kind"] === "channel" ? channelEntry : journalEntry).read(value)
+}

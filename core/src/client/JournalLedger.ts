@@ -2,6 +2,7 @@
  * The journal's arithmetic: the known purchases, their totals, and the authorization that a repeated request sends
  * again. Kept in memory and changed in one step at a time; `PaymentJournal` stores the lines.
  */
+import { afterLine, type ChannelEntry, isChannel, type JournalLine } from "./ChannelEntry.ts"
 import { after, type JournalEntry } from "./JournalEntry.ts"
 import type { SpentSoFar } from "./PaymentPolicy.ts"
 import * as Spending from "./Spending.ts"
@@ -31,7 +32,8 @@ export const isResumable = (entry: JournalEntry, now: number): boolean => {
     case "pending":
       return true
     case "refused":
-      return !isExpired(entry, now)
+      // A refused voucher has no end, and the next request through its channel signs the same one again.
+      return entry.draw === undefined && !isExpired(entry, now)
     case "owed":
       return now < (entry.owedUntil ?? 0)
     case "reserved":
@@ -62,6 +64,10 @@ export interface JournalLedger {
     isHeld: (id: string) => boolean
   ) => JournalEntry | undefined
   readonly findPayment: (paymentId: string) => JournalEntry | undefined
+  /** The payer's channels, by their ids. */
+  readonly channels: ReadonlyMap<string, ChannelEntry>
+  /** Takes in a line of either kind. */
+  readonly take: (line: JournalLine) => void
 }
 
 /** An empty ledger. */
@@ -71,6 +77,7 @@ export const make = (): JournalLedger => {
   const refused = refusals(entries)
   const byRequest = new Map<string, Set<string>>()
   const totals = new Map<string, Spending.Spending>()
+  const channels = new Map<string, ChannelEntry>()
 
   const count = (entry: JournalEntry, change: typeof Spending.add) => {
     if (entry.state === "released") return
@@ -105,24 +112,25 @@ export const make = (): JournalLedger => {
       if (entry !== undefined && isExpired(entry, now)) forget(entry)
     }
   }
+  const put: JournalLedger["put"] = (line) => {
+    const known = entries.get(line.id)
+    const entry = after(known, line)
+    if (entry === known) return known
+    if (!countsAlike(known, entry)) {
+      if (known !== undefined) count(known, Spending.subtract)
+      count(entry, Spending.add)
+    }
+    entries.set(entry.id, entry)
+    if (entry.state === "reserved") reserved.add(entry.id)
+    else reserved.delete(entry.id)
+    refused.note(entry)
+    // A payment that was refused moves to another request.
+    if (known !== undefined && known.request !== entry.request) unindex(known)
+    index(entry)
+    return entry
+  }
   return {
-    put: (line) => {
-      const known = entries.get(line.id)
-      const entry = after(known, line)
-      if (entry === known) return known
-      if (!countsAlike(known, entry)) {
-        if (known !== undefined) count(known, Spending.subtract)
-        count(entry, Spending.add)
-      }
-      entries.set(entry.id, entry)
-      if (entry.state === "reserved") reserved.add(entry.id)
-      else reserved.delete(entry.id)
-      refused.note(entry)
-      // A payment that was refused moves to another request.
-      if (known !== undefined && known.request !== entry.request) unindex(known)
-      index(entry)
-      return entry
-    },
+    put,
     prune: (now) => {
       forgetReservations(now)
       // Entries are in the order of their reservation, so the first young one ends the loop; an entry from a clock that was
@@ -143,10 +151,9 @@ export const make = (): JournalLedger => {
       return undefined
     },
     reusable: refused.find,
-    findPayment: (paymentId) => {
-      for (const entry of entries.values()) if (entry.paymentId === paymentId) return entry
-      return undefined
-    }
+    findPayment: (paymentId) => [...entries.values()].find((entry) => entry.paymentId === paymentId),
+    channels,
+    take: (line) => void (isChannel(line) ? channels.set(line.id, afterLine(channels.get(line.id), line)) : put(line))
   }
 }
 

@@ -20,8 +20,10 @@ import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"
 import * as PayerDialects from "../wire/PayerDialects.ts"
 import type { PayerDialect, ReadRefusal } from "../wire/pontage/Dialect.ts"
+import type { ChannelEntry } from "./ChannelEntry.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import { isExpired } from "./JournalLedger.ts"
+import * as OwnPurchase from "./OwnPurchase.ts"
 import * as PayableRequest from "./PayableRequest.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 import { PaymentJournal, type JournalUnavailable } from "./PaymentJournal.ts"
@@ -121,6 +123,17 @@ export class PaymentClient extends Context.Service<
       request: PayableRequest.RequestHead,
       demand: Demand
     ) => Effect.Effect<Quotation, PaymentDeclined | JournalUnavailable>
+    /**
+     * Asks the shop of a refused request to pay back what lies in this payer's channel with it and is not spent, or this
+     * amount of it.
+     */
+    readonly refund: (
+      request: PayableRequest.PayableRequest,
+      demand: Demand | undefined,
+      amount?: bigint
+    ) => Effect.Effect<OwnPurchase.Refunded, PayFailure>
+    /** The payer's channels, with the terms that a withdrawal needs. */
+    readonly channels: Effect.Effect<ReadonlyArray<ChannelEntry>, JournalUnavailable>
     readonly status: (paymentId: string) => Effect.Effect<PaymentStatus, JournalUnavailable | ProtocolError>
   }
 >()("@pontage/core/PaymentClient") {}
@@ -144,12 +157,15 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const purchases: Purchase.PurchaseContext = {
     dialects,
     journal,
+    confirm: context.confirm,
     onPayment: options.onPayment ?? (() => Effect.void),
     onTrouble: options.onTrouble ?? (() => Effect.void)
   }
   return PaymentClient.of({
     demandOf: (response) => demandOf(dialects, response),
     pay: (request, demand) => pay(context, purchases, request, demand),
+    refund: (request, demand, amount) => refund(context, purchases, request, demand, amount),
+    channels: Effect.map(journal.channels, (channels) => [...channels.values()]),
     quote: (request, demand) => quote(context, request, demand),
     status: (paymentId) => status(context, paymentId)
   })
@@ -198,10 +214,42 @@ const pay = Effect.fnUntraced(function* (
   if (!(yield* context.confirm(allowed.quote))) {
     return yield* decline("confirm_refused", `${target.host} asks ${allowed.quote.price}, and confirm said no`)
   }
-  const index = accepts.indexOf(allowed.quote.requirements)
-  const paymentHeaders: Purchase.PurchaseOrder["paymentHeaders"] = (payload) => refusal.paymentHeaders(index, payload)
-  const terms = refusal.termsOf?.(index)
-  return yield* Purchase.buy(purchases, request, { ...allowed, name, terms, paymentHeaders })
+  const order = orderOf(refusal, name, allowed)
+  const own = OwnPurchase.of(allowed.schemeClient)
+  return yield* own === undefined ? Purchase.buy(purchases, request, order) : own.buy(purchases, request, order)
+})
+
+const orderOf = (refusal: ReadRefusal, name: string, allowed: PaymentPolicy.Allowed): Purchase.PurchaseOrder => {
+  const index = refusal.required.accepts.indexOf(allowed.quote.requirements)
+  return {
+    ...allowed,
+    name,
+    terms: refusal.termsOf?.(index),
+    paymentHeaders: (payload) => refusal.paymentHeaders(index, payload)
+  }
+}
+
+const refund = Effect.fnUntraced(function* (
+  context: ClientContext,
+  purchases: Purchase.PurchaseContext,
+  request: PayableRequest.PayableRequest,
+  demand: Demand | undefined,
+  amount?: bigint
+) {
+  const none = decline("no_acceptable_option", `${request.url} offers no payment channel`)
+  if (demand === undefined) return yield* none
+  const { origin, refusal } = demand
+  const url = yield* Effect.fromResult(admitted(context, request, origin))
+  for (const requirements of refusal.required.accepts) {
+    const found = Result.flatMap(schemeClientFor(context.schemeClients, requirements), (schemeClient) =>
+      context.policy.judge({ method: request.method, url }, requirements, schemeClient)
+    )
+    const own = Result.isSuccess(found) ? OwnPurchase.of(found.success.schemeClient) : undefined
+    if (Result.isSuccess(found) && own !== undefined) {
+      return yield* own.refund(purchases, request, orderOf(refusal, "", found.success), amount)
+    }
+  }
+  return yield* none
 })
 
 const quote = Effect.fnUntraced(function* (
@@ -266,6 +314,13 @@ const resumed = Effect.fnUntraced(function* (
   request: PayableRequest.PayableRequest,
   entry: JournalEntry
 ) {
+  if (entry.draw !== undefined) {
+    const own = context.schemeClients
+      .filter(({ network }) => network === entry.network)
+      .map(OwnPurchase.of)
+      .find((one) => one !== undefined)
+    return yield* own === undefined ? Effect.undefined : own.resume(purchases, request, entry)
+  }
   if (yield* isAcquitted(context, entry)) return undefined
   return yield* entry.reuse === undefined
     ? Purchase.resume(purchases, request, entry)

@@ -10,7 +10,9 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 
+import { afterLine, type ChannelEntry, isChannel, type JournalLine } from "./ChannelEntry.ts"
 import { after, type JournalEntry } from "./JournalEntry.ts"
 import * as JournalLedger from "./JournalLedger.ts"
 import type { PaymentDeclined } from "./PaymentDeclined.ts"
@@ -22,8 +24,15 @@ export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
   readonly cause?: unknown
 }> {}
 
-/** Merges two lines of one entry, for logs that keep only the last line. */
-export const merged = after
+/** Merges two lines of one id, for logs that keep only the last line. */
+export const merged = (known: JournalLine | undefined, next: JournalLine): JournalLine => {
+  if (isChannel(next)) return afterLine(known !== undefined && isChannel(known) ? known : undefined, next)
+  return after(known === undefined || isChannel(known) ? undefined : known, next)
+}
+
+/** The lines that a log may forget at `now`: old purchases, and never a channel. */
+export const isObsolete = (line: JournalLine, oldest: number): boolean =>
+  !isChannel(line) && (line.at <= oldest || line.state === "released")
 
 /** Milliseconds from its reservation for which a journal keeps an entry; older lines of a log may be forgotten. */
 export const retention = JournalLedger.retention
@@ -40,8 +49,8 @@ export interface PendingMarks {
 }
 
 /**
- * The store of a journal's lines: an append-only list of entries in which the last line of an id counts, as far as it
- * may follow the one before (`mayFollow`).
+ * The store of a journal's lines: an append-only list of purchases and channels in which the last line of an id counts, as
+ * far as it may follow the one before (`merged`).
  */
 export interface JournalLog {
   /** Absent if only one process uses the log. */
@@ -52,8 +61,14 @@ export interface JournalLog {
    * step of which nothing became durable has not happened.
    */
   readonly transact: <A>(
-    step: (appended: ReadonlyArray<JournalEntry>) => readonly [result: A, lines: ReadonlyArray<JournalEntry>]
+    step: (appended: ReadonlyArray<JournalLine>) => readonly [result: A, lines: ReadonlyArray<JournalLine>]
   ) => Effect.Effect<A, JournalUnavailable>
+}
+
+/** The payer's books in one step of the journal. */
+export interface JournalBooks {
+  readonly channels: ReadonlyMap<string, ChannelEntry>
+  readonly spent: SpentSoFar
 }
 
 /**
@@ -79,6 +94,18 @@ export class PaymentJournal extends Context.Service<
      * is kept.
      */
     readonly write: (entry: JournalEntry) => Effect.Effect<JournalEntry, JournalUnavailable>
+    /**
+     * One step about a payment through a channel: `change` sees the books and returns its result and the lines to write, which
+     * are durable when this succeeds. The entry of this id is held from now on.
+     */
+    readonly draw: <A>(
+      id: string,
+      change: (books: JournalBooks) => Result.Result<readonly [A, ReadonlyArray<JournalLine>], PaymentDeclined>
+    ) => Effect.Effect<A, PaymentDeclined | JournalUnavailable>
+    /** The marks of the log: a channel is marked while a payment through it is under way. */
+    readonly marks: PendingMarks
+    /** The payer's channels, by their ids. */
+    readonly channels: Effect.Effect<ReadonlyMap<string, ChannelEntry>, JournalUnavailable>
     readonly letGo: (id: string) => Effect.Effect<void>
     readonly find: (paymentId: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
     /** The current totals; for quotes, which reserve nothing. */
@@ -90,10 +117,10 @@ export class PaymentJournal extends Context.Service<
 export const make = (log: JournalLog): PaymentJournal["Service"] => {
   const ledger = JournalLedger.make()
   const { hold, isHeld, letGo, marks } = holding(log.marks ?? noMarks)
-  const step = <A>(change: (now: number) => readonly [A, ReadonlyArray<JournalEntry>]) =>
+  const step = <A>(change: (now: number) => readonly [A, ReadonlyArray<JournalLine>]) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       log.transact((appended) => {
-        appended.forEach(ledger.put)
+        appended.forEach(ledger.take)
         ledger.prune(now)
         return change(now)
       })
@@ -151,6 +178,17 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
         const entry = after(known, given)
         return [entry, entry === known ? [] : [entry]]
       }),
+    draw: (id, change) => {
+      const drawn = step(() => {
+        const changed = change(ledger)
+        return [changed, Result.isSuccess(changed) ? changed.success[1] : []]
+      })
+      return Effect.flatMap(Effect.andThen(hold(id), drawn), (changed) =>
+        Effect.fromResult(Result.map(changed, ([result]) => result))
+      )
+    },
+    marks,
+    channels: read(() => ledger.channels),
     letGo,
     find: (paymentId) => read(() => ledger.findPayment(paymentId)),
     spent: read(() => ledger.spent)
@@ -184,7 +222,7 @@ const noMarks: PendingMarks = { take: () => Effect.succeed(true), letGo: () => E
  * journal on a disk if that matters.
  */
 export const memoryLog = (): JournalLog => {
-  let appended: ReadonlyArray<JournalEntry> = []
+  let appended: ReadonlyArray<JournalLine> = []
   return {
     transact: (step) =>
       Effect.sync(() => {

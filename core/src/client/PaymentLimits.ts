@@ -19,6 +19,10 @@ export interface AssetLimit {
   readonly perDay?: string
   /** Maximum in any 24 hours, for each host. */
   readonly perHost?: string
+  /** Maximum that lies in one payment channel and is not spent; without it no channel is opened in this asset. */
+  readonly perChannel?: string
+  /** Maximum that lies in all payment channels together and is not spent; default `perChannel`. */
+  readonly inChannels?: string
 }
 
 /**
@@ -33,12 +37,18 @@ export interface PaymentLimits {
   readonly perDay?: string
   /** Maximum in any 24 hours for each host. */
   readonly perHost?: string
+  /** Maximum that lies in one payment channel and is not spent; default `"$1"`. */
+  readonly perChannel?: string
+  /** Maximum that lies in all payment channels together and is not spent; default `"$5"`. */
+  readonly inChannels?: string
   readonly assets?: Readonly<Record<string, string | AssetLimit>>
 }
 
 const amounts = {
   perDay: OptionCheck.optional(OptionCheck.text),
-  perHost: OptionCheck.optional(OptionCheck.text)
+  perHost: OptionCheck.optional(OptionCheck.text),
+  perChannel: OptionCheck.optional(OptionCheck.text),
+  inChannels: OptionCheck.optional(OptionCheck.text)
 }
 const ownLimit = OptionCheck.either(
   OptionCheck.text,
@@ -58,12 +68,18 @@ export interface UnitLimit {
   readonly perRequest: Spending.Spending
   readonly perDay: Spending.Spending | undefined
   readonly perHost: Spending.Spending | undefined
+  readonly perChannel: Spending.Spending | undefined
+  readonly inChannels: Spending.Spending | undefined
   /** The option to change, for messages. */
   readonly option: string
 }
 
 /** Default maximum for one request. */
 export const defaultPerRequest = "$0.10"
+
+/** Default maxima in one payment channel, and in all of them. */
+export const defaultPerChannel = "$1"
+export const defaultInChannels = "$5"
 
 /**
  * Reads the limits into a function that finds those of an asset; an empty list means that it must not be paid in. A
@@ -84,13 +100,19 @@ export const read = (
 /** One limit of its three texts. */
 const unitLimit = (
   { counts, option }: Pick<UnitLimit, "counts" | "option">,
-  { perDay, perHost, perRequest }: AssetLimit,
+  { perRequest, ...more }: AssetLimit,
   parse: (text: string, name: keyof AssetLimit) => Result.Result<Spending.Spending, Misconfigured>
 ): Result.Result<UnitLimit, Misconfigured> => {
+  const maybe = (name: keyof typeof more) => {
+    const text = more[name]
+    return text === undefined ? Result.succeed(text) : parse(text, name)
+  }
   const amounts = Result.all({
     perRequest: parse(perRequest, "perRequest"),
-    perDay: perDay === undefined ? Result.succeed(perDay) : parse(perDay, "perDay"),
-    perHost: perHost === undefined ? Result.succeed(perHost) : parse(perHost, "perHost")
+    perDay: maybe("perDay"),
+    perHost: maybe("perHost"),
+    perChannel: maybe("perChannel"),
+    inChannels: maybe("inChannels")
   })
   return Result.map(amounts, (read) => ({ counts, option, ...read }))
 }
@@ -98,7 +120,12 @@ const unitLimit = (
 const dollarLimits = (limits: PaymentLimits): Result.Result<UnitLimit, Misconfigured> =>
   unitLimit(
     { counts: "dollars", option: "limits" },
-    { ...limits, perRequest: limits.perRequest ?? defaultPerRequest },
+    {
+      ...limits,
+      perRequest: limits.perRequest ?? defaultPerRequest,
+      perChannel: limits.perChannel ?? defaultPerChannel,
+      inChannels: limits.inChannels ?? defaultInChannels
+    },
     dollarLimit
   )
 

@@ -54,6 +54,13 @@ export interface Quote {
   readonly amount: bigint
   /** Price for people: `$0.05`, or the amount in the smallest unit of an asset without a dollar price. */
   readonly price: string
+  /** The deposit that the request needs into its payment channel: `confirm` is called for it on its own, before it is signed. */
+  readonly deposit?: {
+    readonly amount: bigint
+    readonly price: string
+    /** Seconds that a withdrawal without the shop takes. */
+    readonly withdrawDelay: number
+  }
 }
 
 /** The amount of a unit (see `Spending`) spent in the last 24 hours, everywhere or at one host. */
@@ -64,8 +71,10 @@ export interface Allowed {
   readonly quote: Quote
   /** The scheme that signs it. */
   readonly schemeClient: SchemeClient
-  /** The reason why the quote exceeds the totals; `undefined` if it does not. */
-  readonly exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined
+  /** The reason why the quote, or this part of its amount, exceeds the totals; `undefined` if it does not. */
+  readonly exceeds: (spent: SpentSoFar, amount?: bigint) => PaymentDeclined | undefined
+  /** The limits that hold for the quote's asset. */
+  readonly limits: ReadonlyArray<PaymentLimits.UnitLimit>
 }
 
 /** The rules, read and ready. */
@@ -143,7 +152,12 @@ const policy = (
     return Result.flatMap(asset, (asset) => {
       const quote = quoteOf(request, requirements, asset)
       const unitLimits = limitsOf(asset, schemeClient.scheme)
-      const allowed: Allowed = { quote, schemeClient, exceeds: (spent) => overTotals(quote, unitLimits, spent) }
+      const allowed: Allowed = {
+        quote,
+        schemeClient,
+        limits: unitLimits,
+        exceeds: (spent, amount = quote.amount) => overTotals({ ...quote, amount }, unitLimits, spent)
+      }
       return Result.map(affordable(quote, unitLimits), () => allowed)
     })
   }

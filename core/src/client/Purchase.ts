@@ -18,13 +18,15 @@ import type { HeaderFields, PayerDialect, PaymentTerms } from "../wire/pontage/D
 import type { JournalEntry } from "./JournalEntry.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentJournal } from "./PaymentJournal.ts"
-import { spendingsOf, type Allowed } from "./PaymentPolicy.ts"
+import { spendingsOf, type Allowed, type Quote } from "./PaymentPolicy.ts"
 import * as PurchaseResponse from "./PurchaseResponse.ts"
 
 /** Services that all purchases of a client share. */
 export interface PurchaseContext {
   readonly dialects: ReadonlyArray<PayerDialect>
   readonly journal: PaymentJournal["Service"]
+  /** Confirms or declines a quote before anything is signed. */
+  readonly confirm: (quote: Quote) => Effect.Effect<boolean>
   /** Called once for each payment, when the server first says that the money has moved. */
   readonly onPayment: (receipt: Settlement) => Effect.Effect<void>
   /** Called with each failure beside a payment that did not stop it. */
@@ -90,7 +92,8 @@ const bought = Effect.fnUntraced(function* (
   )
 })
 
-const draft = Effect.fnUntraced(function* ({ name, quote, terms }: PurchaseOrder) {
+/** The reservation of an order: its whole amount, for the time that the offer allows. */
+export const draft = Effect.fnUntraced(function* ({ name, quote, terms }: PurchaseOrder) {
   const { amount, asset, method, requirements, url } = quote
   const at = yield* Clock.currentTimeMillis
   const validity = Math.min(requirements.maxTimeoutSeconds ?? defaultMaxTimeoutSeconds, maximumValiditySeconds)
@@ -118,15 +121,9 @@ const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: 
   const challenge = requirements.extra?.["challenge"]
   const fresh = typeof challenge === "string" ? yield* Binding.make(challenge) : undefined
   const binding = order.terms?.binding ?? fresh
-  const validBefore = reserved.validBefore
-  const signed = yield* order.schemeClient.sign({ requirements, asset, validAfter: 0, validBefore, binding }).pipe(
-    Effect.timeoutOrElse({
-      duration: validBefore * 1000 - reserved.at,
-      orElse: () => Effect.fail(new SigningFailed({ message: tooLate }))
-    })
-  )
-  // A machine that slept does not time out: the signature that it wakes up with is still too late.
-  if ((yield* Clock.currentTimeMillis) >= validBefore * 1000) return yield* new SigningFailed({ message: tooLate })
+  const { validBefore } = reserved
+  const signing = order.schemeClient.sign({ requirements, asset, validAfter: 0, validBefore, binding })
+  const signed = yield* inTime(signing, validBefore)
   const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, ...signed })
   const headers = yield* bounded(order.paymentHeaders(signed.payload))
   const entry: JournalEntry = { ...reserved, state: "pending", paymentId, payer: signed.payer, headers }
@@ -134,11 +131,24 @@ const authorise = Effect.fnUntraced(function* (context: PurchaseContext, order: 
   return entry
 })
 
+/** A signature, if the wallet makes it before this Unix second. */
+export const inTime = Effect.fnUntraced(function* <A>(signing: Effect.Effect<A, SigningFailed>, validBefore: number) {
+  const signed = yield* signing.pipe(
+    Effect.timeoutOrElse({
+      duration: Math.max(validBefore * 1000 - (yield* Clock.currentTimeMillis), 0),
+      orElse: () => Effect.fail(new SigningFailed({ message: tooLate }))
+    })
+  )
+  // A machine that slept does not time out: the signature that it wakes up with is still too late.
+  if ((yield* Clock.currentTimeMillis) >= validBefore * 1000) return yield* new SigningFailed({ message: tooLate })
+  return signed
+})
+
 /**
  * The headers, if servers accept their length. Part of their text comes from the server's own offer, and every journal
  * keeps them until the purchase is over.
  */
-const bounded = (headers: HeaderFields) => {
+export const bounded = (headers: HeaderFields) => {
   const length = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0)
   if (length > 0 && length <= maximumHeaderLength) return Effect.succeed(headers)
   if (length === 0) return Effect.fail(new SigningFailed({ message: uncarried }))
@@ -181,10 +191,7 @@ class ServedElsewhere extends Data.TaggedError("ServedElsewhere")<{
   readonly refusal: PurchaseResponse.RefusalError
 }> {}
 
-/**
- * Sends the authorization until there is a response, a refusal, or no more time: its validity is over by the clock, or
- * the total wait has reached the maximum validity, so that a clock that was set back cannot prolong it.
- */
+/** Sends the authorization until there is a response, a refusal, or no more time, and writes which it was. */
 const present = Effect.fnUntraced(function* (
   context: PurchaseContext,
   request: PayableRequest,
@@ -192,19 +199,31 @@ const present = Effect.fnUntraced(function* (
   isReused = false
 ) {
   const until = isReused ? (entry.owedUntil ?? 0) : entry.validBefore * 1000
+  const { attempt, meaning } = yield* awaited(context, request, entry, until)
+  if (meaning._tag === "NotRefused") {
+    yield* recordResponse(context, entry, meaning)
+    return meaning.response
+  }
+  yield* refused(context, entry, meaning.error)
+  if (!isReused) return yield* Effect.fail(meaning.error)
+  yield* record(context, { ...entry, state: "settled" })
+  return yield* attempt === 0 ? new ServedElsewhere({ refusal: meaning.error }) : Effect.fail(meaning.error)
+})
+
+/**
+ * Sends the authorization until there is a response, a refusal, or no more time: it is `until` by the clock (Unix
+ * milliseconds), or the total wait has reached the maximum validity, so that a clock that was set back cannot prolong it.
+ */
+export const awaited = Effect.fnUntraced(function* (
+  context: PurchaseContext,
+  request: PayableRequest,
+  entry: JournalEntry,
+  until: number
+) {
   let waited = 0
   for (let attempt = 0; ; attempt++) {
     const meaning = yield* send(context, request, entry)
-    if (meaning._tag === "NotRefused") {
-      yield* recordResponse(context, entry, meaning)
-      return meaning.response
-    }
-    if (meaning._tag === "Refused") {
-      yield* refused(context, entry, meaning.error)
-      if (!isReused) return yield* Effect.fail(meaning.error)
-      yield* record(context, { ...entry, state: "settled" })
-      return yield* attempt === 0 ? new ServedElsewhere({ refusal: meaning.error }) : Effect.fail(meaning.error)
-    }
+    if (meaning._tag !== "Unknown") return { attempt, meaning }
     const now = yield* Clock.currentTimeMillis
     const left = Math.min(until - lastRequest - now, maximumValiditySeconds * 1000 - waited)
     if (left <= 0) return yield* Effect.fail(pending(entry, meaning))
@@ -256,13 +275,14 @@ const recordResponse = Effect.fnUntraced(function* (
   const { reuse: _, ...rest } = entry
   const known = receipt === undefined ? rest : { ...rest, receipt }
   yield* record(context, { ...known, ...outcomeOf(entry, meaning, yield* Clock.currentTimeMillis) })
-  if (receipt !== undefined && entry.receipt === undefined) {
-    // A listener's mistake must not cost the caller the paid response.
-    yield* Effect.catchCause(context.onPayment(receipt), (cause) =>
-      Cause.hasInterrupts(cause) ? Effect.void : reportTrouble(context, Cause.squash(cause))
-    )
-  }
+  if (receipt !== undefined && entry.receipt === undefined) yield* announce(context, receipt)
 })
+
+/** Tells the listener of a payment. A listener's mistake must not cost the caller the paid response. */
+export const announce = (context: PurchaseContext, receipt: Settlement) =>
+  Effect.catchCause(context.onPayment(receipt), (cause) =>
+    Cause.hasInterrupts(cause) ? Effect.void : reportTrouble(context, Cause.squash(cause))
+  )
 
 /** The state after a response. The server's validity for the payment is accepted up to our own limit. */
 const outcomeOf = (
@@ -285,7 +305,7 @@ const record = (context: PurchaseContext, entry: JournalEntry) =>
   Effect.catch(context.journal.write(entry), (error) => Effect.as(reportTrouble(context, error), entry))
 
 /** Reports a trouble; a failing listener is ignored. */
-const reportTrouble = ({ onTrouble }: PurchaseContext, error: unknown) =>
+export const reportTrouble = ({ onTrouble }: PurchaseContext, error: unknown) =>
   Effect.catchCause(onTrouble(error), () => Effect.void)
 
 const pending = ({ host, paymentId = "" }: JournalEntry, { said, status = "accepted" }: PurchaseResponse.Unknown) =>

@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 
 import { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequired } from "../protocol/PaymentRequired.ts"
-import { type IfRefused, isDead, type PaymentState, type Settlement } from "../protocol/Settlement.ts"
+import { type IfRefused, isDead, type PaymentState, type Receipt, type Settlement } from "../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"
 import * as PayerDialects from "../wire/PayerDialects.ts"
@@ -43,12 +43,16 @@ export interface NotRefused {
   readonly receipt: Settlement | undefined
   /** The payment's remaining use if the status is 400 to 499, from the same receipt. */
   readonly ifRefused: IfRefused | undefined
+  /** The scheme's own facts, from the same receipt. */
+  readonly extra: Receipt["extra"]
 }
 
 /** The server's clear refusal. */
 export interface Refused {
   readonly _tag: "Refused"
   readonly error: RefusalError
+  /** The refusal as it came, if it could be read. */
+  readonly required: PaymentRequired | undefined
 }
 
 /** The outcome is unknown. */
@@ -75,6 +79,9 @@ const receipts = new WeakMap<Response, Settlement>()
 /** The receipt of a response that was paid for here. */
 export const settlementOf = (response: Response): Settlement | undefined => receipts.get(response)
 
+/** Notes the receipt of a response that was paid for in another way than by its whole amount. */
+export const noteReceipt = (response: Response, receipt: Settlement): void => void receipts.set(response, receipt)
+
 /** The meaning of a response in these dialects. It reads the body only of a refusal. */
 export const fromResponse = Effect.fnUntraced(function* (
   understood: ReadonlyArray<PayerDialect>,
@@ -86,9 +93,9 @@ export const fromResponse = Effect.fnUntraced(function* (
   // A response with a receipt is the paid one, even if the handler passed on another server's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
-    const ifRefused = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))?.ifRefused
+    const read = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))
     if (receipt !== undefined) receipts.set(response, receipt)
-    return { _tag: "NotRefused", response, receipt, ifRefused }
+    return { _tag: "NotRefused", response, receipt, ifRefused: read?.ifRefused, extra: read?.extra }
   }
   return Result.isSuccess(refusal)
     ? fromRefusal(entry, response, refusal.success.required)
@@ -104,10 +111,12 @@ const receiptOn = (
   const sent = { network: entry.network, headers: entry.headers ?? {} }
   const receipt = PayerDialects.readReceipt(dialects, (name) => headers.get(name), sent)
   if (receipt === undefined) return undefined
-  const { amount = entry.amount, network, transaction } = receipt
-  if (network !== entry.network || amount !== entry.amount) return undefined
+  const { amount = entry.amount, extra, network, transaction } = receipt
+  // A receipt of a channel names a deposit's amount, or none; the charge is among the scheme's facts.
+  const isRight = entry.draw === undefined ? amount === entry.amount && transaction !== "" : extra !== undefined
+  if (network !== entry.network || !isRight) return undefined
   const { payer = "", paymentId = "" } = entry
-  return { success: true, transaction, network, payer, amount, paymentId }
+  return { success: true, transaction, network, payer, amount: entry.amount, paymentId }
 }
 
 const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequired): PurchaseResponse => {
@@ -118,7 +127,7 @@ const fromRefusal = (entry: JournalEntry, response: Response, body: PaymentRequi
       ? body.retry !== undefined || body.reason !== undefined
       : body.paymentState === undefined || isDead(body.paymentState)
   if (!isSaid) return unknown
-  return { _tag: "Refused", error: errorOf(entry, body) }
+  return { _tag: "Refused", error: errorOf(entry, body), required: body }
 }
 
 const errorOf = (
@@ -133,7 +142,7 @@ const errorOf = (
 
 const fromUnreadable = (entry: JournalEntry, response: Response, { message }: ValidationError): PurchaseResponse =>
   response.status === 402
-    ? { _tag: "Refused", error: errorOf(entry, { error: message, accepts: [] }) }
+    ? { _tag: "Refused", error: errorOf(entry, { error: message, accepts: [] }), required: undefined }
     : unknownOf(response, message, undefined)
 
 const unknownOf = (response: Response, error: string, status: PaymentState | undefined): Unknown => ({

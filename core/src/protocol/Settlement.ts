@@ -64,7 +64,10 @@ export type Settlement = typeof Settlement.Type
 
 /** A receipt as a payer reads it. Other dialects leave out facts that the payer knows. */
 export type Receipt = Pick<Settlement, "success" | "transaction" | "network"> &
-  Partial<Pick<Settlement, "payer" | "amount" | "paymentId" | "ifRefused">>
+  Partial<Pick<Settlement, "payer" | "amount" | "paymentId" | "ifRefused">> & {
+    /** The scheme's own facts. A payment through a channel has them, and no transaction of its own (an empty text). */
+    readonly extra?: Schema.JsonObject
+  }
 
 /**
  * The facilitator's record of one payment (`GET /payments/{id}`): the transfer's state and its whole history, and the state

@@ -1,13 +1,14 @@
 /**
- * A journal in a browser reads by a shape what one in a file reads by its schema: they must not differ on any entry.
+ * A journal in a browser reads by a shape what one in a file reads by its schema: they must not differ on any line.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as fc from "fast-check"
 
-import { JournalEntry, journalStates } from "../../src/client/JournalEntry.ts"
-import { journalEntry } from "../../src/client/JournalEntryShape.ts"
+import { JournalLine } from "../../src/client/ChannelEntry.ts"
+import { journalStates } from "../../src/client/JournalEntry.ts"
+import { journalLine } from "../../src/client/JournalEntryShape.ts"
 import * as Shape from "../../src/protocol/Shape.ts"
 
 const mostly = <A>(right: fc.Arbitrary<A>) =>
@@ -43,20 +44,48 @@ const entries = fc.record({
   payer: maybe(fc.string()),
   headers: maybe(fc.dictionary(fc.string(), mostly(fc.string()), { maxKeys: 2, noNullPrototype: true })),
   receipt: maybe(receipts),
+  draw: maybe(fc.record({ channel: text, ceiling: text })),
   owedUntil: maybe(fc.maxSafeInteger()),
   more: maybe(fc.string())
 })
 
-describe("the shape of an entry", () => {
+const amount = mostly(fc.constantFrom("0", "10", "010", "-1"))
+
+const channels = fc.record({
+  kind: fc.constant("channel"),
+  id: text,
+  host: text,
+  network: text,
+  asset: text,
+  payTo: text,
+  terms: fc.jsonValue({ maxDepth: 2 }),
+  units: mostly(fc.array(mostly(fc.record({ unit: text, scale: int })), { maxLength: 2 })),
+  balance: amount,
+  claimed: amount,
+  charged: amount,
+  signed: amount,
+  deposit: maybe(
+    fc.record({
+      amount,
+      onTopOf: amount,
+      validBefore: int,
+      isReported: mostly(fc.boolean()),
+      signed: maybe(fc.jsonValue({ maxDepth: 2 }))
+    })
+  ),
+  at: int
+})
+
+describe("the shape of a line", () => {
   it("reads what its schema reads, and nothing else", () => {
-    const decode = Schema.decodeUnknownResult(JournalEntry)
+    const decode = Schema.decodeUnknownResult(JournalLine)
     const bySchema = (json: unknown) => Result.getOrUndefined(decode(json))
     let read = 0
     let refused = 0
     fc.assert(
-      fc.property(mostly(entries), (value) => {
+      fc.property(mostly(fc.oneof(entries, channels)), (value) => {
         const json: unknown = JSON.parse(JSON.stringify(value))
-        const found = Result.getOrUndefined(Shape.read(journalEntry, json))
+        const found = Result.getOrUndefined(Shape.read(journalLine, json))
         if (found === undefined) refused++
         else read++
         assert.deepStrictEqual(found, bySchema(json))

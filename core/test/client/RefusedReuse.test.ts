@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { JournalEntry } from "../../src/client/JournalEntry.ts"
+import type { JournalLine } from "../../src/client/ChannelEntry.ts"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
@@ -246,7 +246,7 @@ describe("a payment whose request was refused", () => {
   it.effect("outlives the process where the journal does", () =>
     Effect.gen(function* () {
       const log = PaymentJournal.memoryLog()
-      const lines: Array<JournalEntry> = []
+      const lines: Array<JournalLine> = []
       const kept: PaymentJournal.JournalLog = {
         transact: (step) =>
           log.transact((news) => {
@@ -260,7 +260,7 @@ describe("a payment whose request was refused", () => {
       yield* shop.get("/report?end=404")
       const again = PaymentJournal.make({
         transact: (step) =>
-          Effect.sync(() => step(lines.map((line) => JSON.parse(JSON.stringify(line)) as JournalEntry))[0])
+          Effect.sync(() => step(lines.map((line) => JSON.parse(JSON.stringify(line)) as JournalLine))[0])
       })
       const found = yield* again.adoptRefused(() => true)
       assert.deepInclude(found, { state: "owed", url: "https://shop.example/report?end=404" })

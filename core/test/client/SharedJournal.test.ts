@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { JournalEntry } from "../../src/client/JournalEntry.ts"
+import { isChannel, type JournalLine } from "../../src/client/ChannelEntry.ts"
 import { buy, buyText, failure } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
@@ -27,9 +27,9 @@ const two = Effect.fnUntraced(function* (browser: ReturnType<typeof Tabs.make> =
 })
 
 /** Ends a payment as its mark is taken. */
-const endOnTake = (id: string, lines: Array<JournalEntry>) => {
-  const pending = lines.findLast((line) => line.id === id && line.state === "pending")
-  if (pending !== undefined) lines.push({ ...pending, state: "settled" })
+const endOnTake = (id: string, lines: Array<JournalLine>) => {
+  const pending = lines.findLast((line) => line.id === id && "state" in line && line.state === "pending")
+  if (pending !== undefined && !isChannel(pending)) lines.push({ ...pending, state: "settled" })
 }
 
 describe("a payment that one tab waits for", () => {

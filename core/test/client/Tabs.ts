@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 
-import type { JournalEntry } from "../../src/client/JournalEntry.ts"
+import type { JournalLine } from "../../src/client/ChannelEntry.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 
 export interface Tab {
@@ -20,9 +20,9 @@ export const make = ({
   onTake
 }: {
   readonly marksFail?: boolean
-  readonly onTake?: (id: string, lines: Array<JournalEntry>) => void
+  readonly onTake?: (id: string, lines: Array<JournalLine>) => void
 } = {}) => {
-  const lines: Array<JournalEntry> = []
+  const lines: Array<JournalLine> = []
   const holders = new Map<string, object>()
   const open = (): Tab => {
     let seen = 0

@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from "node:fs"
 import { createInterface } from "node:readline"
 
-import { JournalEntry, PaymentJournal } from "@pontage/core"
+import { ChannelEntry, JournalEntry, PaymentJournal } from "@pontage/core"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
@@ -27,7 +27,8 @@ const read = async (path: string): Promise<ReadonlyArray<JournalEntry>> => {
   if (!existsSync(path)) return []
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     const entry = Option.getOrUndefined(decode(line))
-    if (entry !== undefined) latest.set(entry.id, PaymentJournal.merged(latest.get(entry.id), entry))
+    const standing = entry && PaymentJournal.merged(latest.get(entry.id), entry)
+    if (standing !== undefined && !ChannelEntry.isChannel(standing)) latest.set(standing.id, standing)
   }
   return [...latest.values()]
 }

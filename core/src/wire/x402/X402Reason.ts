@@ -104,7 +104,8 @@ export const toVerdict = (word: string): Verdict => {
 }
 
 /** The word without its chain family. */
-const kernelOf = (word: string): string => word.replace(/^invalid_exact_[a-z0-9]+_(?:payload_)?/, "")
+const kernelOf = (word: string): string =>
+  word.replace(/^invalid_(?:exact|batch_settlement)_[a-z0-9]+_(?:payload_)?/, "")
 
 const sentences =
   /^(?:payment required(?: to access this (?:tool|resource))?|no matching payment requirements(?: found)?|unable to find matching payment requirements|x-payment header is required|invalid or malformed payment header|unsupported x402 version.*)$/i
@@ -145,5 +146,7 @@ const meanings: ReadonlyMap<string, Verdict> = /* @__PURE__ */ new Map<string, V
   ["unexpected_settle_error", again],
   // A rejected or failed transaction leaves the authorization unused.
   ["transaction_failed", again],
-  ["invalid_transaction_state", again]
+  ["invalid_transaction_state", again],
+  // Another request of the same channel is running.
+  ["channel_busy", { retry: "wait" }]
 ])

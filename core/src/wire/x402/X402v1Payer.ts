@@ -66,7 +66,7 @@ const readRefusal = (_head: ResponseHead, body: unknown): Result.Result<ReadRefu
       })
     : undefined
 
-const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paymentId" | "ifRefused">>({
+const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paymentId" | "ifRefused" | "extra">>({
   success: /* @__PURE__ */ Shape.oneOf([true]),
   transaction: /* @__PURE__ */ Shape.guarded(
     "a transaction",

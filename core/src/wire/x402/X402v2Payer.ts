@@ -61,6 +61,7 @@ export interface SettlementOutcome {
   readonly amount?: string
   readonly errorReason?: string
   readonly ifRefused?: IfRefused
+  readonly extra?: Schema.JsonObject
 }
 
 const maybeText = /* @__PURE__ */ Shape.nullable(Shape.text)
@@ -72,7 +73,8 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<SettlementOutcome>({
   payer: maybeText,
   amount: maybeText,
   errorReason: maybeText,
-  ifRefused
+  ifRefused,
+  extra: /* @__PURE__ */ Shape.nullable(Shape.object)
 })
 
 /** Reads an outcome from its JSON; `undefined` if it is malformed. */
@@ -148,16 +150,19 @@ const readRefusal = (head: ResponseHead, body: unknown): Result.Result<ReadRefus
   )
 }
 
+/** A payment through a channel has no transaction, and the channel's state instead. */
 const receiptOf = (outcome: SettlementOutcome | undefined): Receipt | undefined => {
-  if (outcome?.success !== true || outcome.transaction === "") return undefined
-  const { amount, ifRefused, network, payer, transaction } = outcome
+  const isOfChannel = Shape.isObject(outcome?.extra?.["channelState"])
+  if (outcome?.success !== true || (outcome.transaction === "" && !isOfChannel)) return undefined
+  const { amount, extra, ifRefused, network, payer, transaction } = outcome
   return {
     success: true,
     transaction,
     network: X402Network.fromV2(network),
     ...(payer !== undefined && { payer }),
     ...(amount !== undefined && Amount.isText(amount) && { amount }),
-    ...(ifRefused !== undefined && { ifRefused })
+    ...(ifRefused !== undefined && { ifRefused }),
+    ...(isOfChannel && extra !== undefined && { extra })
   }
 }
 

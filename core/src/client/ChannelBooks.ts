@@ -1,0 +1,63 @@
+/**
+ * The payer's books of a channel after a shop's word. A shop's numbers count as far as the chain or this payer's own signature
+ * proves them: a receipt by at most the request's amount, a correction by at most a voucher that this payer has signed.
+ */
+import type { ChannelStanding, Correction } from "../scheme/ChannelSigner.ts"
+import type { ChannelEntry } from "./ChannelEntry.ts"
+import { afterReading, larger } from "./ChannelFunds.ts"
+
+/** The vouchers of one purchase. */
+export interface Drawn {
+  /** The highest one that it has signed. */
+  readonly ceiling: bigint
+  /** The most that earlier vouchers allowed to claim when it began. */
+  readonly floor: bigint
+  /** Whether the books were lost, so that earlier vouchers are unknown. */
+  readonly isRecovered: boolean
+}
+
+/** A correction, judged. */
+export type Judgement =
+  /** The next voucher may start from it. */
+  | { readonly _tag: "Accepted"; readonly book: ChannelEntry; readonly floor: bigint }
+  /** It says that the voucher of this very purchase is charged: a higher one would pay the request twice. */
+  | { readonly _tag: "Charged"; readonly book: ChannelEntry }
+  /** Neither the chain nor a signature proves it. */
+  | { readonly _tag: "Unproven"; readonly charged: bigint }
+
+/** Judges a correction by the channel's state on the chain, read at `now`. */
+export const judge = (
+  known: ChannelEntry,
+  { charged: said, proven: voucher = 0n }: Correction,
+  standing: ChannelStanding,
+  drawn: Drawn,
+  now: number
+): Judgement => {
+  const charged = said ?? standing.claimed
+  const proven = larger(standing.claimed, voucher)
+  if (charged < standing.claimed || charged > larger(proven, BigInt(known.charged))) {
+    return { _tag: "Unproven", charged }
+  }
+  const read = afterReading(known, standing, now)
+  const book = { ...read, charged: `${charged}`, signed: `${larger(BigInt(read.signed), voucher)}`, at: now }
+  // A proven voucher above all of this purchase's own is an earlier one, or one of another device.
+  const earlier = proven > drawn.ceiling ? larger(drawn.floor, proven) : drawn.floor
+  const floor = drawn.isRecovered ? larger(earlier, charged) : earlier
+  return charged > floor ? { _tag: "Charged", book } : { _tag: "Accepted", book, floor }
+}
+
+/**
+ * The books after a response to the voucher of this ceiling, for a request of this amount of which `charged` was charged.
+ * `isDeposited` says that its receipt names the transaction of a deposit.
+ */
+export const afterResponse = (
+  book: ChannelEntry,
+  { ceiling, amount, charged }: { readonly ceiling: bigint; readonly amount: bigint; readonly charged: bigint },
+  isDeposited: boolean,
+  now: number
+): ChannelEntry => ({
+  ...book,
+  charged: `${larger(BigInt(book.charged), ceiling - amount + charged)}`,
+  ...(book.deposit !== undefined && isDeposited && { deposit: { ...book.deposit, isReported: true } }),
+  at: now
+})

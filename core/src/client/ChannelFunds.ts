@@ -1,0 +1,155 @@
+/**
+ * The arithmetic of a payment through a channel: the most that the next voucher allows to claim, and the deposit that it needs,
+ * within the payer's limits. Amounts are in the smallest unit of the asset.
+ */
+import * as Result from "effect/Result"
+
+import type { Asset } from "../protocol/Asset.ts"
+import type { ChannelStanding, OfferedChannel } from "../scheme/ChannelSigner.ts"
+import type { ChannelEntry } from "./ChannelEntry.ts"
+import { isExpired } from "./JournalLedger.ts"
+import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
+import type { Allowed } from "./PaymentPolicy.ts"
+import { spendingsOf } from "./PaymentPolicy.ts"
+import * as Spending from "./Spending.ts"
+
+/** The deposit that goes with the next voucher. */
+export type Funding =
+  /** The balance is enough. */
+  | { readonly _tag: "Enough" }
+  /** The deposit that was signed before goes out again. */
+  | { readonly _tag: "Again"; readonly amount: bigint }
+  | { readonly _tag: "Deposit"; readonly amount: bigint }
+
+/** The next voucher. */
+export interface Plan {
+  readonly ceiling: bigint
+  /** The part of the ceiling that no earlier voucher has allowed to claim: the amount that counts against the limits. */
+  readonly increase: bigint
+  readonly funding: Funding
+}
+
+export const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other)
+
+/** The balance with the open deposit, if the deposit is reported as made. */
+const funds = ({ balance, deposit }: ChannelEntry): bigint =>
+  BigInt(balance) + (deposit?.isReported === true ? BigInt(deposit.amount) : 0n)
+
+/** The amount that lies in a channel, or may soon, and is not spent. */
+const unspent = ({ balance, charged, deposit }: ChannelEntry): bigint =>
+  larger(BigInt(balance) + BigInt(deposit?.amount ?? 0n) - BigInt(charged), 0n)
+
+/** Whether the next voucher needs to know the chain: it needs money, or an earlier deposit has an unknown outcome. */
+export const needsChain = (book: ChannelEntry | undefined, amount: bigint): boolean =>
+  book === undefined ||
+  (book.deposit !== undefined && !book.deposit.isReported) ||
+  BigInt(book.charged) + amount > funds(book)
+
+/**
+ * The book after the chain was read at `now`, in Unix milliseconds. A deposit is over when the chain shows it, or can show it no
+ * more. Claims prove that the payer has signed for them, and that they are charged.
+ */
+export const afterReading = (book: ChannelEntry, { balance, claimed }: ChannelStanding, now: number): ChannelEntry => {
+  const { deposit, ...rest } = book
+  const isOver =
+    deposit === undefined ||
+    balance >= BigInt(deposit.onTopOf) + BigInt(deposit.amount) ||
+    isExpired({ validBefore: deposit.validBefore }, now)
+  return {
+    ...(isOver ? rest : { ...rest, deposit }),
+    balance: `${balance}`,
+    claimed: `${claimed}`,
+    charged: `${larger(BigInt(book.charged), claimed)}`,
+    signed: `${larger(BigInt(book.signed), claimed)}`
+  }
+}
+
+/** The books without a deposit that is not signed: it never left, so another one takes its place. */
+export const withoutUnsigned = (book: ChannelEntry): ChannelEntry => {
+  if (book.deposit === undefined || book.deposit.signed !== undefined) return book
+  const { deposit: _, ...rest } = book
+  return rest
+}
+
+/** Plans the next voucher, for the quote's amount; declines a deposit that the limits do not allow. */
+export const plan = (
+  book: ChannelEntry,
+  { limits, quote }: Pick<Allowed, "limits" | "quote">,
+  offered: OfferedChannel,
+  channels: ReadonlyMap<string, ChannelEntry>
+): Result.Result<Plan, PaymentDeclined> => {
+  const ceiling = BigInt(book.charged) + quote.amount
+  const increase = larger(ceiling - BigInt(book.signed), 0n)
+  const planned = (funding: Funding) => Result.succeed({ ceiling, increase, funding })
+  if (ceiling <= funds(book)) return planned({ _tag: "Enough" })
+  const { deposit } = book
+  if (deposit !== undefined) {
+    const amount = BigInt(deposit.amount)
+    if (!deposit.isReported && ceiling <= BigInt(book.balance) + amount) {
+      return planned({ _tag: "Again", amount })
+    }
+    return Result.fail(waiting(book, deposit))
+  }
+  const needed = larger(ceiling - BigInt(book.balance), offered.leastDeposit)
+  const room = roomFor(book, limits, quote.asset, channels)
+  if (needed > room.amount) return Result.fail(tooMuch(book, needed, quote.asset, room))
+  const wanted = larger(needed, offered.wantedDeposit)
+  return planned({ _tag: "Deposit", amount: wanted < room.amount ? wanted : room.amount })
+}
+
+interface Room {
+  readonly amount: bigint
+  /** The limit that leaves no more, for messages. */
+  readonly limit: string
+}
+
+/** The largest deposit that the limits allow. */
+const roomFor = (
+  book: ChannelEntry,
+  limits: Allowed["limits"],
+  asset: Asset,
+  channels: ReadonlyMap<string, ChannelEntry>
+): Room => {
+  const spaces = limits.flatMap(({ counts, inChannels, option, perChannel }): ReadonlyArray<Room> => {
+    const [own, dollars = own] = spendingsOf({ amount: unspent(book), asset })
+    const here = counts === "asset" ? own : dollars
+    if (perChannel === undefined) return [{ amount: 0n, limit: `${option}.perChannel` }]
+    const others = [...channels.values()].filter(({ id }) => id !== book.id).flatMap((one) => unspentIn(here.unit, one))
+    const total = others.reduce(Spending.add, here)
+    return [
+      { amount: left(perChannel, here), limit: `${option}.perChannel` },
+      { amount: left(inChannels ?? perChannel, total, here.scale), limit: `${option}.inChannels` }
+    ]
+  })
+  return spaces.reduce((one, other) => (other.amount < one.amount ? other : one))
+}
+
+const unspentIn = (unit: string, channel: ChannelEntry): ReadonlyArray<Spending.Spending> =>
+  channel.units.filter((one) => one.unit === unit).map(({ scale }) => ({ unit, digits: unspent(channel), scale }))
+
+/** A limit less an amount, in units of the scale, rounded down. */
+const left = (limit: Spending.Spending, used: Spending.Spending, scale = used.scale): bigint => {
+  const { digits, scale: found } = Spending.subtract({ ...limit, unit: used.unit }, used)
+  if (digits <= 0n) return 0n
+  return found <= scale ? digits * 10n ** BigInt(scale - found) : digits / 10n ** BigInt(found - scale)
+}
+
+const tooMuch = ({ host }: ChannelEntry, needed: bigint, asset: Asset, { amount, limit }: Room): PaymentDeclined => {
+  const message = `${host} needs a deposit of ${priceOf(needed, asset)} into a payment channel, and ${limit} leaves ${priceOf(amount, asset)}; raise it, or have an earlier channel refunded`
+  return decline("over_channel_limit", message)
+}
+
+const waiting = (
+  { host }: ChannelEntry,
+  { amount, validBefore }: NonNullable<ChannelEntry["deposit"]>
+): PaymentDeclined =>
+  decline(
+    "over_channel_limit",
+    `the deposit of ${amount} into the payment channel with ${host} is not on the chain yet and valid until ${validBefore} (Unix seconds); another one is signed when the chain shows it, or it has expired: repeat the request later`
+  )
+
+/** A price for people. */
+export const priceOf = (amount: bigint, asset: Asset): string => {
+  const [own, dollars = own] = spendingsOf({ amount, asset })
+  return Spending.format(dollars)
+}

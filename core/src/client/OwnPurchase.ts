@@ -1,0 +1,58 @@
+/**
+ * A scheme client that buys in its own steps, as one that pays through channels does. The client brings them along, so that a
+ * bundle without such a scheme holds none of them.
+ */
+import type * as Effect from "effect/Effect"
+
+import type { SettlementPending } from "../protocol/ProtocolError.ts"
+import type { SchemeClient, SigningFailed } from "../scheme/SchemeClient.ts"
+import type { JournalEntry } from "./JournalEntry.ts"
+import type { PayableRequest } from "./PayableRequest.ts"
+import type { PaymentDeclined } from "./PaymentDeclined.ts"
+import type { JournalUnavailable } from "./PaymentJournal.ts"
+import type { PurchaseContext, PurchaseOrder } from "./Purchase.ts"
+import type { RefusalError } from "./PurchaseResponse.ts"
+
+/** The failures of a purchase. */
+export type PurchaseFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | SettlementPending
+
+/** A refund that the shop has made. */
+export interface Refunded {
+  readonly channelId: string
+  readonly transaction: string
+  /** In the smallest unit of the asset, by the chain. */
+  readonly amount: bigint
+}
+
+/** The steps. */
+export interface OwnPurchase {
+  readonly buy: (
+    context: PurchaseContext,
+    request: PayableRequest,
+    order: PurchaseOrder
+  ) => Effect.Effect<Response, PurchaseFailure>
+  /** Sends a payment of unknown outcome again; `undefined` if it is over and was not charged. */
+  readonly resume: (
+    context: PurchaseContext,
+    request: PayableRequest,
+    entry: JournalEntry
+  ) => Effect.Effect<Response | undefined, PurchaseFailure>
+  /** Asks the shop to pay back what is not spent, or this amount of it. */
+  readonly refund: (
+    context: PurchaseContext,
+    request: PayableRequest,
+    order: PurchaseOrder,
+    amount: bigint | undefined
+  ) => Effect.Effect<Refunded, PurchaseFailure>
+}
+
+/** A scheme client with its own steps. */
+export interface PurchasingClient extends SchemeClient {
+  readonly purchase: OwnPurchase
+}
+
+const isPurchasing = (client: SchemeClient): client is PurchasingClient => "purchase" in client
+
+/** The own steps of a scheme client, if it has any. */
+export const of = (client: SchemeClient): OwnPurchase | undefined =>
+  isPurchasing(client) ? client.purchase : undefined
