@@ -6,40 +6,16 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import * as BaseSepoliaChain from "@pontage/devnet/BaseSepoliaChain"
 import { ChannelCall, ChannelContract, channelEvm, EvmAddress, exactEvm } from "@pontage/evm"
-import { ChannelContracts } from "@pontage/evm/testing"
 import { toClientEvmSigner } from "@x402/evm"
 import { BatchSettlementEvmScheme as ChannelClient } from "@x402/evm/batch-settlement/client"
-import { BatchSettlementEvmScheme as ChannelFacilitator } from "@x402/evm/batch-settlement/facilitator"
-import { BatchSettlementEvmScheme as ChannelServer } from "@x402/evm/batch-settlement/server"
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { privateKeyToAccount } from "viem/accounts"
 
-import * as PeerFacilitator from "../../src/facilitators/PeerFacilitator.ts"
-import * as PeerExpressShop from "../../src/shops/PeerExpressShop.ts"
+import { Market, opened, withdrawDelay } from "./ChannelMarket.ts"
 
-const withdrawDelay = 900
 const { amount } = BaseSepolia
-
-const opened = Effect.gen(function* () {
-  const chain = yield* BaseSepoliaChain.make
-  const { node } = chain
-  yield* ChannelContracts.deploy(node)
-  const [first, second] = node.accounts.signers
-  const facilitator = yield* PeerFacilitator.start({ rpcUrl: node.rpcUrl, key: first.privateKey, pollingMillis: 20 }, [
-    (signer) => new ChannelFacilitator(signer)
-  ])
-  const { address: payTo } = node.accounts.payee
-  const scheme = new ChannelServer(payTo, { receiverAuthorizerSigner: second, withdrawDelay, onchainStateTtlMs: 0 })
-  const shop = yield* PeerExpressShop.open({ facilitator: facilitator.url, rpcUrl: node.rpcUrl, payTo }, scheme, {
-    scheme: "batch-settlement"
-  })
-  return { chain, shop, payTo }
-})
-
-class Market extends Context.Service<Market, Effect.Success<typeof opened>>()("Market") {}
 
 /** A buyer of theirs with its own memory of its channel, and the terms of that channel. */
 const buyerOf = Effect.fnUntraced(function* ({ key }: Pick<BaseSepoliaChain.Payer, "key">) {
