@@ -2,7 +2,7 @@ import type * as PeerChain from "./PeerChain.ts"
 /**
  * A facilitator, a shop and buyers who belong together, each a process of its own: ours, or the peer's.
  */
-import * as KoaShop from "./roles/KoaShop.ts"
+import * as MeasuredShop from "./roles/MeasuredShop.ts"
 import * as OurService from "./roles/OurService.ts"
 import * as RoleProcess from "./roles/RoleProcess.ts"
 
@@ -21,7 +21,7 @@ type Ours = OurService.Options & { readonly name: string }
 /** Opens one of ours. */
 export const ours = async (chain: PeerChain.PeerChain, { name, ...options }: Ours): Promise<PaidMarket> => {
   const facilitator = await OurService.start(chain, options)
-  const shop = await KoaShop.start(chain, facilitator.url)
+  const shop = await MeasuredShop.start(chain, facilitator.url)
   return { name, isOurs: true, chain, facilitator, shop, buyers: await crowdOf(chain, "ours", shop.url) }
 }
 

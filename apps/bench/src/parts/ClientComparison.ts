@@ -5,7 +5,7 @@ import type * as PeerChain from "../PeerChain.ts"
  * The cost of a payment in the buyer's process, without the network: a 402 is read, an offer chosen, a payment signed and
  * written, the response read. Ours and the peer's in turns, each at the 402 of its own shop, which is repeated from memory.
  */
-import * as KoaShop from "../roles/KoaShop.ts"
+import * as MeasuredShop from "../roles/MeasuredShop.ts"
 import * as OurService from "../roles/OurService.ts"
 import * as RoleProcess from "../roles/RoleProcess.ts"
 import type { Row } from "../Row.ts"
@@ -23,7 +23,7 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
   ] as const
   const [ours, peer] = facilitators
   const shops = [
-    await KoaShop.start(chain, ours.url),
+    await MeasuredShop.start(chain, ours.url),
     await RoleProcess.startPeer("express", { facilitator: peer.url, payTo: accounts.payee.address })
   ] as const
   const crowd = (buyer: string, shop: RoleProcess.RoleProcess, addons = false) =>

@@ -1,13 +1,14 @@
 /**
- * The cost of an unpaid request in a shop's process, ours on Koa and the peer's on Express and Hono: the framework
+ * The cost of an unpaid request in a shop's process, ours on every host and the peer's on Express and Hono: the framework
  * alone, a free route behind the middleware, and the 402.
  */
 import * as HttpLoad from "../HttpLoad.ts"
 import { median } from "../Median.ts"
 import type * as PeerChain from "../PeerChain.ts"
-import * as KoaShop from "../roles/KoaShop.ts"
+import * as MeasuredShop from "../roles/MeasuredShop.ts"
 import * as OurService from "../roles/OurService.ts"
 import * as RoleProcess from "../roles/RoleProcess.ts"
+import type { HostName } from "../roles/ShopHosts.ts"
 import type { Ratio, Row } from "../Row.ts"
 
 const warmUp = 10_000
@@ -23,6 +24,17 @@ interface Host {
   readonly gated: RoleProcess.RoleProcess
 }
 
+/** Our hosts, and their names in the table. */
+const ourHosts = [
+  ["koa", "Koa"],
+  ["nest", "Nest"],
+  ["express", "Express"],
+  ["fastify", "Fastify"],
+  ["hono", "Hono"],
+  ["web", "Fetch handler"],
+  ["next", "Next"]
+] as const satisfies ReadonlyArray<readonly [HostName, string]>
+
 /** Microseconds of CPU a request, medians of rounds that take turns; what counts is what the middleware adds. */
 export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray<Row>> => {
   const { accounts, rpcUrl } = chain
@@ -36,14 +48,15 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
     bare: await RoleProcess.startPeer(role, { payTo }),
     gated: await RoleProcess.startPeer(role, { payTo, facilitator: peer.url })
   })
+  const ours = async ([host, name]: (typeof ourHosts)[number]): Promise<Host> => ({
+    name: `${name}, ours`,
+    isOurs: true,
+    budget: { free: 3, refused: 15, everybody: 15 },
+    bare: await MeasuredShop.start(chain, undefined, host),
+    gated: await MeasuredShop.start(chain, facilitator.url, host)
+  })
   const hosts: ReadonlyArray<Host> = [
-    {
-      name: "Koa, ours",
-      isOurs: true,
-      budget: { free: 3, refused: 15, everybody: 15 },
-      bare: await KoaShop.start(chain),
-      gated: await KoaShop.start(chain, facilitator.url)
-    },
+    ...(await Promise.all(ourHosts.map((host) => ours(host)))),
     await peers("express", "Express, the peer's"),
     await peers("hono", "Hono, the peer's")
   ]
@@ -71,7 +84,7 @@ const targetsOf = (host: Host): ReadonlyArray<Target> => [
   { host, kind: "bare", shop: host.bare, path: "/report", status: 200, micros: [] },
   { host, kind: "free", shop: host.gated, path: "/free", status: 200, micros: [] },
   { host, kind: "refused", shop: host.gated, path: "/report", status: 402, micros: [] },
-  ...(host.isOurs
+  ...(host.name === "Koa, ours"
     ? [{ host, kind: "everybody" as const, shop: host.gated, path: "/everybody", status: 402, micros: [] }]
     : [])
 ]
