@@ -9,6 +9,7 @@ import type { StateInit } from "@ton/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
 
 import { ExactTon, TonAuthorization, TonBoc } from "../../src/index.ts"
@@ -228,7 +229,7 @@ describe("a payment of x402 is refused where", () => {
 })
 
 describe("a wallet whose action fails", () => {
-  layer(TonTestChain.layer({ payers: 4 }), { excludeTestServices: true })((it) => {
+  layer(TonTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
     /** A facilitator that believes in prices of the past, and attaches too little for the wallet's own fees. */
     const misled = Effect.gen(function* () {
       const { spoil } = yield* TonTestChain.TonTestChain
@@ -273,6 +274,30 @@ describe("a wallet whose action fails", () => {
         assert.strictEqual(trial.expenses.length, 1)
         const again = yield* Trial.read(trial, payload)
         assert.strictEqual(yield* Trial.wordOf(facilitator.verify(again)), "unsupported_authorization account_banned")
+      })
+    )
+
+    it.effect("with mode 1 holds no other payer up: the relayer goes on while the payment is open", () =>
+      Effect.gen(function* () {
+        const trial = yield* misled
+        const { chain, facilitator } = trial
+        const [hostile, honest] = [payerAt(trial, 3), payerAt(trial, 4)]
+        yield* chain.setCoins(honest.address, 1_000_000_000n)
+        const before = yield* chain.balanceOf(chain.accounts.payee.address)
+        const payload = yield* payloadOf(trial, hostile)
+        const good = yield* payloadOf(trial, honest)
+        const settled = yield* Trial.withService(facilitator, (service) =>
+          Effect.gen(function* () {
+            yield* Effect.forkChild(service.settle(Trial.request(trial, payload), Trial.newClaim()))
+            yield* Effect.repeat(
+              Effect.sync(() => trial.expenses.length),
+              { until: (count) => count > 0, schedule: Schedule.spaced("10 millis") }
+            )
+            return yield* service.settle(Trial.request(trial, good), Trial.newClaim())
+          })
+        )
+        assert.isTrue(Trial.isSettled(settled))
+        assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
       })
     )
 
