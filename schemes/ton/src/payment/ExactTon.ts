@@ -49,7 +49,7 @@ export const Payload = /* @__PURE__ */ Schema.Struct({
 
 export type Payload = typeof Payload.Type
 
-/** A signed message from a payload of either form: ours, or that of x402 ({@link SettlementPayload}). */
+/** A signed message from a payload of either form: ours, or that of x402 (`SettlementPayload`). */
 export interface SignedMessage {
   readonly kind: Kind
   readonly boc: string
