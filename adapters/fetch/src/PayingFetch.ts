@@ -8,6 +8,7 @@ import {
   type OwnPurchase,
   type PayerDialect,
   PayerDialects,
+  type PurchaseReceipt,
   type Settlement
 } from "@pontage/core"
 import * as Buyer from "@pontage/core/Buyer"
@@ -106,6 +107,14 @@ export const settlementOf = (
   dialects: ReadonlyArray<PayerDialect> = PayerDialects.usual
 ): Settlement.Receipt | undefined =>
   PayerDialects.readReceipt(dialects, (name) => response.headers.get(name)) ?? PaymentClient.settlementOf(response)
+
+/**
+ * The shop's signed receipt of a response that a paying `fetch` has paid for, if the shop signs any and its fields are those of the
+ * purchase. The signature is not verified: compare `exactEvm.receiptSignerOf(receipt)` of `@pontage/evm` with the address that the
+ * shop publishes.
+ */
+export const signedReceiptOf = (response: Response): PurchaseReceipt.PurchaseReceipt | undefined =>
+  PaymentClient.signedReceiptOf(response)
 
 /**
  * Whether this call may be paid: a caller that sends a payment of its own handles the refusal too, and HEAD is not

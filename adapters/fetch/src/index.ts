@@ -1,4 +1,11 @@
 /** A `fetch` that pays for its requests: wrap the one you have, set the limits, and use it as before. */
 export { facilitatorLookup, type PaymentLookup } from "./FacilitatorLookup.ts"
 export type { FetchFunction } from "./OutgoingRequest.ts"
-export { make, settlementOf, wrapFetch, type PayingFetch, type PayingFetchOptions } from "./PayingFetch.ts"
+export {
+  make,
+  settlementOf,
+  signedReceiptOf,
+  wrapFetch,
+  type PayingFetch,
+  type PayingFetchOptions
+} from "./PayingFetch.ts"

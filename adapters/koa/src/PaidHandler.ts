@@ -51,7 +51,7 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
   const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
   if (PaidResponse.isGone(ctx)) return finish("notRun")
   PaidResponse.receipt(ctx, granted)
-  PaidResponse.judge(ctx, keepingOf(seller, granted), finish)
+  PaidResponse.judge(ctx, granted, seller.run, finish)
   try {
     await next()
   } catch (error) {
@@ -61,8 +61,6 @@ const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Contex
   if (PaidResponse.isUnanswered(ctx)) finish("refused")
   else if (granted.sink !== undefined && PaidResponse.isGone(ctx)) await keepUnsent(seller, granted.sink, ctx, finish)
 }
-
-const keepingOf = (seller: Seller.Seller, { sink }: Granted) => ({ sink, run: seller.run })
 
 /** Keeps a response whose client has disconnected meanwhile: Koa does not send it. */
 const keepUnsent = async (
@@ -126,5 +124,5 @@ const release = async (seller: Seller.Seller, granted: Granted, ctx: Context): P
     return keepUnsent(seller, granted.sink, ctx, finish)
   }
   PaidResponse.receipt(ctx, granted)
-  PaidResponse.judge(ctx, keepingOf(seller, granted), finish)
+  PaidResponse.judge(ctx, granted, seller.run, finish)
 }

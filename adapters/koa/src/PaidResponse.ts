@@ -4,9 +4,11 @@ import {
   type ExecutionOutcome,
   type KeptResponse,
   GrantedResponse,
+  type Granted,
   HeldResponse,
   RequestMarks,
   ResponseWatch,
+  SignedResponse,
   outcomeOfStatus,
   type Settlement
 } from "@pontage/core"
@@ -64,15 +66,20 @@ export const isUnanswered = (ctx: Context): boolean =>
 /** Whether a status was set, by Koa's own mark; without it a 404 is Koa's initial status. */
 const isStatusSet = ({ response }: Context): boolean => Reflect.get(response, "_explicitStatus") === true
 
-/** Reports how the response ended. Only that end counts: streams fail long after the handler has returned. */
+/**
+ * Reports how the response ended, and signs its receipt before it leaves if the receipt covers it. Only that end counts: streams fail
+ * long after the handler has returned.
+ */
 export const judge = (
   ctx: Context,
-  keeping: GrantedResponse.Keeping,
+  granted: Granted,
+  run: SignedResponse.Run,
   finish: (outcome: ExecutionOutcome) => void
 ): void => {
-  GrantedResponse.watch(ctx.req, ctx.res, keeping, (delivered) => {
+  GrantedResponse.watch(ctx.req, ctx.res, { sink: granted.sink, run }, (delivered) => {
     finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
   })
+  SignedResponse.hold(ctx.res, granted, run)
 }
 
 /** The outcome of a handler that threw, by the status that Koa gives its error. */

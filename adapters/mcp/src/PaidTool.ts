@@ -69,13 +69,25 @@ const ended = async (
   call: ToolCall.ToolCall,
   { asks, outcome, result }: Run
 ): Promise<CallToolResult> => {
-  const receipted = ToolResult.withReceipt(result, outcome, granted)
+  const receipted = ToolResult.withReceipt(result, outcome, await signed(seller, granted, result, outcome))
   if (outcome === "served" && granted.sink !== undefined) {
     await seller.run(granted.sink.keep(ToolResult.kept(receipted)))
   }
   void seller.run(granted.finish(isGone(call) ? "failed" : outcome))
   if (asks !== undefined) throw asks
   return receipted
+}
+
+/** The headers of a granted call; the receipt covers the result where the route says so. */
+const signed = async (
+  seller: Seller.Seller,
+  granted: Granted,
+  result: CallToolResult,
+  outcome: ToolResult.Ending
+): Promise<Granted> => {
+  const sold = granted.receipt && ToolResult.sold(result, outcome)
+  if (granted.receipt === undefined || sold === undefined) return granted
+  return { ...granted, headers: { ...granted.headers, ...(await seller.run(granted.receipt(sold))) } }
 }
 
 const serveSettleAfter = async (

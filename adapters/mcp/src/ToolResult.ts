@@ -6,7 +6,15 @@ import {
   safeParseAsync
 } from "@modelcontextprotocol/sdk/server/zod-compat.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
-import { type GateResponse, type Granted, type KeptResponse, MetaSeller, MppMeta } from "@pontage/core"
+import {
+  CanonicalText,
+  type GateResponse,
+  type Granted,
+  type KeptResponse,
+  MetaSeller,
+  MppMeta,
+  type SignedResponse
+} from "@pontage/core"
 
 /**
  * The gate's response to a call that is not served: the payment request, as an object and as the same text, with the
@@ -36,6 +44,16 @@ export const kept = (result: CallToolResult): KeptResponse.KeptResponse => ({
 export const repeated = ({ body }: KeptResponse.KeptResponse): CallToolResult =>
   JSON.parse(new TextDecoder().decode(body))
 
+/**
+ * The part of a result that its receipt covers: all but `_meta`, as the text of RFC 8785; `undefined` for a result without such a
+ * text. The status is that of HTTP for the same outcome.
+ */
+export const sold = ({ _meta, ...result }: CallToolResult, ending: Ending): SignedResponse.SoldResponse | undefined => {
+  const text = CanonicalText.of(JSON.parse(JSON.stringify(result)))
+  const status = { served: 200, refused: 400, failed: 500 }[ending]
+  return text === undefined ? undefined : { status, body: new TextEncoder().encode(text), encoding: undefined }
+}
+
 /** A failure as a text result, as the SDK makes one of an error that a tool throws. */
 export const failure = (error: unknown): CallToolResult => ({
   isError: true,
@@ -57,7 +75,8 @@ export const withReceipt = (
   const receipt = ending === "refused" && ifRefused !== undefined ? { ...settlement, ifRefused } : settlement
   const isProduct = ending === "served" && result.isError === true
   const { _meta } = metaFrom(headers, MppMeta.receiptKey)
-  return { ...result, _meta: { ...result._meta, ..._meta, ...MetaSeller.receiptMeta(receipt, isProduct) } }
+  const meta = MetaSeller.receiptMeta(receipt, isProduct, headers)
+  return { ...result, _meta: { ...result._meta, ..._meta, ...meta } }
 }
 
 /**

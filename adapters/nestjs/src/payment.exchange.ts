@@ -24,7 +24,8 @@ import {
   type HostRequest,
   type HostResponse,
   nodeRequest,
-  nodeResponse
+  nodeResponse,
+  signBefore
 } from "./payment.http.ts"
 
 const exchanges = new WeakMap<object, PaymentExchange>()
@@ -99,6 +100,7 @@ export class PaymentExchange {
     if (completed._tag === "Granted") {
       this.#decision = completed
       this.#keep(completed)
+      signBefore(this.#response, completed, this.#seller.run)
     }
     return completed
   }

@@ -8,7 +8,15 @@ import { type Decision, Misconfigured } from "@pontage/core"
 
 import { PaymentRefusedException, PaymentRepeatedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
-import { gateRequest, type HostRequest, type HostResponse, layOver, nodeResponse, whenOver } from "./payment.http.ts"
+import {
+  gateRequest,
+  type HostRequest,
+  type HostResponse,
+  layOver,
+  nodeResponse,
+  signBefore,
+  whenOver
+} from "./payment.http.ts"
 import { PaymentRoutes, type Sale } from "./payment.routes.ts"
 
 /**
@@ -58,6 +66,7 @@ export class PaymentGuard implements CanActivate {
     const sink = decision._tag === "Granted" ? decision.sink : undefined
     const keeping = { sink, run: sale.seller.run }
     whenOver(request, response, keeping, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
+    if (decision._tag === "Granted") signBefore(response, decision, sale.seller.run)
     return !exchange.isOver
   }
 }

@@ -7,11 +7,13 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AbstractHttpAdapter } from "@nestjs/core"
 import {
   type GateRequest,
+  type Granted,
   GrantedResponse,
   type HeaderFields,
   NodeRequest,
   ResponseHeaders,
-  ResponseSeal
+  ResponseSeal,
+  SignedResponse
 } from "@pontage/core"
 
 /** A request as Fastify wraps it. */
@@ -84,6 +86,10 @@ export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): 
     else node.setHeader(name, earlier)
   }
 }
+
+/** Holds a granted response back until its receipt is signed, if the receipt covers the response. */
+export const signBefore = (response: HostResponse, granted: Pick<Granted, "receipt">, run: SignedResponse.Run): void =>
+  SignedResponse.hold(nodeResponse(response), granted, run)
 
 /** Calls back once with how a response ended: delivered, or cut off before that. */
 export const whenOver = (

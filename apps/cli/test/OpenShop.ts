@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 
 import { Router } from "@koa/router"
-import { LocalFacilitator, Network, protocolSeller, type PaymentRequired, type SignedReceipt } from "@pontage/core"
+import { LocalFacilitator, Network, protocolSeller, type PaymentRequired, type TypedStatement } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import type { EvmTestChain } from "@pontage/evm/testing"
 import { paymentMiddleware } from "@pontage/koa"
@@ -57,7 +57,7 @@ const cutShort = (response: ServerResponse): void => {
 export const koa = Effect.fnUntraced(function* (
   chain: EvmTestChain.Shape,
   repeat: "none" | "same" = "none",
-  receipts?: SignedReceipt.ReceiptSigner
+  receipts?: TypedStatement.ReceiptSigner
 ) {
   const payments: Array<string> = []
   const waiting: Array<() => void> = []
@@ -103,7 +103,8 @@ export const koa = Effect.fnUntraced(function* (
         price: "$0.01",
         payTo: accounts.payee.address,
         description: "The report",
-        repeat
+        repeat,
+        ...(receipts && { receipt: "response", signedOffers: true })
       }
     }
   })

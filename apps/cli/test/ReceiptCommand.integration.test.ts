@@ -1,8 +1,10 @@
 /** `pontage receipt verify`: receipts of a real shop, and such that were changed. */
+import { createHash } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { assert, describe, it } from "@effect/vitest"
+import { PurchaseReceipt, SignedStatement } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
@@ -43,7 +45,11 @@ describe("pontage receipt verify", () => {
           [["--signer", other], `signed by ${receipts.address}, not by ${other}`],
           [["--url", `${url}?x=1`], "for another URL"],
           [["--payer", other], "for another payer"],
-          [["--transaction", "0x00"], "for another transaction"]
+          [["--transaction", "0x00"], "for another transaction"],
+          [["--method", "POST"], "for another method"],
+          [["--payment", "pay_other"], "for another payment"],
+          [["--amount", "1"], "for another amount"],
+          [["--body", file], "for another response"]
         ] as const) {
           const refused = yield* verify(...args)
           assert.strictEqual(refused.code, 1)
@@ -51,12 +57,46 @@ describe("pontage receipt verify", () => {
           assert.notInclude(refused.out, "The receipt is")
         }
 
-        const receipt = ReceiptText.find(readFileSync(file, "utf8"))
-        assert(receipt !== undefined)
+        const [found] = ReceiptText.find(readFileSync(file, "utf8"))
+        assert(found !== undefined && SignedStatement.isPurchase(found.signed))
+        const receipt = found.signed
+        const { body } = JSON.parse(paid.out)
+        const bodyFile = join(home, "body")
+        writeFileSync(bodyFile, body)
+        writeFileSync(file, JSON.stringify(receipt))
+        assert.strictEqual((yield* verify("--signer", receipts.address, "--body", bodyFile)).code, 0)
+        assert.strictEqual(receipt.payload.responseSha256, createHash("sha256").update(body).digest("hex"))
+        // The body beside the receipt has changed.
+        writeFileSync(file, JSON.stringify({ ...JSON.parse(paid.out), body: `${body} ` }))
+        const swapped = yield* verify("--signer", receipts.address)
+        assert.strictEqual(swapped.code, 1)
+        assert.include(swapped.out, "for another response")
+
         const changed = { ...receipt, payload: { ...receipt.payload, resourceUrl: `${url}?x=1` } }
         writeFileSync(file, JSON.stringify(changed))
         const forged = yield* verify("--signer", receipts.address)
         assert.strictEqual(forged.code, 1, forged.out)
+
+        // A receipt that covers no response, signed by the shop's own key.
+        const bare = { ...receipt.payload, responseStatus: 0, responseSha256: "" }
+        const signature = yield* Effect.promise(() => receipts.signTypedData(PurchaseReceipt.typed(bare)))
+        writeFileSync(file, JSON.stringify({ ...receipt, payload: bare, signature }))
+        assert.strictEqual((yield* verify("--signer", receipts.address)).code, 0)
+        const uncovered = yield* verify("--signer", receipts.address, "--body", bodyFile)
+        assert.strictEqual(uncovered.code, 1)
+        assert.include(uncovered.out, "it covers no response")
+
+        // The offers of the unpaid response.
+        const unpaid = yield* Effect.promise(() => fetch(url))
+        const offers = Buffer.from(unpaid.headers.get("payment-required") ?? "", "base64").toString("utf8")
+        writeFileSync(file, offers)
+        const offered = yield* verify("--signer", receipts.address, "--url", url, "--amount", "10000")
+        assert.strictEqual(offered.code, 0, offered.out + offered.err)
+        assert.include(offered.out, "The offer is the shop's.")
+        assert.strictEqual((yield* verify("--amount", "1")).code, 1)
+        assert.include((yield* verify("--payer", other)).out, "it does not say the payer")
+        writeFileSync(file, offers.replaceAll('"amount":"10000"', '"amount":"1"'))
+        assert.strictEqual((yield* verify("--signer", receipts.address)).code, 1)
 
         writeFileSync(file, '{"report":"no receipt"}')
         assert.strictEqual((yield* verify()).code, 1)
@@ -90,7 +130,7 @@ describe("a receipt in a text", () => {
     JSON.stringify(inX402),
     JSON.stringify({ headers: { "payment-response": base64(inX402) } }),
     JSON.stringify({ headers: { "x-payment-response": JSON.stringify({ signedReceipt: receipt }) } })
-  ])("is found in %s", (text) => assert.deepStrictEqual(ReceiptText.find(text), receipt))
+  ])("is found in %s", (text) => assert.deepStrictEqual(ReceiptText.find(text)[0]?.signed, receipt))
 
   it.each([
     "",
@@ -102,5 +142,5 @@ describe("a receipt in a text", () => {
     JSON.stringify({ ...receipt, payload: { ...receipt.payload, issuedAt: "1" } }),
     JSON.stringify({ headers: { "payment-response": "%%%" } }),
     '{"__proto__":{"signedReceipt":1}}'
-  ])("is not found in %s", (text) => assert.isUndefined(ReceiptText.find(text)))
+  ])("is not found in %s", (text) => assert.lengthOf(ReceiptText.find(text), 0))
 })

@@ -1,10 +1,18 @@
 /** Our signed receipts as the peer's package reads and verifies them, and the peer's as ours does. */
 import { assert, layer } from "@effect/vitest"
+import { SignedReceipt } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
+import { signedReceiptOf } from "@pontage/fetch"
+import { decodePaymentRequiredHeader } from "@x402/core/http"
 import {
   createEIP712OfferReceiptIssuer,
+  decodeSignedOffers,
+  extractOffersFromPaymentRequired,
   extractReceiptFromResponse,
+  findAcceptsObjectFromSignedOffer,
+  isEIP712SignedOffer,
   isEIP712SignedReceipt,
+  verifyOfferSignatureEIP712,
   verifyReceiptMatchesOffer,
   verifyReceiptSignatureEIP712
 } from "@x402/extensions/offer-receipt"
@@ -49,11 +57,37 @@ layer(Layer.effect(Market, MppTrial.market), { excludeTestServices: true, timeou
         assert.isTrue(verifyReceiptMatchesOffer(receipt, offer, [address]))
 
         const ours = yield* Effect.promise(() => OurBuyer.make({ key: payer, rpcUrl, send: fetch })(url))
-        const own = extractReceiptFromResponse(ours)
-        assert(own !== undefined && isEIP712SignedReceipt(own))
-        assert.strictEqual((yield* Effect.promise(() => verifyReceiptSignatureEIP712(own))).signer, signer.address)
+        const own = signedReceiptOf(ours)
+        assert(own !== undefined)
+        assert.strictEqual(exactEvm.receiptSignerOf(own), signer.address)
         const [, second] = yield* chain.spent(address)
+        assert.deepInclude(own.payload, { resourceUrl: url, amount: "10000" })
         assert.strictEqual(own.payload.transaction, second?.transactionHash)
+      })
+    )
+
+    it.effect("is preceded by signed offers that the peer's package verifies, and finds among the others", () =>
+      Effect.gen(function* () {
+        const { chain, facilitator } = yield* Market
+        const { accounts, rpcUrl } = chain.node
+        const options = { facilitator, rpcUrl, payTo: accounts.payee.address, receiptKey: key }
+        const shop = yield* OurKoaShop.start(options)
+        yield* untilOnSale(shop.url)
+        const url = `${shop.url}/report`
+        const unpaid = yield* Effect.promise(() => fetch(url))
+        const required = decodePaymentRequiredHeader(unpaid.headers.get("payment-required") ?? "")
+        const offers = extractOffersFromPaymentRequired(required)
+        assert.isNotEmpty(offers)
+        for (const [index, decoded] of decodeSignedOffers(offers).entries()) {
+          const offer = offers[index]
+          assert(offer !== undefined && isEIP712SignedOffer(offer))
+          assert.strictEqual((yield* Effect.promise(() => verifyOfferSignatureEIP712(offer))).signer, signer.address)
+          assert.strictEqual(decoded.resourceUrl, url)
+          assert.isAbove(decoded.validUntil * 1000, Date.now())
+          const found = findAcceptsObjectFromSignedOffer(decoded, required.accepts)
+          assert.strictEqual(found, required.accepts[decoded.acceptIndex ?? -1])
+          assert.isDefined(found)
+        }
       })
     )
 
@@ -67,7 +101,7 @@ layer(Layer.effect(Market, MppTrial.market), { excludeTestServices: true, timeou
         assert(isEIP712SignedReceipt(receipt))
         const { issuedAt, network, payer, resourceUrl, transaction } = receipt.payload
         const statement = { version: 1 as const, network, resourceUrl, payer, issuedAt, transaction }
-        assert.strictEqual(await signer.signReceipt(statement), receipt.signature)
+        assert.strictEqual(await signer.signTypedData(SignedReceipt.typed(statement)), receipt.signature)
         const { signature } = receipt
         assert.strictEqual(
           exactEvm.receiptSignerOf({ format: "eip712", payload: statement, signature }),

@@ -11,9 +11,11 @@ import {
   PaymentPayload,
   PaymentRequired,
   PaymentRequirements,
+  PurchaseReceipt,
   protocolPayer,
   Execution,
   Settlement,
+  SignedOffer,
   SignedReceipt,
   x402v1Payer,
   x402v2Payer,
@@ -52,6 +54,10 @@ const structures: Readonly<Record<string, Structure>> = {
   IfRefused: Settlement.IfRefused,
   SignedReceipt: SignedReceipt.SignedReceipt,
   ReceiptStatement: SignedReceipt.ReceiptStatement,
+  PurchaseReceipt: PurchaseReceipt.PurchaseReceipt,
+  PurchaseStatement: PurchaseReceipt.PurchaseStatement,
+  SignedOffer: SignedOffer.SignedOffer,
+  OfferStatement: SignedOffer.OfferStatement,
   PaymentRecord: Settlement.PaymentRecord,
   EvmPayload: ExactEvm.Payload,
   EvmAuthorization: Eip3009.TransferWithAuthorization,
@@ -158,7 +164,12 @@ const example = (shape: string): unknown => {
 describe("every JSON example", () => {
   it("of a signed receipt is signed by the account that the text names", () => {
     const receipt = Schema.decodeUnknownSync(SignedReceipt.SignedReceipt)(example("SignedReceipt"))
-    assert.include(text, `in the example \`${exactEvm.receiptSignerOf(receipt)}\``)
+    const signer = exactEvm.receiptSignerOf(receipt)
+    assert.include(text, `in the example \`${signer}\``)
+    const purchase = Schema.decodeUnknownSync(PurchaseReceipt.PurchaseReceipt)(example("PurchaseReceipt"))
+    assert.strictEqual(exactEvm.receiptSignerOf(purchase), signer)
+    const offer = Schema.decodeUnknownSync(SignedOffer.SignedOffer)(example("SignedOffer"))
+    assert.strictEqual(exactEvm.receiptSignerOf(offer), signer)
   })
 
   it("says what it shows", () => {

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 
 import { Settlement } from "../protocol/Settlement.ts"
+import { PurchaseReceipt } from "../wire/pontage/PurchaseReceipt.ts"
 
 /**
  * State of a purchase. `reserved`: its amount is set aside, nothing was sent. `pending`: the authorization was or may
@@ -62,6 +63,8 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   /** The payment headers, verbatim: a repetition sends the same. Dropped once the purchase is over. */
   headers: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.String)),
   receipt: /* @__PURE__ */ Schema.optionalKey(Settlement),
+  /** The server's signed receipt; its fields are those of this purchase, and its signature is not verified. */
+  signedReceipt: /* @__PURE__ */ Schema.optionalKey(PurchaseReceipt),
   /** The voucher of a payment through a channel: the channel's id, and the most that the voucher allows to claim. */
   draw: /* @__PURE__ */ Schema.optionalKey(
     /* @__PURE__ */ Schema.Struct({ channel: Schema.String, ceiling: Schema.String })

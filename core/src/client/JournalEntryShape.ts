@@ -2,6 +2,7 @@
 import * as Amount from "../protocol/Amount.ts"
 import * as Shape from "../protocol/Shape.ts"
 import { settlement } from "../wire/pontage/ProtocolPayer.ts"
+import { purchaseReceipt } from "../wire/pontage/PurchaseReceiptShape.ts"
 import type { ChannelEntry, JournalLine, OpenDeposit } from "./ChannelEntry.ts"
 import { type JournalEntry, journalStates } from "./JournalEntry.ts"
 
@@ -38,6 +39,7 @@ export const journalEntry = /* @__PURE__ */ Shape.struct<JournalEntry>({
   payer: maybeText,
   headers: /* @__PURE__ */ Shape.optional(headers),
   receipt: /* @__PURE__ */ Shape.optional(settlement),
+  signedReceipt: purchaseReceipt,
   draw: /* @__PURE__ */ Shape.optional(
     /* @__PURE__ */ Shape.struct<NonNullable<JournalEntry["draw"]>>({ channel: Shape.text, ceiling: Shape.text })
   ),

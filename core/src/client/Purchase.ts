@@ -270,10 +270,10 @@ const recordResponse = Effect.fnUntraced(function* (
   entry: JournalEntry,
   meaning: PurchaseResponse.NotRefused
 ) {
-  const { receipt = entry.receipt, response } = meaning
+  const { receipt = entry.receipt, response, signed } = meaning
   if (response.status >= 400 && receipt === undefined) return
   const { reuse: _, ...rest } = entry
-  const known = receipt === undefined ? rest : { ...rest, receipt }
+  const known = { ...rest, ...(receipt && { receipt }), ...(signed && { signedReceipt: signed }) }
   yield* record(context, { ...known, ...outcomeOf(entry, meaning, yield* Clock.currentTimeMillis) })
   if (receipt !== undefined && entry.receipt === undefined) yield* announce(context, receipt)
 })

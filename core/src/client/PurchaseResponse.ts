@@ -13,7 +13,9 @@ import { invalid, type ValidationError } from "../protocol/ValidationError.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"
 import * as PayerDialects from "../wire/PayerDialects.ts"
 import type { PayerDialect } from "../wire/pontage/Dialect.ts"
+import type { PurchaseReceipt } from "../wire/pontage/PurchaseReceipt.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
+import * as ReceiptFit from "./ReceiptFit.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 
 /** The transport returned no response: no connection, a reset, a timeout, a redirect that is not followed. */
@@ -41,6 +43,8 @@ export interface NotRefused {
   readonly response: Response
   /** Present if the server says that the money has moved, and the receipt is for this payment. */
   readonly receipt: Settlement | undefined
+  /** The signed receipt, if its fields are those of this purchase. */
+  readonly signed: PurchaseReceipt | undefined
   /** The payment's remaining use if the status is 400 to 499, from the same receipt. */
   readonly ifRefused: IfRefused | undefined
   /** The scheme's own facts, from the same receipt. */
@@ -75,6 +79,13 @@ export const fromNoResponse = ({ cause }: NoResponse): Unknown => ({
 })
 
 const receipts = new WeakMap<Response, Settlement>()
+const signedReceipts = new WeakMap<Response, PurchaseReceipt>()
+
+/**
+ * The signed receipt of a response that was paid for here, if its fields are those of the purchase. Its signature is not verified:
+ * compare its signer with the address that the shop publishes.
+ */
+export const signedReceiptOf = (response: Response): PurchaseReceipt | undefined => signedReceipts.get(response)
 
 /** The receipt of a response that was paid for here. */
 export const settlementOf = (response: Response): Settlement | undefined => receipts.get(response)
@@ -93,14 +104,18 @@ export const fromResponse = Effect.fnUntraced(function* (
   // A response with a receipt is the paid one, even if the handler passed on another server's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
-    const read = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name))
+    const read = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name), sentWith(entry))
+    const signed = receipt && read?.signed && ReceiptFit.isFor(read.signed, entry, receipt) ? read.signed : undefined
     if (receipt !== undefined) receipts.set(response, receipt)
-    return { _tag: "NotRefused", response, receipt, ifRefused: read?.ifRefused, extra: read?.extra }
+    if (signed !== undefined) signedReceipts.set(response, signed)
+    return { _tag: "NotRefused", response, receipt, signed, ifRefused: read?.ifRefused, extra: read?.extra }
   }
   return Result.isSuccess(refusal)
     ? fromRefusal(entry, response, refusal.success.required)
     : fromUnreadable(entry, response, refusal.failure)
 })
+
+const sentWith = ({ headers = {}, network }: JournalEntry) => ({ network, headers })
 
 /** The receipt, with the payer's own names for payer and payment: the server does not decide who paid what. */
 const receiptOn = (
@@ -108,8 +123,7 @@ const receiptOn = (
   entry: JournalEntry,
   { headers }: Response
 ): Settlement | undefined => {
-  const sent = { network: entry.network, headers: entry.headers ?? {} }
-  const receipt = PayerDialects.readReceipt(dialects, (name) => headers.get(name), sent)
+  const receipt = PayerDialects.readReceipt(dialects, (name) => headers.get(name), sentWith(entry))
   if (receipt === undefined) return undefined
   const { amount = entry.amount, extra, network, transaction } = receipt
   // A receipt of a channel names a deposit's amount, or none; the charge is among the scheme's facts.

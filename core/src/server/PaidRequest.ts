@@ -18,9 +18,9 @@ import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
-import type { PresentedPayment } from "../wire/pontage/Dialect.ts"
+import type { PresentedPayment, SignedReceipts } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
-import type { ReceiptSigner } from "../wire/pontage/SignedReceipt.ts"
+import type { ReceiptSigner } from "../wire/pontage/TypedStatement.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
 import type { SettleAfter, Granted, Refused, Repeated, Uncharged } from "./http/Decision.ts"
 import * as GateResponse from "./http/GateResponse.ts"
@@ -361,23 +361,37 @@ const charged = Effect.fnUntraced(function* (
       refusalFor(context, request, Refusal.fromUnsettled(settled))
     )
   }
-  const { challengeId, crossOrigin, priced, dialects } = request
+  const { challengeId, crossOrigin, isHead, priced, dialects } = request
   const now = yield* Clock.currentTimeMillis
   const routeToken = yield* RouteOffer.routeTokenOf(context.signer, priced)
   const settlement = receiptOf(settled, routeToken)
-  const receipt = yield* ReceiptSigning.sign(context, priced.target, settlement, now)
+  const { method, route, target } = priced
+  const sale = { method, target, payTo: settled.payTo, asset: settled.asset, settlement }
+  const receipts = route.receipt === "none" ? {} : yield* ReceiptSigning.sign(context, sale, carriesBrief(dialects))
+  const headersWith = (signed: SignedReceipts) =>
+    SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId, receipts: signed })
   return {
     _tag: "Granted",
     settlement,
     ...finishing(context, request, granted),
+    ...(route.receipt === "response" &&
+      !isHead && {
+        receipt: (response) =>
+          Effect.map(ReceiptSigning.signPurchase(context, sale, response), (purchase) =>
+            headersWith(purchase === undefined ? receipts : { ...receipts, purchase })
+          )
+      }),
     headers: {
-      ...SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId, receipt }),
+      ...headersWith(receipts),
       "Cache-Control": priced.route.cache,
       Vary: priced.route.dialects.paymentHeaders,
       ...(crossOrigin ? GateResponse.exposed(priced.route.dialects) : {})
     }
   }
 })
+
+const carriesBrief = ({ dialects }: SellerDialects.SellerDialects): boolean =>
+  dialects.some(({ carriesBriefReceipts }) => carriesBriefReceipts === true)
 
 /** The end of an execution. The response to a request for its head alone is no response to keep. */
 const finishing = (

@@ -105,7 +105,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
       receipts: shop.receipts,
       warn
     },
-    unpaid: UnpaidResponses.make(signer, entropy)
+    unpaid: UnpaidResponses.make({ signer, receipts: shop.receipts, warn }, entropy)
   }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.run(proof, facilitator)), {

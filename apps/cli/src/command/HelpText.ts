@@ -40,7 +40,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   receipt: {
     usage: "receipt verify <file>",
-    help: "Say who signed a receipt of pontage pay --json, and for what; nothing is asked",
+    help: "Say who signed a receipt of pontage pay --json or an offer, and for what; nothing is asked",
     load: () => import("./ReceiptCommand.ts")
   },
   journal: {

@@ -1,5 +1,6 @@
 /** A quote and a receipt as rows for a person. Names of assets are this program's own, never the shop's. */
 import type { JournalEntry, Quote } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
 
 import * as PayerNetworks from "../payer/PayerNetworks.ts"
 import * as SafeText from "./SafeText.ts"
@@ -42,11 +43,13 @@ export const priceOf = ({ amount, asset, spendings }: JournalEntry): string => {
 
 /** Shows a payment that was made. */
 export const showReceipt = (screen: Screen, entry: JournalEntry, seconds: number): void => {
-  const { host, paymentId = "", receipt } = entry
+  const { host, paymentId = "", receipt, signedReceipt } = entry
   screen.say(`${screen.bold(`Paid ${priceOf(entry)}`)} to ${host} in ${seconds.toFixed(1)} s`)
   screen.row("payment", paymentId)
   if (receipt === undefined) return screen.row("receipt", "none: the shop served without one")
   screen.row("moved by", `${SafeText.line(receipt.transaction)} on ${receipt.network}`)
   const link = PayerNetworks.explorerLink(receipt.network, receipt.transaction)
   if (link !== undefined) screen.row("look it up", link)
+  if (signedReceipt !== undefined)
+    screen.row("receipt", `signed by ${exactEvm.receiptSignerOf(signedReceipt) ?? "nobody: the signature is none"}`)
 }

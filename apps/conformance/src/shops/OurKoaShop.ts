@@ -48,7 +48,10 @@ export const start = Effect.fnUntraced(function* (options: ShopOptions, { assets
     router,
     ...(options.receiptKey && { receipts: exactEvm.receiptSigner(options.receiptKey) }),
     routes: Object.fromEntries(
-      Object.values(Goods.paths).map((path) => [`GET ${path}`, { ...routeOf(options), ...route?.(path) }])
+      Object.values(Goods.paths).map((path) => [
+        `GET ${path}`,
+        { ...routeOf(options), ...(options.receiptKey && { signedOffers: true }), ...route?.(path) }
+      ])
     )
   })
   const app = new Koa()

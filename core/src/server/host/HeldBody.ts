@@ -27,6 +27,41 @@ export const chunksOf = async <Chunk>(
   return chunks
 }
 
+/** The start of a web stream that ended before the limit, or the stream again. */
+export type Beginning =
+  | { readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly bytes: undefined; readonly stream: ReadableStream<Uint8Array> }
+
+/** Reads a web stream to its end, or as far as the limit; then the same bytes come from the stream that it returns. */
+export const beginningOf = async (stream: ReadableStream<Uint8Array>): Promise<Beginning> => {
+  const chunks: Array<Uint8Array> = []
+  let length = 0
+  const reader = stream.getReader()
+  while (length <= maximumHeldBytes) {
+    // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
+    const { done, value } = await reader.read()
+    if (done) return { bytes: joined(chunks, length) }
+    length += value.byteLength
+    chunks.push(value)
+  }
+  return { bytes: undefined, stream: resumed(chunks, reader) }
+}
+
+const resumed = (
+  chunks: Array<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array>
+): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    pull: async (controller) => {
+      const first = chunks.shift()
+      if (first !== undefined) return controller.enqueue(first)
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: (reason) => reader.cancel(reason)
+  })
+
 /** The bytes of a web stream. Rejects with `NotHeld` beyond the limit, and cancels the stream. */
 export const bytesOf = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> => {
   const chunks: Array<Uint8Array> = []

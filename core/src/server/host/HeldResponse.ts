@@ -1,3 +1,4 @@
+import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 /**
  * Holds a Node response back until its payment has settled, whoever writes it: head and body are kept in memory, up to
  * a limit, and leave when the host says so. For hosts whose handlers write the response themselves.
@@ -5,6 +6,7 @@
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
 import type { KeptResponse } from "../http/KeptResponse.ts"
+import * as ResponseCapture from "../http/ResponseCapture.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as HeldBody from "./HeldBody.ts"
@@ -52,8 +54,12 @@ export const layOver = (response: NodeResponse, headers: HeaderFields): void => 
 
 /** A response that its writer has ended, or that exceeds the limit, and that has not left. */
 export interface HeldResponse {
+  /** The bytes of its body so far. */
+  readonly body: () => Uint8Array
   /** Lets it leave as it was written. */
   readonly release: () => void
+  /** Lets it leave, and everything that its writer adds. */
+  readonly pass: () => void
   /** Drops it, and sends this one with the headers that were there before instead. */
   readonly replace: (answer: GateResponse, before: HeaderValues) => void
 }
@@ -132,6 +138,7 @@ class HeldWriter implements HeldResponse {
   readonly end = (...given: Given): unknown => {
     if (this.#phase === "leaving") return this.#native.end(...given)
     this.#keep(given)
+    if (this.#isLeaving()) return this.#native.end()
     const told = given.findLast((one) => typeof one === "function")
     if (typeof told === "function") Reflect.apply(memberOf(this.#response, "once"), this.#response, ["finish", told])
     if (this.#phase === "writing") {
@@ -145,12 +152,10 @@ class HeldWriter implements HeldResponse {
     if (this.#phase !== "writing" || (typeof chunk !== "string" && !(chunk instanceof Uint8Array))) return
     this.#begun = true
     this.#length += typeof chunk === "string" ? utf8.encode(chunk).length : chunk.length
-    if (this.#length <= HeldBody.maximumHeldBytes) {
-      // The writer may reuse its buffer.
-      const kept = typeof chunk === "string" ? chunk : chunk.slice()
-      this.#parts.push(typeof encoding === "string" ? [kept, encoding] : [kept])
-      return
-    }
+    // The writer may reuse its buffer.
+    const kept = typeof chunk === "string" ? chunk : chunk.slice()
+    this.#parts.push(typeof encoding === "string" ? [kept, encoding] : [kept])
+    if (this.#length <= HeldBody.maximumHeldBytes) return
     this.#phase = "waiting"
     this.#ends.overflowed(this)
   }
@@ -161,6 +166,22 @@ class HeldWriter implements HeldResponse {
       for (const part of this.#parts) memberOf(this.#response, "write")(...part)
       memberOf(this.#response, "end")(...last)
     })
+  }
+
+  readonly pass = (): void => {
+    const parts = this.#parts
+    this.#leave(() => {
+      for (const part of parts) memberOf(this.#response, "write")(...part)
+    })
+    this.#phase = "leaving"
+  }
+
+  readonly body = (): Uint8Array => {
+    const chunks = this.#parts.flatMap(([chunk, encoding]) => ResponseCapture.bytesOf(chunk, encoding) ?? [])
+    return BoundedBody.join(
+      chunks,
+      chunks.reduce((length, chunk) => length + chunk.length, 0)
+    )
   }
 
   readonly replace = (instead: GateResponse, before: HeaderValues): void => {

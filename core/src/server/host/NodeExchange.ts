@@ -15,6 +15,7 @@ import type { Seller } from "../Seller.ts"
 import * as HeldBody from "./HeldBody.ts"
 import * as HeldResponse from "./HeldResponse.ts"
 import * as RequestMarks from "./RequestMarks.ts"
+import * as SignedResponse from "./SignedResponse.ts"
 
 /** A request of a host, and the host's own means. */
 export interface NodeHost {
@@ -82,6 +83,8 @@ class NodeExchange {
     GrantedResponse.watch(request, response, keeping, (delivered) =>
       this.#finish(granted, delivered ? outcomeOfStatus(response.statusCode) : "failed")
     )
+    // A response that was held already has its receipt.
+    if (proceed === this.#host.proceed) SignedResponse.hold(response, granted, this.#seller.run)
     proceed()
   }
 
@@ -126,11 +129,17 @@ class NodeExchange {
       case "Refused":
         return held.replace(completed.response, before)
       case "Granted":
-        // A response that may come again is kept, although its client has left.
-        return this.#isGone() && completed.sink === undefined
-          ? this.#finish(completed, "failed")
-          : this.#grant(completed, held.release)
+        return this.#release(completed, held)
     }
+  }
+
+  /** Lets a paid response leave. One that may come again is kept, although its client has left. */
+  async #release(granted: Granted, held: HeldResponse.HeldResponse): Promise<void> {
+    const { response } = this.#host
+    const { run } = this.#seller
+    const receipt = granted.receipt && (await SignedResponse.headersFor(granted, response, held.body(), run))
+    if (this.#isGone() && granted.sink === undefined) return this.#finish(granted, "failed")
+    this.#grant({ ...granted, headers: { ...granted.headers, ...receipt } }, held.release)
   }
 
   #isGone(): boolean {

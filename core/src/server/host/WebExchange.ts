@@ -88,7 +88,21 @@ class WebExchange {
     const finish = (outcome: ExecutionOutcome) => this.#report(granted.finish(outcome))
     if (this.#isGone()) return this.#forget(() => finish("notRun"))
     settlements.set(this.#host.request, granted.settlement)
-    return this.#deliver(granted, await this.#run(() => finish("failed")))
+    const response = await this.#run(() => finish("failed"))
+    return granted.receipt === undefined ? this.#deliver(granted, response) : this.#sign(granted, response)
+  }
+
+  /** Signs the receipt of a response that it covers. A response that is too long, or breaks off, leaves with the one that covers none. */
+  async #sign(granted: Granted, response: Response): Promise<Response> {
+    const { body, status, statusText } = response
+    if (status < 200 || granted.receipt === undefined) return this.#deliver(granted, response)
+    const encoding = response.headers.get("content-encoding") ?? undefined
+    const begun = body === null ? { bytes: new Uint8Array() } : await HeldBody.beginningOf(body)
+    const again = (stream: BodyInit | null) => new Response(stream, { status, statusText, headers: response.headers })
+    if (begun.bytes === undefined) return this.#deliver(granted, again(begun.stream))
+    const receipt = await this.#seller.run(granted.receipt({ status, body: begun.bytes, encoding }))
+    const signed = { ...granted, headers: { ...granted.headers, ...receipt } }
+    return this.#deliver(signed, body === null ? response : again(begun.bytes))
   }
 
   /** Runs the handler; `failed` is called if it throws, and the host answers the error. */
@@ -144,7 +158,7 @@ class WebExchange {
         return responseOf(completed.response, before)
       case "Granted":
         settlements.set(this.#host.request, completed.settlement)
-        return this.#deliver(completed, held)
+        return this.#sign(completed, held)
     }
   }
 

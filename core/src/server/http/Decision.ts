@@ -87,8 +87,22 @@ export interface Granted {
    * wait for it.
    */
   readonly finish: (outcome: ExecutionOutcome) => Effect.Effect<void>
+  /**
+   * Present if the receipt covers the response (`receipt: "response"`), as on Node `SignedResponse` uses it: hold the response back
+   * until its whole body is known, and lay these headers over `headers`. A response that is too long to be held leaves with `headers`,
+   * whose receipt covers none.
+   */
+  readonly receipt?: (response: SoldResponse) => Effect.Effect<HeaderFields>
   /** Present if the route's responses come again (`repeat: "same"`) and this one may: see `ResponseSink`. */
   readonly sink?: ResponseSink
+}
+
+/** A response that a receipt covers. */
+export interface SoldResponse {
+  readonly status: number
+  readonly body: Uint8Array
+  /** Its `Content-Encoding`: the payer sees the decoded body, so the receipt of an encoded one does not cover it. */
+  readonly encoding: string | undefined
 }
 
 /**

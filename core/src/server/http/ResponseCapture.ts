@@ -70,8 +70,8 @@ const before = (
   })
 }
 
-/** A copy of a chunk's bytes: its writer may use its buffer again. */
-const bytesOf = (chunk: unknown, encoding: unknown): Uint8Array | undefined => {
+/** A copy of the bytes of a chunk as Node writes it: its writer may use its buffer again. `undefined` for what is no chunk. */
+export const bytesOf = (chunk: unknown, encoding: unknown): Uint8Array | undefined => {
   if (chunk instanceof Uint8Array) return new Uint8Array(chunk)
   if (typeof chunk !== "string") return undefined
   return encoding === undefined || typeof encoding !== "string" || /^utf-?8$/i.test(encoding)

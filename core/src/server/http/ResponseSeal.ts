@@ -22,8 +22,9 @@ type Entry = readonly [name: string, value: unknown]
  * response is sealed twice, the first seal wins.
  */
 export const seal = (response: SealableResponse, headers: HeaderFields): void => {
-  const { "Content-Type": _, ...fields } = headers
+  const { "Content-Type": _, ...sealed } = headers
   beforeHead(response, (given) => {
+    const fields = { ...sealed, ...amendments.get(response) }
     const entries = entriesOf(given)
     const current = (name: string) => textOf(valueOf(entries, name) ?? response.getHeader(name))
     const names = [...response.getHeaderNames(), ...entries.map(([name]) => name)]
@@ -35,6 +36,11 @@ export const seal = (response: SealableResponse, headers: HeaderFields): void =>
     return recordOf(left)
   })
 }
+
+const amendments = new WeakMap<object, HeaderFields>()
+
+/** Replaces these headers of a sealed response, until its head is written. */
+export const amend = (response: SealableResponse, headers: HeaderFields): void => void amendments.set(response, headers)
 
 /**
  * Holds a response back until the returned function is called: a writer that begins to send earlier cuts the connection

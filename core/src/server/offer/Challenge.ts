@@ -29,6 +29,9 @@ const epochSeconds = 900
 /** The epoch of an instant in Unix milliseconds. */
 export const epochAt = (millis: number): number => Math.floor(millis / (epochSeconds * 1000))
 
+/** The Unix second until which the challenges of an epoch are accepted: the end of the next epoch. */
+export const endOf = (epoch: number): number => (epoch + 2) * epochSeconds
+
 /**
  * The epochs whose challenges are accepted in this one, the likeliest first: this one, the one before, and the one
  * after. At the end of an epoch the clock of another server of the shop may already be in the next one.

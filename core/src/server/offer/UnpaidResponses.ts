@@ -5,13 +5,14 @@
 import * as Effect from "effect/Effect"
 
 import * as BoundedMap from "../../platform/BoundedMap.ts"
-import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import * as Refusal from "../../wire/pontage/Refusal.ts"
 import type { Refused } from "../http/Decision.ts"
 import * as GateResponse from "../http/GateResponse.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
+import * as OfferSigning from "./OfferSigning.ts"
 import * as RouteOffer from "./RouteOffer.ts"
+import type { SigningShop } from "./StatementSigning.ts"
 
 /** The store of responses. */
 export interface UnpaidResponses {
@@ -22,6 +23,11 @@ export interface UnpaidResponses {
     crossOrigin: boolean,
     now: number
   ) => Refused | Effect.Effect<Refused>
+}
+
+/** The shop whose offers these are: its challenges, and its signer. */
+export interface OfferingShop extends SigningShop {
+  readonly signer: RouteOffer.ChallengeSigner
 }
 
 /** One response for requests with an `Origin`, one for the others. */
@@ -40,7 +46,7 @@ const maximumPairs = 512
 const maximumTargetLength = 1024
 
 /** An empty store. */
-export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Source): UnpaidResponses => {
+export const make = (shop: OfferingShop, entropy: RetryToken.Source): UnpaidResponses => {
   const pages = new WeakMap<PricedRoute, Page>()
   const pageOf = (route: PricedRoute, epoch: number): Page => {
     const page = pages.get(route)
@@ -55,8 +61,7 @@ export const make = (signer: RouteOffer.ChallengeSigner, entropy: RetryToken.Sou
       const { pairs } = pageOf(request.route, epoch)
       const known = key === undefined ? undefined : pairs.get(key)
       if (known !== undefined) return pick(entropy, known, crossOrigin, now)
-      return Effect.map(RouteOffer.accepts(signer, request, epoch), (accepts) => {
-        const pair = pairOf(signer, request, accepts)
+      return Effect.map(pairOf(shop, request, epoch), (pair) => {
         if (key !== undefined) pairs.set(key, pair)
         return pick(entropy, pair, crossOrigin, now)
       })
@@ -69,18 +74,21 @@ const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean, now:
   response: (crossOrigin ? pair.crossOrigin : pair.plain)(RetryToken.make(entropy), now)
 })
 
-const pairOf = (
-  signer: RouteOffer.ChallengeSigner,
+const pairOf = Effect.fnUntraced(function* (
+  shop: OfferingShop,
   request: RouteOffer.PricedRequest,
-  accepts: ReadonlyArray<PaymentRequirements>
-): Pair => {
-  const { dialects, settle: order } = request.route
-  const manner = { dialects, order, crossOrigin: false, terms: RouteOffer.termsOf(signer, request) }
+  epoch: number
+): Effect.fn.Return<Pair> {
+  const { dialects, settle: order, signedOffers } = request.route
+  const accepts = yield* RouteOffer.accepts(shop.signer, request, epoch)
+  const signed = signedOffers ? yield* OfferSigning.sign(shop, request.target, accepts, epoch) : []
+  const terms = { ...RouteOffer.termsOf(shop.signer, request), ...(signed.length > 0 && { signed }) }
+  const manner = { dialects, order, crossOrigin: false, terms }
   return {
     plain: GateResponse.drafted(manner, Refusal.unpaid, accepts),
     crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)
   }
-}
+})
 
 /** The key of a request; request targets hold no spaces, so no two requests share a key. */
 const keyOf = ({ amounts, bodyDigest, method, route, target }: RouteOffer.PricedRequest): string | undefined => {

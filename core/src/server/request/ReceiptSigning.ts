@@ -1,56 +1,90 @@
 /**
- * The signed receipt of a paid response. The buyer has paid and gets the response in any case: a signer that fails or is slow
+ * The signed receipts of a paid response. The buyer has paid and gets the response in any case: a signer that fails or is slow
  * costs the receipt alone, and the operator's log says so.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { RepeatedWarning } from "../../platform/RepeatedWarning.ts"
+import type { HashFunctions } from "../../platform/Hash.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
-import type { ReceiptSigner, ReceiptStatement, SignedReceipt } from "../../wire/pontage/SignedReceipt.ts"
+import type { SignedReceipts } from "../../wire/pontage/Dialect.ts"
+import * as PurchaseReceipt from "../../wire/pontage/PurchaseReceipt.ts"
+import * as SignedReceipt from "../../wire/pontage/SignedReceipt.ts"
+import type { SoldResponse } from "../http/Decision.ts"
+import * as StatementSigning from "../offer/StatementSigning.ts"
 
-/** The signer of a shop, if it has one, and its origin. */
-export interface SigningShop {
-  readonly receipts: ReceiptSigner | undefined
-  readonly signer: { readonly origin: string }
-  readonly warn: RepeatedWarning
+/** A sale that a receipt is about. */
+export interface Sale {
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  readonly payTo: string
+  readonly asset: string
+  readonly settlement: Settlement
 }
 
-/** Time limit of a signature. */
-const timeout = "2 seconds"
+/** The part of a response that its receipt names. */
+type Covered = Pick<PurchaseReceipt.PurchaseStatement, "responseStatus" | "responseSha256">
 
-/** Maximum length of a receipt's URL: the receipt is a header of the response, and clients limit those. */
-export const maximumUrlLength = 2048
+/** A receipt that covers no response. */
+const uncovered: Covered = { responseStatus: 0, responseSha256: "" }
 
-const signatureForm = /^0x[0-9a-f]{130}$/i
+const coveredBy = ({ sha256 }: HashFunctions, { body, encoding, status }: SoldResponse): Effect.Effect<Covered> =>
+  encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity"
+    ? Effect.succeed(uncovered)
+    : Effect.map(sha256(body), (digest) => ({ responseStatus: status, responseSha256: hexOf(digest) }))
 
-/** Signs the receipt of a settlement for the request of this target (path and query), at this time (Unix milliseconds). */
-export const sign = (
-  { receipts, signer, warn }: SigningShop,
-  target: string,
-  { network, payer, transaction }: Settlement,
-  now: number
-): Effect.Effect<SignedReceipt | undefined> => {
-  if (receipts === undefined) return Effect.undefined
-  const resourceUrl = `${signer.origin}${target}`
-  if (resourceUrl.length > maximumUrlLength) {
-    return Effect.as(
-      warn("long receipt", `no receipt is signed for a URL of ${resourceUrl.length} characters`),
-      undefined
-    )
+const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
+
+/** Signs the receipt of a sale in Pontage's own format, with the response if that is known. */
+export const signPurchase = Effect.fnUntraced(function* (
+  shop: StatementSigning.SigningShop,
+  { asset, method, payTo, settlement, target }: Sale,
+  response?: SoldResponse
+): Effect.fn.Return<PurchaseReceipt.PurchaseReceipt | undefined> {
+  const resourceUrl = yield* StatementSigning.urlOf(shop, target)
+  if (resourceUrl === undefined) return undefined
+  const { amount, network, payer, paymentId, transaction } = settlement
+  const payload: PurchaseReceipt.PurchaseStatement = {
+    version: 1,
+    method,
+    resourceUrl,
+    payer,
+    payTo,
+    network,
+    asset,
+    amount,
+    transaction,
+    paymentId,
+    issuedAt: yield* secondsNow,
+    ...(response === undefined ? uncovered : yield* coveredBy(shop.signer.hash, response))
   }
-  const issuedAt = Math.floor(now / 1000)
-  const payload: ReceiptStatement = { version: 1, network, resourceUrl, payer, issuedAt, transaction }
-  return Effect.tryPromise(async () => {
-    const signature: unknown = await receipts.signReceipt(payload)
-    if (typeof signature !== "string" || !signatureForm.test(signature)) throw new Error("no signature of 65 bytes")
-    return { format: "eip712", payload, signature } as const
-  }).pipe(
-    Effect.timeout(timeout),
-    Effect.catch(() =>
-      Effect.as(
-        warn("receipt signer", "the receipt signer gave no signature; the response went without a receipt"),
-        undefined
-      )
-    )
-  )
-}
+  const signature = yield* StatementSigning.sign(shop, PurchaseReceipt.typed(payload))
+  return signature === undefined ? undefined : { format: PurchaseReceipt.format, payload, signature }
+})
+
+/** Signs the brief receipt of a sale, as other protocols read it. */
+const signBrief = Effect.fnUntraced(function* (
+  shop: StatementSigning.SigningShop,
+  { settlement: { network, payer, transaction }, target }: Sale
+): Effect.fn.Return<SignedReceipt.SignedReceipt | undefined> {
+  const resourceUrl = yield* StatementSigning.urlOf(shop, target)
+  if (resourceUrl === undefined) return undefined
+  const payload = { version: 1, network, resourceUrl, payer, issuedAt: yield* secondsNow, transaction } as const
+  const signature = yield* StatementSigning.sign(shop, SignedReceipt.typed(payload))
+  return signature === undefined ? undefined : { format: "eip712", payload, signature }
+})
+
+const secondsNow = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
+
+/** Signs the receipts of a sale before its response is known; none without a signer. */
+export const sign = Effect.fnUntraced(function* (
+  shop: StatementSigning.SigningShop,
+  sale: Sale,
+  withBrief: boolean
+): Effect.fn.Return<SignedReceipts> {
+  if (shop.receipts === undefined) return {}
+  const purchase = yield* signPurchase(shop, sale)
+  const brief = withBrief ? yield* signBrief(shop, sale) : undefined
+  return { ...(purchase && { purchase }), ...(brief && { brief }) }
+})

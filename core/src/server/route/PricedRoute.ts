@@ -53,6 +53,8 @@ export interface PricedRoute {
   readonly refused: "reusable" | "charged"
   readonly bind: "none" | "body"
   readonly repeat: "none" | "same"
+  readonly receipt: "none" | "payment" | "response"
+  readonly signedOffers: boolean
   readonly validate: Validate | undefined
   readonly resource: string | undefined
   readonly dialects: SellerDialects.SellerDialects
@@ -84,6 +86,8 @@ const terms = {
   refused: Schema.optional(Schema.Literals(["reusable", "charged"])),
   bind: Schema.optional(Schema.Literals(["none", "body"])),
   repeat: Schema.optional(Schema.Literals(["none", "same"])),
+  receipt: Schema.optional(Schema.Literals(["none", "payment", "response"])),
+  signedOffers: Schema.optional(Schema.Boolean),
   binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
   cache: Schema.optional(line),
   resource: Schema.optional(line),
@@ -220,6 +224,8 @@ const check = (
 ): Checked<PricedRoute> =>
   Result.gen(function* () {
     if (terms.repeat === "same" && !shop.keepsResponses) yield* Result.fail(keepsNone)
+    const unsigned = shop.receipts === undefined ? signedBy(terms) : undefined
+    if (unsigned !== undefined) yield* Result.fail(unsigned)
     const call = yield* RouteCall.check(name, terms)
     const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
     yield* distinct(chosen)
@@ -239,6 +245,8 @@ const check = (
       refused: terms.refused ?? "reusable",
       bind: terms.bind ?? "none",
       repeat: terms.repeat ?? "none",
+      receipt: terms.receipt ?? "payment",
+      signedOffers: terms.signedOffers ?? false,
       validate,
       resource: terms.resource,
       dialects: yield* dialectsOf(dialects, options, terms.binding),
@@ -248,6 +256,14 @@ const check = (
   })
 
 const keepsNone = 'repeat: "same" is not possible here: this host keeps no responses; leave it out'
+
+/** The mistake of a route that asks for signatures in a shop without a signer. */
+const signedBy = ({ receipt, signedOffers = false }: Written["terms"]): string | undefined => {
+  const option = signedOffers ? "signedOffers: true" : `receipt: "${receipt}"`
+  return signedOffers || receipt === "payment" || receipt === "response"
+    ? `${option} needs a signer; give the shop receipts: exactEvm.receiptSigner(privateKey)`
+    : undefined
+}
 
 /** Checks the dialects: one that cannot express any of the options would send an empty offer. */
 const dialectsOf = (

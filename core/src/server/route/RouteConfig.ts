@@ -58,6 +58,18 @@ export interface RouteTerms<Params extends string = string> {
    */
   readonly repeat?: "none" | "same"
   /**
+   * The signed receipt of a paid response, in a shop with `receipts`. `payment` (default): it names the request and the
+   * payment. `response`: it names status and SHA-256 of the response too. The response is held in memory for that until the handler has
+   * ended it, up to 8 MiB; the receipt of a longer one, of HEAD, and of a response with a `Content-Encoding` names the payment alone.
+   * `none`: nothing is signed.
+   */
+  readonly receipt?: "none" | "payment" | "response"
+  /**
+   * Whether the 402 of x402 carries signed offers (extension `offer-receipt`), in a shop with `receipts`; default `false`.
+   * Only options on EVM networks are signed. A 402 that is not kept in memory costs a signature for each of them.
+   */
+  readonly signedOffers?: boolean
+  /**
    * `none` (default): a payment is bound to method and URL, and no body may make the request dearer than the paid
    * price. `body`: it is bound to the body too, for goods that differ at one price. The body is at most 1 MiB. The
    * digest covers its bytes as sent, or the value that the host's parser read.

@@ -11,7 +11,7 @@ import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import { isLoopback } from "../../protocol/text/Loopback.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
-import type { ReceiptSigner } from "../../wire/pontage/SignedReceipt.ts"
+import type { ReceiptSigner } from "../../wire/pontage/TypedStatement.ts"
 import type { GateRequest } from "../http/Decision.ts"
 import * as NetworkReadiness from "./NetworkReadiness.ts"
 import type { Paywall } from "./Paywall.ts"
@@ -40,7 +40,7 @@ export interface ShopOptions {
    * same JSON as programs.
    */
   readonly paywall?: Paywall
-  /** Signs the receipts of paid responses: `exactEvm.receiptSigner(privateKey)`. Default: they are not signed. */
+  /** Signs receipts and offers: `exactEvm.receiptSigner(privateKey)`, or a local account of viem. Default: nothing is signed. */
   readonly receipts?: ReceiptSigner
 }
 
@@ -65,7 +65,7 @@ export const keys: OptionCheck.Table<ShopOptions> = {
   ),
   paywall: OptionCheck.optional(OptionCheck.having('a page, such as paywall({ name: "My shop" })', "page", "file")),
   receipts: OptionCheck.optional(
-    OptionCheck.having("a signer, such as exactEvm.receiptSigner(privateKey)", "address", "signReceipt")
+    OptionCheck.having("a signer, such as exactEvm.receiptSigner(privateKey)", "address", "signTypedData")
   )
 }
 

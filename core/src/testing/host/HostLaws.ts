@@ -7,6 +7,7 @@ import * as HostDiscoveryLaws from "./HostDiscoveryLaws.ts"
 import * as HostLateLaws from "./HostLateLaws.ts"
 import * as HostMarket from "./HostMarket.ts"
 import * as HostOptionLaws from "./HostOptionLaws.ts"
+import * as HostReceiptLaws from "./HostReceiptLaws.ts"
 import * as HostRepeatLaws from "./HostRepeatLaws.ts"
 import * as HostRoutingLaws from "./HostRoutingLaws.ts"
 import * as HostSaleLaws from "./HostSaleLaws.ts"
@@ -36,5 +37,6 @@ export const all: ReadonlyArray<HostLaw> = [
   ...HostStreamLaws.laws,
   ...HostLateLaws.laws,
   ...HostBodyLaws.laws,
-  ...HostOptionLaws.laws
+  ...HostOptionLaws.laws,
+  ...HostReceiptLaws.laws
 ]

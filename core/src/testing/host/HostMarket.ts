@@ -12,6 +12,7 @@ import { sealPayload } from "../../protocol/PaymentPayload.ts"
 import { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { SellerOptions } from "../../server/Seller.ts"
 import * as AsciiJson from "../../wire/http/AsciiJson.ts"
+import type { ReceiptSigner } from "../../wire/pontage/TypedStatement.ts"
 import { LawBroken } from "../Law.ts"
 import type * as TestLedger from "../ledger/TestLedger.ts"
 import * as TestScheme from "../ledger/TestScheme.ts"
@@ -60,13 +61,19 @@ export const open = (): HostMarket => {
   )
   const market: HostMarket = {
     ledger,
-    shop: { ...shop, facilitator: Layer.provide(watched, shop.facilitator) },
+    shop: { ...shop, receipts: signer, facilitator: Layer.provide(watched, shop.facilitator) },
     nextEnd: ends.next,
     transfers: () => ledger.transfers.length,
     pause: () => Promise.resolve(),
     pay: (refusal) => Effect.runPromise(pay(refusal))
   }
   return market
+}
+
+/** A signer whose signatures have the form of one; hosts verify none. */
+const signer: ReceiptSigner = {
+  address: "0x1111111111111111111111111111111111111111",
+  signTypedData: () => Promise.resolve(`0x${"ab".repeat(65)}`)
 }
 
 /** The ends of executions; each is taken once. */

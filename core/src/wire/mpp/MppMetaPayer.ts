@@ -5,12 +5,11 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
-import type { Receipt } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import * as AsciiJson from "../http/AsciiJson.ts"
-import type { HeaderFields, PayerDialect } from "../pontage/Dialect.ts"
+import type { HeaderFields, PayerDialect, ReadReceipt } from "../pontage/Dialect.ts"
 import * as MppChallenge from "./MppChallenge.ts"
 import * as MppCharge from "./MppCharge.ts"
 import * as MppMeta from "./MppMeta.ts"
@@ -99,7 +98,7 @@ const carried: MppPayer.Carry = (_header, credential) => ({ [MppMeta.credentialK
 
 const parse = (text: string): unknown => Result.getOrUndefined(Result.try((): unknown => JSON.parse(text)))
 
-const readReceipt: PayerDialect["readReceipt"] = (header, paid): Receipt | undefined => {
+const readReceipt: PayerDialect["readReceipt"] = (header, paid): ReadReceipt | undefined => {
   const text = header(receiptHeader)
   if (text === null) return undefined
   const credential = parse(paid?.headers[MppMeta.credentialKey] ?? "null")
@@ -107,7 +106,7 @@ const readReceipt: PayerDialect["readReceipt"] = (header, paid): Receipt | undef
 }
 
 /** The receipt in a result's `_meta`, if it has one that says that the money has moved, and on which chain. */
-export const receiptOf = (meta: unknown): Receipt | undefined => {
+export const receiptOf = (meta: unknown): ReadReceipt | undefined => {
   const text = receiptHeaders(meta)[receiptHeader]
   return text === undefined ? undefined : MppPayer.receiptFromJson(parse(text), undefined, undefined)
 }

@@ -5,10 +5,18 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
-import type { Receipt } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
-import type { HeaderFields, SentHeaders, PayerDialect, ReadRefusal, ResponseHead } from "../pontage/Dialect.ts"
+import type {
+  HeaderFields,
+  SentHeaders,
+  PayerDialect,
+  ReadReceipt,
+  ReadRefusal,
+  ResponseHead
+} from "../pontage/Dialect.ts"
+import type { PurchaseReceipt } from "../pontage/PurchaseReceipt.ts"
+import { purchaseReceipt } from "../pontage/PurchaseReceiptShape.ts"
 import * as MppChallenge from "./MppChallenge.ts"
 import * as MppCharge from "./MppCharge.ts"
 import * as MppRefusal from "./MppRefusal.ts"
@@ -70,12 +78,14 @@ const receiptShape = /* @__PURE__ */ Shape.struct<{
   readonly reference: string
   readonly challengeId?: string
   readonly chainId?: number
+  readonly signedReceipt?: PurchaseReceipt
 }>({
   method: /* @__PURE__ */ Shape.oneOf(["evm"]),
   status: /* @__PURE__ */ Shape.oneOf(["success"]),
   reference: Shape.text,
   challengeId: /* @__PURE__ */ Shape.optional(Shape.text),
-  chainId: /* @__PURE__ */ Shape.optional(Shape.int)
+  chainId: /* @__PURE__ */ Shape.optional(Shape.int),
+  signedReceipt: purchaseReceipt
 })
 
 /** The credential in a request's payment headers. */
@@ -98,13 +108,14 @@ export const receiptFromJson = (
   json: unknown,
   paid: SentHeaders | undefined,
   credential: unknown
-): Receipt | undefined => {
+): ReadReceipt | undefined => {
   const receipt = receiptShape.read(json)
   if (receipt instanceof Shape.Fault || receipt.reference === "") return undefined
-  const { chainId, challengeId, reference } = receipt
+  const { chainId, challengeId, reference, signedReceipt: signed } = receipt
   if (paid !== undefined && challengeId !== undefined && challengeId !== paidId(credential)) return undefined
   const network = chainId === undefined ? paid?.network : `eip155:${chainId}`
-  return network === undefined ? undefined : { success: true, transaction: reference, network }
+  if (network === undefined) return undefined
+  return { success: true, transaction: reference, network, ...(signed && { signed }) }
 }
 
 /** The dialect. */

@@ -13,6 +13,8 @@ import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { Receipt, Settlement } from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
+import type { PurchaseReceipt } from "./PurchaseReceipt.ts"
+import type { SignedOffer } from "./SignedOffer.ts"
 import type { SignedReceipt } from "./SignedReceipt.ts"
 
 /** Reads a request header: one value, or several if the header came more than once. */
@@ -79,6 +81,8 @@ export interface OfferTerms {
   readonly call?: CallDescription | undefined
   /** The status of the response. */
   readonly status?: number
+  /** Offers that the shop has signed, for the dialects of x402. */
+  readonly signed?: ReadonlyArray<SignedOffer>
 }
 
 /** Facts about a paid response beside the settlement. */
@@ -86,8 +90,15 @@ export interface PaidFacts {
   /** Unix milliseconds. */
   readonly now: number
   readonly challengeId?: string | undefined
-  /** The shop's signed receipt, if it signs any. */
-  readonly receipt?: SignedReceipt | undefined
+  readonly receipts?: SignedReceipts | undefined
+}
+
+/** The signed receipts of a paid response, if its shop signs any. */
+export interface SignedReceipts {
+  /** In Pontage's own format, which every dialect carries. */
+  readonly purchase?: PurchaseReceipt
+  /** Without the sale's terms, for dialects whose peers know such receipts (`SignedReceipt`). */
+  readonly brief?: SignedReceipt
 }
 
 /** An option of a route as discovery documents list it. */
@@ -132,6 +143,8 @@ export interface SellerDialect {
   readonly refusal: (required: PaymentRequired, order?: SettleOrder, terms?: OfferTerms) => RefusalMessage
   /** Its entries for an option in discovery documents; without it, those leave the dialect out. */
   readonly listing?: (option: ListedOption) => Listing | undefined
+  /** Whether its paid responses carry the brief receipt too. */
+  readonly carriesBriefReceipts?: boolean
   /** The headers of a paid response. */
   readonly receiptHeaders: (settlement: Settlement, facts: PaidFacts) => HeaderFields
 }
@@ -172,6 +185,9 @@ export interface SentHeaders {
   readonly headers: HeaderFields
 }
 
+/** A receipt on a response, and the signed one beside it, whose signature is not verified. */
+export type ReadReceipt = Receipt & { readonly signed?: PurchaseReceipt }
+
 /** The payer's part of a wire format. */
 export interface PayerDialect {
   /** The request header that carries a payment. */
@@ -190,5 +206,5 @@ export interface PayerDialect {
    */
   readonly readRefusal: (head: ResponseHead, body: unknown) => Result.Result<ReadRefusal, ValidationError> | undefined
   /** The receipt on a response, if it has one and it says that the money has moved; for `paid`, if that is known. */
-  readonly readReceipt: (header: ResponseHead["header"], paid?: SentHeaders) => Receipt | undefined
+  readonly readReceipt: (header: ResponseHead["header"], paid?: SentHeaders) => ReadReceipt | undefined
 }

@@ -10,6 +10,8 @@ import { invalid } from "../../protocol/ValidationError.ts"
 import * as AsciiJson from "../http/AsciiJson.ts"
 import type { HeaderFields, PayerDialect } from "./Dialect.ts"
 import { ifRefused } from "./IfRefusedShape.ts"
+import type { PurchaseReceipt } from "./PurchaseReceipt.ts"
+import { purchaseReceipt } from "./PurchaseReceiptShape.ts"
 import { amount, paymentRequired } from "./RefusalShape.ts"
 
 /** A complete receipt. */
@@ -21,6 +23,10 @@ export const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
   amount,
   paymentId: Shape.text,
   ifRefused
+})
+
+const signedShape = /* @__PURE__ */ Shape.struct<{ readonly signedReceipt?: PurchaseReceipt }>({
+  signedReceipt: purchaseReceipt
 })
 
 const pay = ({ accepts }: PaymentRequired, index: number, payload: Schema.Json): HeaderFields => {
@@ -48,6 +54,10 @@ export const protocolPayer: PayerDialect = {
   readReceipt: (header) => {
     const text = header("x-payment-response")
     if (text === null) return undefined
-    return Result.getOrUndefined(Result.flatMap(AsciiJson.decode(text), (json) => Shape.read(settlement, json)))
+    const json = AsciiJson.decode(text)
+    const receipt = Result.getOrUndefined(Result.flatMap(json, (value) => Shape.read(settlement, value)))
+    const beside = signedShape.read(Result.getOrUndefined(json))
+    const signed = beside instanceof Shape.Fault ? undefined : beside.signedReceipt
+    return receipt && { ...receipt, ...(signed && { signed }) }
   }
 }

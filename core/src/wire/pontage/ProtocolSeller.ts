@@ -44,7 +44,10 @@ export const protocolSeller: SellerDialect = {
     },
     body: required
   }),
-  receiptHeaders: (settlement, { receipt }) => ({
-    "X-Payment-Response": AsciiJson.encode({ ...settlement, ...(receipt && { signedReceipt: receipt }) })
+  receiptHeaders: (settlement, { receipts }) => ({
+    "X-Payment-Response": AsciiJson.encode({
+      ...settlement,
+      ...(receipts?.purchase && { signedReceipt: receipts.purchase })
+    })
   })
 }

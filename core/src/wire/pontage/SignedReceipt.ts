@@ -1,8 +1,10 @@
 /**
- * A receipt that anybody can verify without the shop: it says who paid for which resource, by which transaction, and when,
- * and is signed by the shop as EIP-712 typed data (x402 extension `offer-receipt`, version 1).
+ * A receipt as buyers of x402 read it: it says who paid for which resource, by which transaction, and when, and is signed by
+ * the shop as EIP-712 typed data (x402 extension `offer-receipt`, version 1). `PurchaseReceipt` says more.
  */
 import * as Schema from "effect/Schema"
+
+import { domainOf, messageOf, type TypedStatement } from "./TypedStatement.ts"
 
 /** The statement. The fields, their order and their spelling are those of x402. */
 export const ReceiptStatement = /* @__PURE__ */ Schema.Struct({
@@ -28,8 +30,8 @@ export const SignedReceipt = /* @__PURE__ */ Schema.Struct({
 
 export type SignedReceipt = typeof SignedReceipt.Type
 
-/** The EIP-712 domain. It names chain 1 for receipts of every network, and no contract: a receipt itself names its network. */
-export const domain = { name: "x402 receipt", version: "1", chainId: 1 } as const
+/** The EIP-712 domain. */
+export const domain = /* @__PURE__ */ domainOf("x402 receipt")
 
 /** The EIP-712 types. */
 export const types = {
@@ -43,11 +45,10 @@ export const types = {
   ]
 } as const
 
-/**
- * Signs a shop's receipts: `exactEvm.receiptSigner(privateKey)`. Buyers compare the signer of a receipt with `address`, which
- * the shop publishes. A signature that does not come within two seconds is left out of the response.
- */
-export interface ReceiptSigner {
-  readonly address: string
-  readonly signReceipt: (statement: ReceiptStatement) => Promise<string>
-}
+/** The typed data that the shop signs. */
+export const typed = (statement: ReceiptStatement): TypedStatement => ({
+  domain,
+  types,
+  primaryType: "Receipt",
+  message: messageOf(statement)
+})

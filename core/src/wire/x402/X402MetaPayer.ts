@@ -6,11 +6,10 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
-import type { Receipt } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import * as AsciiJson from "../http/AsciiJson.ts"
-import type { HeaderFields, PayerDialect } from "../pontage/Dialect.ts"
+import type { HeaderFields, PayerDialect, ReadReceipt } from "../pontage/Dialect.ts"
 import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
 import { fromJson, outcomeFromJson, receiptFromJson, wordsOf } from "./X402v2Payer.ts"
 
@@ -75,11 +74,11 @@ const receiptIn = ({ _meta }: ToolResponse): string | undefined => {
   return text === undefined || text.length > AsciiJson.maximumHeaderBytes ? undefined : text
 }
 
-const readReceipt = (text: string | undefined): Receipt | undefined =>
+const readReceipt = (text: string | undefined): ReadReceipt | undefined =>
   text === undefined ? undefined : receiptFromJson(parse(text))
 
 /** The receipt on a tool's result, if it has one and it says that the money has moved. */
-export const receiptOf = (response: ToolResponse): Receipt | undefined => readReceipt(receiptIn(response))
+export const receiptOf = (response: ToolResponse): ReadReceipt | undefined => readReceipt(receiptIn(response))
 
 const parse = (text: string): unknown => {
   if (text.length > maximumTextLength || depthOf(text) > maximumDepth) return undefined

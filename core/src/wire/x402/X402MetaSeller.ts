@@ -6,11 +6,12 @@ import * as Result from "effect/Result"
 
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
+import * as Shape from "../../protocol/Shape.ts"
 import { depthOf } from "../../protocol/text/JsonDepth.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumHeaderBytes } from "../http/AsciiJson.ts"
 import { maximumDepth } from "../http/Base64Json.ts"
-import type { OfferTerms, ReadHeader, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
+import type { HeaderFields, OfferTerms, ReadHeader, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
 import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
 import { fromJson, receiptOf, requestOf } from "./X402v2Seller.ts"
 
@@ -61,7 +62,8 @@ export const metaSeller: SellerDialect = {
     body: undefined,
     personal: (retryToken) => ({ body: bodyOf(required, order, retryToken, offers) })
   }),
-  receiptHeaders: (settlement) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement)) })
+  carriesBriefReceipts: true,
+  receiptHeaders: (settlement, { receipts }) => ({ [receiptKey]: JSON.stringify(receiptOf(settlement, receipts)) })
 }
 
 /** Reads a request's `_meta` as the gate reads headers. Only the keys of payments count. */
@@ -73,9 +75,21 @@ export const headersIn =
       : undefined
 
 /**
- * A receipt in the form of a result's `_meta`. HTTP has a status for an error that is the product; here `isServed` says
- * so.
+ * A receipt in the form of a result's `_meta`, with the signed receipts of the gate's headers. HTTP has a status for an error that is
+ * the product; here `isServed` says so.
  */
-export const receiptMeta = (settlement: Settlement, isServed = false): Readonly<Record<string, unknown>> => ({
-  [receiptKey]: { ...receiptOf(settlement), ...(isServed && { served: true }) }
-})
+export const receiptMeta = (
+  settlement: Settlement,
+  isServed = false,
+  headers: HeaderFields = {}
+): Readonly<Record<string, unknown>> => {
+  const written: unknown = JSON.parse(headers[receiptKey] ?? "{}")
+  const extensions = Shape.isObject(written) ? written["extensions"] : undefined
+  return {
+    [receiptKey]: {
+      ...receiptOf(settlement),
+      ...(isServed && { served: true }),
+      ...(extensions !== undefined && { extensions })
+    }
+  }
+}

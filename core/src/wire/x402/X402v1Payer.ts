@@ -11,6 +11,8 @@ import * as Shape from "../../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import * as Base64Json from "../http/Base64Json.ts"
 import type { ResponseHead, HeaderFields, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
+import type { PurchaseReceipt } from "../pontage/PurchaseReceipt.ts"
+import { inExtensions } from "../pontage/PurchaseReceiptShape.ts"
 import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import { offerV1 } from "./X402OfferShape.ts"
@@ -66,14 +68,20 @@ const readRefusal = (_head: ResponseHead, body: unknown): Result.Result<ReadRefu
       })
     : undefined
 
-const outcomeShape = /* @__PURE__ */ Shape.struct<Omit<Receipt, "amount" | "paymentId" | "ifRefused" | "extra">>({
+interface Outcome extends Omit<Receipt, "amount" | "paymentId" | "ifRefused" | "extra"> {
+  /** Of the extensions, the signed receipt in Pontage's own format. */
+  readonly extensions?: PurchaseReceipt
+}
+
+const outcomeShape = /* @__PURE__ */ Shape.struct<Outcome>({
   success: /* @__PURE__ */ Shape.oneOf([true]),
   transaction: /* @__PURE__ */ Shape.guarded(
     "a transaction",
     (value): value is string => typeof value === "string" && value !== ""
   ),
   network: Shape.text,
-  payer: /* @__PURE__ */ Shape.nullable(Shape.text)
+  payer: /* @__PURE__ */ Shape.nullable(Shape.text),
+  extensions: inExtensions
 })
 
 /** The dialect. */
@@ -88,6 +96,9 @@ export const x402v1Payer: PayerDialect = {
     if (text === null) return undefined
     const json = Base64Json.decode("X-PAYMENT-RESPONSE", text, maximumReceiptBytes)
     const outcome = Result.getOrUndefined(Result.flatMap(json, (value) => Shape.read(outcomeShape, value)))
-    return outcome && { ...outcome, network: X402Network.fromName(outcome.network) ?? outcome.network }
+    if (outcome === undefined) return undefined
+    const { extensions: signed, ...receipt } = outcome
+    const network = X402Network.fromName(receipt.network) ?? receipt.network
+    return { ...receipt, network, ...(signed && { signed }) }
   }
 }

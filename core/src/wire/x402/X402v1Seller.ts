@@ -13,10 +13,12 @@ import type { Settlement } from "../../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import * as Base64Json from "../http/Base64Json.ts"
-import type { PresentedPayment, SellerDialect } from "../pontage/Dialect.ts"
+import type { OfferTerms, PresentedPayment, SellerDialect, SignedReceipts } from "../pontage/Dialect.ts"
+import type { SignedOffer } from "../pontage/SignedOffer.ts"
 import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
+import * as X402SignedStatements from "./X402SignedStatements.ts"
 
 /** A payment of version 1. It does not repeat its offer. */
 export const PaymentV1 = Schema.Struct({
@@ -58,22 +60,31 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Payment
   return Result.succeed({ payment: sealPayload(scheme, network, payload), accepted: undefined })
 }
 
-const bodyOf = (required: PaymentRequired) => {
+const bodyOf = (required: PaymentRequired, { signed }: OfferTerms = {}) => {
   const { accepts, error: message, ...words } = required
+  const extensions = X402SignedStatements.offered(signed?.filter(isNamed).map(unplaced))
   return {
     x402Version: 1,
     error: X402Reason.ofRefusal(1, required),
     accepts: accepts.flatMap((requirements) => X402Offer.toV1(requirements) ?? []),
     ...words,
-    message
+    message,
+    ...(Object.keys(extensions).length > 0 && { extensions })
   }
 }
 
-const receiptOf = ({ network, payer, transaction }: Settlement) => ({
+/** Whether version 1 has a name for the offer's network. */
+const isNamed = ({ payload }: SignedOffer): boolean => X402Network.nameOf(payload.network) !== undefined
+
+/** The offer without its place, which is another one where offers are left out. */
+const unplaced = ({ format, payload, signature }: SignedOffer): SignedOffer => ({ format, payload, signature })
+
+const receiptOf = ({ network, payer, transaction }: Settlement, receipts?: SignedReceipts) => ({
   success: true,
   transaction,
   network: X402Network.nameOf(network) ?? network,
-  payer
+  payer,
+  ...X402SignedStatements.inReceipt(receipts)
 })
 
 /** The dialect. As the first of a route's `dialects`, it writes the body of its refusals. */
@@ -85,6 +96,9 @@ export const x402v1Seller: SellerDialect = {
   canOffer: (_scheme, network) => X402Network.nameOf(network) !== undefined,
   recognises: (text) => !text.trimStart().startsWith("{"),
   readPayment: (text) => Result.flatMap(Base64Json.decode("X-PAYMENT", text, maximumBase64Bytes), fromJson),
-  refusal: (required) => ({ headers: {}, body: bodyOf(required) }),
-  receiptHeaders: (settlement) => ({ "X-PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement)) })
+  carriesBriefReceipts: true,
+  refusal: (required, _order, terms) => ({ headers: {}, body: bodyOf(required, terms) }),
+  receiptHeaders: (settlement, { receipts }) => ({
+    "X-PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement, receipts))
+  })
 }

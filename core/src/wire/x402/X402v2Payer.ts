@@ -7,12 +7,14 @@ import type * as Schema from "effect/Schema"
 
 import * as Amount from "../../protocol/Amount.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
-import type { IfRefused, Receipt } from "../../protocol/Settlement.ts"
+import type { IfRefused } from "../../protocol/Settlement.ts"
 import * as Shape from "../../protocol/Shape.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import * as Base64Json from "../http/Base64Json.ts"
-import type { ResponseHead, PayerDialect, ReadRefusal } from "../pontage/Dialect.ts"
+import type { PayerDialect, ReadReceipt, ReadRefusal, ResponseHead } from "../pontage/Dialect.ts"
 import { ifRefused } from "../pontage/IfRefusedShape.ts"
+import type { PurchaseReceipt } from "../pontage/PurchaseReceipt.ts"
+import { inExtensions } from "../pontage/PurchaseReceiptShape.ts"
 import type { RefusalDetails } from "../pontage/RefusalShape.ts"
 import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Network from "./X402Network.ts"
@@ -62,6 +64,8 @@ export interface SettlementOutcome {
   readonly errorReason?: string
   readonly ifRefused?: IfRefused
   readonly extra?: Schema.JsonObject
+  /** Of the extensions, the signed receipt in Pontage's own format. */
+  readonly extensions?: PurchaseReceipt
 }
 
 const maybeText = /* @__PURE__ */ Shape.nullable(Shape.text)
@@ -74,7 +78,8 @@ const outcomeShape = /* @__PURE__ */ Shape.struct<SettlementOutcome>({
   amount: maybeText,
   errorReason: maybeText,
   ifRefused,
-  extra: /* @__PURE__ */ Shape.nullable(Shape.object)
+  extra: /* @__PURE__ */ Shape.nullable(Shape.object),
+  extensions: inExtensions
 })
 
 /** Reads an outcome from its JSON; `undefined` if it is malformed. */
@@ -151,10 +156,10 @@ const readRefusal = (head: ResponseHead, body: unknown): Result.Result<ReadRefus
 }
 
 /** A payment through a channel has no transaction, and the channel's state instead. */
-const receiptOf = (outcome: SettlementOutcome | undefined): Receipt | undefined => {
+const receiptOf = (outcome: SettlementOutcome | undefined): ReadReceipt | undefined => {
   const isOfChannel = Shape.isObject(outcome?.extra?.["channelState"])
   if (outcome?.success !== true || (outcome.transaction === "" && !isOfChannel)) return undefined
-  const { amount, extra, ifRefused, network, payer, transaction } = outcome
+  const { amount, extensions: signed, extra, ifRefused, network, payer, transaction } = outcome
   return {
     success: true,
     transaction,
@@ -162,12 +167,13 @@ const receiptOf = (outcome: SettlementOutcome | undefined): Receipt | undefined 
     ...(payer !== undefined && { payer }),
     ...(amount !== undefined && Amount.isText(amount) && { amount }),
     ...(ifRefused !== undefined && { ifRefused }),
-    ...(isOfChannel && extra !== undefined && { extra })
+    ...(isOfChannel && extra !== undefined && { extra }),
+    ...(signed !== undefined && { signed })
   }
 }
 
 /** Reads a receipt of version 2 from its JSON; `undefined` if it is malformed, or says that no money has moved. */
-export const receiptFromJson = (json: unknown): Receipt | undefined => receiptOf(outcomeFromJson(json))
+export const receiptFromJson = (json: unknown): ReadReceipt | undefined => receiptOf(outcomeFromJson(json))
 
 /** A settlement that did not succeed is refused without new offers. */
 const unsettled = (outcome: SettlementOutcome, body: unknown): ReadRefusal => ({

@@ -15,13 +15,20 @@ import * as Base64Text from "../../protocol/text/Base64Text.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { maximumBase64Bytes } from "../http/AsciiJson.ts"
 import * as Base64Json from "../http/Base64Json.ts"
-import type { OfferTerms, PresentedPayment, RefusalMessage, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
-import type { SignedReceipt } from "../pontage/SignedReceipt.ts"
+import type {
+  OfferTerms,
+  PresentedPayment,
+  RefusalMessage,
+  SellerDialect,
+  SettleOrder,
+  SignedReceipts
+} from "../pontage/Dialect.ts"
 import * as X402Bazaar from "./X402Bazaar.ts"
 import * as X402Identifier from "./X402Identifier.ts"
 import * as X402Network from "./X402Network.ts"
 import * as X402Offer from "./X402Offer.ts"
 import * as X402Reason from "./X402Reason.ts"
+import * as X402SignedStatements from "./X402SignedStatements.ts"
 import * as X402Sponsoring from "./X402Sponsoring.ts"
 
 /**
@@ -85,11 +92,15 @@ const maximumUrlLengthDescribed = 640
 type Extensions = Schema.JsonObject
 
 /** The extensions of a payment request; `undefined` for none. */
-const extensionsOf = ({ accepts }: PaymentRequired, { call, repeats = false }: OfferTerms): Extensions | undefined => {
+const extensionsOf = (
+  { accepts }: PaymentRequired,
+  { call, repeats = false, signed }: OfferTerms
+): Extensions | undefined => {
   const extensions = {
     ...(repeats && X402Identifier.offered),
     ...(accepts.some(X402Sponsoring.isOffered) && X402Sponsoring.offered),
-    ...(call && X402Bazaar.of(call))
+    ...(call && X402Bazaar.of(call)),
+    ...(signed && X402SignedStatements.offered(signed))
   }
   return Object.keys(extensions).length === 0 ? undefined : extensions
 }
@@ -143,17 +154,19 @@ export const requestOf = (
 }
 
 /**
- * The receipt of version 2. The payment's remaining use is added for Pontage's payers; a signed receipt is the extension
- * `offer-receipt`.
+ * The receipt of version 2. The payment's remaining use is added for Pontage's payers; signed receipts are extensions.
  */
-export const receiptOf = ({ amount, ifRefused, network, payer, transaction }: Settlement, receipt?: SignedReceipt) => ({
+export const receiptOf = (
+  { amount, ifRefused, network, payer, transaction }: Settlement,
+  receipts?: SignedReceipts
+) => ({
   success: true,
   payer,
   transaction,
   network: X402Network.toV2(network),
   amount,
   ...(ifRefused && { ifRefused }),
-  ...(receipt && { extensions: { "offer-receipt": { info: { receipt } } } })
+  ...X402SignedStatements.inReceipt(receipts)
 })
 
 /** Marks the place of the token in the text of the offers; it has the token's length. */
@@ -190,7 +203,8 @@ export const x402v2Seller: SellerDialect = {
     const { accepts: _, ...words } = required
     return { headers: {}, body: words, ...personalOffers(required, order, terms) }
   },
-  receiptHeaders: (settlement, { receipt }) => ({
-    "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement, receipt))
+  carriesBriefReceipts: true,
+  receiptHeaders: (settlement, { receipts }) => ({
+    "PAYMENT-RESPONSE": Base64Json.encode(receiptOf(settlement, receipts))
   })
 }

@@ -177,7 +177,10 @@ describe("receiptHeaders", () => {
       transaction: "t"
     } as const
     const receipt = { format: "eip712", payload, signature: "0x00" } as const
-    const { "PAYMENT-RESPONSE": text } = x402v2Seller.receiptHeaders(X402.settlement, { now: 0, receipt })
+    const { "PAYMENT-RESPONSE": text } = x402v2Seller.receiptHeaders(X402.settlement, {
+      now: 0,
+      receipts: { brief: receipt }
+    })
     const { paymentId: _, ...said } = X402.settlement
     const extensions = { "offer-receipt": { info: { receipt } } }
     assert.deepStrictEqual(X402.unbase64(text), { ...said, extensions })

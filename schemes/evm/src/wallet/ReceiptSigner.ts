@@ -1,5 +1,5 @@
-/** Signs a shop's receipts with a key in memory, and finds the account that signed one. */
-import type { SignedReceipt } from "@pontage/core"
+/** Signs a shop's receipts and offers with a key in memory, and finds the account that signed one. */
+import { SignedStatement, type TypedStatement } from "@pontage/core"
 import type * as Redacted from "effect/Redacted"
 
 import * as EvmCrypto from "../crypto/EvmCrypto.ts"
@@ -11,17 +11,17 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 import { keyOf } from "./LocalSigner.ts"
 
 /**
- * Signs receipts with a private key: 64 hexadecimal digits, optionally after `0x`, redacted or not. The key needs no coin, and should be
+ * Signs receipts and offers with a private key: 64 hexadecimal digits, optionally after `0x`, redacted or not. The key needs no coin, and should be
  * no key that holds money. Throws `Misconfigured` for an invalid key. `crypto` defaults to JavaScript.
  */
 export const receiptSigner = (
   privateKey: string | Redacted.Redacted,
   crypto: EvmCrypto.Shape = EvmCrypto.javaScript
-): SignedReceipt.ReceiptSigner => {
+): TypedStatement.ReceiptSigner => {
   const key = keyOf(privateKey, crypto, "receiptSigner")
   return {
     address: EvmAddress.checksum(key.address),
-    signReceipt: async (statement) => {
+    signTypedData: async (statement) => {
       const signature = key.sign(ReceiptDigest.of(statement, crypto.keccak256))
       if (signature === undefined) throw new Error(`the cryptography by ${crypto.name} did not sign`)
       return LocalKey.signatureText(signature)
@@ -30,15 +30,23 @@ export const receiptSigner = (
 }
 
 /**
- * The account whose key signed a receipt, in checksum form; `undefined` if the signature is none. The caller compares it with
- * the address that the shop publishes: a receipt that another account signed has a signer too.
+ * The account whose key signed a receipt or an offer, in checksum form; `undefined` if the signature is none. The caller compares it
+ * with the address that the shop publishes: a receipt that another account signed has a signer too.
  */
 export const receiptSignerOf = (
-  { payload, signature }: SignedReceipt.SignedReceipt,
+  signed: SignedStatement.SignedStatement,
   crypto: EvmCrypto.Shape = EvmCrypto.javaScript
 ): EvmHex.Hex | undefined => {
-  const read = EvmSignature.fromText(signature)
+  const read = EvmSignature.fromText(signed.signature)
   if (read._tag !== "Ecdsa") return undefined
-  const account = EvmSignature.recoverAddress(ReceiptDigest.of(payload, crypto.keccak256), read, crypto)
+  const digest = digestOf(signed, crypto)
+  const account = digest && EvmSignature.recoverAddress(digest, read, crypto)
   return account && EvmAddress.checksum(account)
+}
+
+/** The digest; `undefined` for a number that no shop signs. */
+const digestOf = (signed: SignedStatement.SignedStatement, crypto: EvmCrypto.Shape): Uint8Array | undefined => {
+  const statement = SignedStatement.typedOf(signed)
+  const isSound = Object.values(statement.message).every((value) => typeof value === "string" || value >= 0n)
+  return isSound ? ReceiptDigest.of(statement, crypto.keccak256) : undefined
 }
