@@ -32,20 +32,9 @@ export const purchaseReceipt: Shape.Shape<PurchaseReceipt | undefined> = {
   }
 }
 
-const extensionShape = /* @__PURE__ */ Shape.struct<{ readonly "pontage-receipt": { readonly info: Info } }>({
-  "pontage-receipt": /* @__PURE__ */ Shape.struct<{ readonly info: Info }>({
-    info: /* @__PURE__ */ Shape.struct<Info>({ receipt: strict })
-  })
-})
-
-interface Info {
-  readonly receipt: PurchaseReceipt
-}
+const memberOf = (value: unknown, name: string): unknown => (Shape.isObject(value) ? value[name] : undefined)
 
 /** The receipt in the extensions of a response of x402. */
 export const inExtensions: Shape.Shape<PurchaseReceipt | undefined> = {
-  read: (value) => {
-    const read = extensionShape.read(value)
-    return read instanceof Shape.Fault ? undefined : read["pontage-receipt"].info.receipt
-  }
+  read: (value) => purchaseReceipt.read(memberOf(memberOf(memberOf(value, "pontage-receipt"), "info"), "receipt"))
 }
