@@ -267,7 +267,7 @@ describe("a route that speaks version 1 too", () => {
         ["base"]
       )
       assert.strictEqual(headers["X-Payment"], '{"protocolVersion":2,"schemes":["exact"]}')
-      assert.strictEqual(offerIn(decision)["network"], "ton:mainnet")
+      assert.strictEqual(offerIn(decision)["network"], "tvm:-239")
     })
   )
 
