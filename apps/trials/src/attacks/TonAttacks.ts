@@ -59,8 +59,8 @@ const hostileEncodings: Attack = {
     },
     {
       module: "schemes/ton/src/transfer/JettonTransfer",
-      piece: "toCell(transfer).equals(body) ? transfer",
-      instead: "transfer !== null ? transfer"
+      piece: "if (toCell(transfer).equals(body)) return transfer",
+      instead: "if (transfer !== null) return transfer"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {
