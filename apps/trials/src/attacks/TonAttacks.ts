@@ -59,8 +59,8 @@ const hostileEncodings: Attack = {
     },
     {
       module: "schemes/ton/src/transfer/JettonTransfer",
-      piece: "if (toCell(transfer).equals(body)) return transfer",
-      instead: "if (transfer !== null) return transfer"
+      piece: "if (toCell(transfer).equals(body))",
+      instead: "if (transfer !== null)"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {
