@@ -4,7 +4,7 @@
  */
 import type { ChannelStanding, Correction } from "../scheme/ChannelSigner.ts"
 import type { ChannelEntry } from "./ChannelEntry.ts"
-import { afterReading, larger } from "./ChannelFunds.ts"
+import { afterReading, isUnsigned, larger } from "./ChannelFunds.ts"
 
 /** The vouchers of one purchase. */
 export interface Drawn {
@@ -35,7 +35,8 @@ export const judge = (
 ): Judgement => {
   const charged = said ?? standing.claimed
   const proven = larger(standing.claimed, voucher)
-  if (charged < standing.claimed || charged > larger(proven, BigInt(known.charged))) {
+  const isAbove = charged > larger(proven, BigInt(known.charged))
+  if (charged < standing.claimed || isAbove || isUnsigned(known, standing, voucher)) {
     return { _tag: "Unproven", charged }
   }
   const read = afterReading(known, standing, now)

@@ -64,6 +64,20 @@ export const afterReading = (book: ChannelEntry, { balance, claimed }: ChannelSt
   }
 }
 
+/**
+ * Whether the chain's word, by a node, shows claims above every voucher that the payer has signed, by the journal or by a proof. A
+ * contract accepts no such claim, so the node may lie. A channel that the journal does not know may have any claims.
+ */
+export const isUnsigned = (known: ChannelEntry | undefined, { claimed }: ChannelStanding, proven = 0n): boolean =>
+  known !== undefined && claimed > larger(BigInt(known.signed), proven)
+
+/** The decline of claims that the payer has not signed for. */
+export const unsigned = ({ host, signed }: ChannelEntry, { claimed }: ChannelStanding): PaymentDeclined =>
+  decline(
+    "terms_unsupported",
+    `the node says that ${claimed} is claimed from the payment channel with ${host}, and this journal knows vouchers for at most ${signed}; nothing more was signed: check the node, or whether another device or an earlier journal has paid through the same channel`
+  )
+
 /** The books without a deposit that is not signed: it never left, so another one takes its place. */
 export const withoutUnsigned = (book: ChannelEntry): ChannelEntry => {
   if (book.deposit === undefined || book.deposit.signed !== undefined) return book

@@ -19,7 +19,7 @@ import * as ChannelTurns from "./ChannelTurns.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
 import type { OwnPurchase, PurchaseFailure, Refunded } from "./OwnPurchase.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
-import { decline } from "./PaymentDeclined.ts"
+import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
 import { spendingsOf } from "./PaymentPolicy.ts"
 import * as Purchase from "./Purchase.ts"
 import * as PurchaseResponse from "./PurchaseResponse.ts"
@@ -134,11 +134,14 @@ const reserve = Effect.fnUntraced(function* (scene: Scene, progress: Progress) {
   if (standing?.isClosing === true) return yield* closing(order)
   const now = yield* Clock.currentTimeMillis
   const bookIn = (known: ReadonlyMap<string, ChannelEntry>) => bookOf(scene, known.get(offered.id), standing, now)
-  const wish = yield* Effect.fromResult(ChannelFunds.plan(bookIn(channels), order, offered, channels))
+  const planIn = (known: ReadonlyMap<string, ChannelEntry>) =>
+    Result.flatMap(bookIn(known), (book) =>
+      Result.map(ChannelFunds.plan(book, order, offered, known), (plan) => ({ book, plan }))
+    )
+  const { plan: wish } = yield* Effect.fromResult(planIn(channels))
   const confirmed = wish.funding._tag === "Deposit" ? yield* confirm(scene, wish.funding.amount) : 0n
   return yield* context.journal.draw(progress.entry.id, (books) => {
-    const book = bookIn(books.channels)
-    return Result.flatMap(ChannelFunds.plan(book, order, offered, books.channels), (plan) => {
+    return Result.flatMap(planIn(books.channels), ({ book, plan }) => {
       const declined = order.exceeds(books.spent, plan.increase)
       if (declined !== undefined) return Result.fail(declined)
       if (plan.funding._tag === "Deposit" && plan.funding.amount > confirmed) return Result.fail(changed(order))
@@ -165,13 +168,13 @@ const reserve = Effect.fnUntraced(function* (scene: Scene, progress: Progress) {
 const writtenSpendings = (amount: bigint, { quote: { asset } }: Purchase.PurchaseOrder): JournalEntry["spendings"] =>
   spendingsOf({ amount, asset }).map(({ digits, scale, unit }) => ({ unit, digits: `${digits}`, scale }))
 
-/** The book of the channel, with the chain's state if it was read. */
+/** The book of the channel, with the chain's state if it was read; declines claims that the payer has not signed for. */
 const bookOf = (
   { offered, order: { quote } }: Scene,
   known: ChannelEntry | undefined,
   standing: ChannelStanding | undefined,
   now: number
-): ChannelEntry => {
+): Result.Result<ChannelEntry, PaymentDeclined> => {
   const book = known ?? {
     kind: "channel",
     id: offered.id,
@@ -188,7 +191,9 @@ const bookOf = (
     at: now
   }
   const settled = ChannelFunds.withoutUnsigned(book)
-  return standing === undefined ? settled : { ...ChannelFunds.afterReading(settled, standing, now), at: now }
+  if (standing === undefined) return Result.succeed(settled)
+  if (ChannelFunds.isUnsigned(known, standing)) return Result.fail(ChannelFunds.unsigned(book, standing))
+  return Result.succeed({ ...ChannelFunds.afterReading(settled, standing, now), at: now })
 }
 
 /** The Unix second before which a deposit that is signed at `now` ends. */
@@ -454,7 +459,7 @@ const reread = Effect.fnUntraced(function* (scene: Scene, draft: JournalEntry) {
   const standing = yield* signer.read(offered.id)
   const now = yield* Clock.currentTimeMillis
   yield* context.journal.draw(draft.id, ({ channels }) =>
-    Result.succeed([undefined, [bookOf(scene, channels.get(offered.id), standing, now)]])
+    Result.map(bookOf(scene, channels.get(offered.id), standing, now), (book) => [undefined, [book]])
   )
   return standing
 })

@@ -71,6 +71,15 @@ describe("a correction", () => {
     assert.deepInclude(judged(100n, undefined), { _tag: "Unproven" })
   })
 
+  it("changes nothing while the node shows claims that no voucher of this payer allows", () => {
+    const book = bookOf({ charged: "100", signed: "110" })
+    for (const said of [undefined, 111n]) {
+      assert.deepInclude(judged(said, undefined, { book, claimed: 111n }), { _tag: "Unproven" })
+    }
+    // A voucher of another device is a proof.
+    assert.deepInclude(judged(111n, 111n, { book, claimed: 111n }), { _tag: "Accepted" })
+  })
+
   it("downwards needs no proof: a lower voucher gives nothing away", () => {
     const book = bookOf({ charged: "100", signed: "110" })
     const judgement = judged(90n, undefined, { book, own: drawn({ ceiling: 110n, floor: 100n }) })
@@ -78,10 +87,11 @@ describe("a correction", () => {
   })
 
   it("without numbers follows the chain", () => {
-    const judgement = judged(undefined, undefined, { claimed: 40n })
+    const book = bookOf({ signed: "40" })
+    const judgement = judged(undefined, undefined, { book, claimed: 40n })
     assert.deepInclude(judgement._tag === "Accepted" ? judgement.book : {}, { charged: "40", signed: "40" })
-    assert.deepInclude(judged(undefined, undefined, { claimed: 10n }), { _tag: "Charged" })
-    const lost = judged(undefined, undefined, { claimed: 10n, own: drawn({ isRecovered: true }) })
+    assert.deepInclude(judged(undefined, undefined, { book, claimed: 10n }), { _tag: "Charged" })
+    const lost = judged(undefined, undefined, { book, claimed: 10n, own: drawn({ isRecovered: true }) })
     assert.deepInclude(lost._tag === "Accepted" ? lost.book : {}, { charged: "10" })
   })
 
