@@ -4,12 +4,12 @@
  */
 import type { ChannelStanding, Correction } from "../scheme/ChannelSigner.ts"
 import type { ChannelEntry } from "./ChannelEntry.ts"
-import { afterReading, isUnsigned, larger } from "./ChannelFunds.ts"
+import { afterReading, isUnsigned, larger, lostIn } from "./ChannelFunds.ts"
 
 /** The vouchers of one purchase. */
 export interface Drawn {
-  /** The highest one that it has signed. */
-  readonly ceiling: bigint
+  /** The highest one that it has signed; `undefined` if no higher one counts as an earlier purchase's. */
+  readonly ceiling: bigint | undefined
   /** The most that earlier vouchers allowed to claim when it began. */
   readonly floor: bigint
   /** Whether the books were lost, so that earlier vouchers are unknown. */
@@ -40,11 +40,24 @@ export const judge = (
     return { _tag: "Unproven", charged }
   }
   const read = afterReading(known, standing, now)
-  const book = { ...read, charged: `${charged}`, signed: `${larger(BigInt(read.signed), voucher)}`, at: now }
+  const mark = lostIn(known, charged)
+  const book = { ...read, ...mark, charged: `${charged}`, signed: `${larger(BigInt(read.signed), voucher)}`, at: now }
   // A proven voucher above all of this purchase's own is an earlier one, or one of another device.
-  const earlier = proven > drawn.ceiling ? larger(drawn.floor, proven) : drawn.floor
+  const earlier = drawn.ceiling !== undefined && proven > drawn.ceiling ? larger(drawn.floor, proven) : drawn.floor
   const floor = drawn.isRecovered ? larger(earlier, charged) : earlier
   return charged > floor ? { _tag: "Charged", book } : { _tag: "Accepted", book, floor }
+}
+
+/**
+ * The vouchers of a purchase whose voucher of this ceiling, for a request of this amount, is sent again. Where the books were
+ * corrected above its beginning meanwhile, by another request, its voucher may be the reason: then all above it counts as its own
+ * charge. Else everything above the books is the charge of a voucher whose response was lost: that of this one.
+ */
+export const sentAgain = (book: ChannelEntry | undefined, ceiling: bigint, amount: bigint): Drawn => {
+  const floor = ceiling - amount
+  return BigInt(book?.lost ?? 0n) > floor
+    ? { ceiling: undefined, floor, isRecovered: false }
+    : { ceiling, floor: BigInt(book?.charged ?? 0n), isRecovered: false }
 }
 
 /**

@@ -42,6 +42,11 @@ export const ChannelEntry = /* @__PURE__ */ Schema.Struct({
   claimed: Amount.Text,
   /** The sum of all charges that the payer has accepted: the next voucher adds its request's amount. */
   charged: Amount.Text,
+  /**
+   * The highest sum of charges that a correction or the chain has shown before a response did: a voucher whose response was lost
+   * may be part of it.
+   */
+  lost: /* @__PURE__ */ Schema.optionalKey(Amount.Text),
   /** The most that any voucher allows to claim. It never falls. */
   signed: Amount.Text,
   deposit: /* @__PURE__ */ Schema.optionalKey(OpenDeposit),

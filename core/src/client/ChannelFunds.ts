@@ -59,10 +59,15 @@ export const afterReading = (book: ChannelEntry, { balance, claimed }: ChannelSt
     ...(isOver ? rest : { ...rest, deposit }),
     balance: `${balance}`,
     claimed: `${claimed}`,
+    ...lostIn(book, claimed),
     charged: `${larger(BigInt(book.charged), claimed)}`,
     signed: `${larger(BigInt(book.signed), claimed)}`
   }
 }
+
+/** The mark of a sum of charges that no response has shown, if it is above the books. */
+export const lostIn = ({ charged, lost = "0" }: ChannelEntry, shown: bigint): Pick<ChannelEntry, "lost"> =>
+  shown > BigInt(charged) ? { lost: `${larger(BigInt(lost), shown)}` } : {}
 
 /**
  * Whether the chain's word, by a node, shows claims above every voucher that the payer has signed, by the journal or by a proof. A

@@ -74,6 +74,7 @@ const offeredOf = (signer: ChannelSigner, { quote }: Purchase.PurchaseOrder) => 
 
 /** The state of the purchase between two vouchers. */
 interface Progress extends ChannelBooks.Drawn {
+  readonly ceiling: bigint
   readonly entry: JournalEntry
   /** The sum of the increases that its vouchers have allowed to claim. */
   readonly exposed: bigint
@@ -391,8 +392,7 @@ const resumed = Effect.fnUntraced(function* (
   const meaning = yield* answered({ context, request }, entry)
   if (meaning._tag === "NotRefused") return yield* Effect.uninterruptible(served(context, signer, entry, meaning))
   const book = (yield* context.journal.channels).get(entry.draw.channel)
-  // Everything above the books is the charge of a voucher whose response was lost: that of this one.
-  const before = { floor: BigInt(book?.charged ?? 0n), ceiling: BigInt(entry.draw.ceiling), isRecovered: false }
+  const before = ChannelBooks.sentAgain(book, BigInt(entry.draw.ceiling), BigInt(entry.amount))
   const judged = yield* corrected(context, signer, { entry, ...before }, meaning)
   yield* conclude(context, entry, judged._tag)
   return judged._tag === "Charged" ? yield* Effect.fail(failureOf(entry, judged, meaning)) : undefined

@@ -69,6 +69,7 @@ export const channelEntry = /* @__PURE__ */ Shape.struct<ChannelEntry>({
   balance: amount,
   claimed: amount,
   charged: amount,
+  lost: /* @__PURE__ */ Shape.optional(amount),
   signed: amount,
   deposit: /* @__PURE__ */ Shape.optional(
     /* @__PURE__ */ Shape.struct<OpenDeposit>({

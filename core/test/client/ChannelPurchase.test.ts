@@ -1,6 +1,8 @@
 /** A buyer's purchases through a payment channel, at a shop and a node that play the responses they are given. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
 
 import * as ChannelPurchase from "../../src/client/ChannelPurchase.ts"
 import type { PurchasingClient } from "../../src/client/OwnPurchase.ts"
@@ -10,8 +12,15 @@ import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
 import * as Wallet from "./Wallet.ts"
 
+const offer = (price: bigint, extra = {}) => ({ accepts: [Wallet.offer({ maxAmountRequired: `${price}`, extra })] })
+
 /** The first refusal of a request, with its price. */
-const priced = (price: bigint) => Shop.refusal(402, { accepts: [Wallet.offer({ maxAmountRequired: `${price}` })] })
+const priced = (price: bigint) => Shop.refusal(402, offer(price))
+
+/** A correction to a charge that this payer's own voucher proves. */
+const correct = (charged: bigint) => Shop.refuse(402, offer(100n, { charged: `${charged}` }))
+
+const other = { url: "https://shop.example/other" }
 
 /** A payer through one channel; its node says what `node.standing` is at the time, and `drawn` holds what it has signed. */
 const payerOf = Effect.fnUntraced(function* (standing: Omit<ChannelStanding, "isClosing">) {
@@ -31,7 +40,10 @@ const payerOf = Effect.fnUntraced(function* (standing: Omit<ChannelStanding, "is
         return { payer: Shop.receipt.payer, payload: { refund: `${charged}` }, deposit: undefined }
       }),
     chargeOf: () => undefined,
-    correctionOf: () => undefined
+    correctionOf: ({ accepts }) => {
+      const charged = accepts[0]?.extra?.["charged"]
+      return typeof charged === "string" ? { charged: BigInt(charged), proven: BigInt(charged) } : undefined
+    }
   }
   const schemeClient: PurchasingClient = { ...Wallet.make().schemeClient, purchase: ChannelPurchase.make(signer) }
   const payer = yield* Payer.make({ limits: { perChannel: "$5" } }, { schemeClient, signed: [] })
@@ -62,6 +74,55 @@ describe("a node that shows claims which the payer has not signed for", () => {
       const payer = yield* payerOf({ balance: 1000n, claimed: 500n })
       assert.strictEqual(yield* buyText(payer, Shop.make(Shop.paid()).request(), priced(100n)), "the report")
       assert.deepStrictEqual(payer.ceilings(), [600n])
+    })
+  )
+})
+
+/** A request whose connection ends before a response. */
+const lose = Effect.fnUntraced(function* (payer: Payer.Payer, shop: Shop.Shop) {
+  const lost = yield* Effect.forkChild(buy(payer, shop.request(), priced(100n)))
+  yield* TestClock.adjust("1 second")
+  yield* Fiber.interrupt(lost)
+})
+
+describe("a response that was lost before another request was charged", () => {
+  const used = { reason: "already_used", detail: "voucher_charged" }
+
+  it.effect("is reported once where a correction showed its charge, and is not paid twice in silence", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 1000n, claimed: 0n })
+      const shop = Shop.make(Shop.never, correct(100n), Shop.paid(), correct(200n), Shop.paid())
+      yield* lose(payer, shop)
+      assert.strictEqual(yield* buyText(payer, shop.request(other), priced(100n)), "the report")
+      const again = () => buy(payer, shop.request(), priced(100n))
+      assert.deepInclude(yield* failure(again()), used)
+      assert.deepStrictEqual(payer.ceilings(), [100n, 100n, 200n])
+      assert.strictEqual((yield* again()).status, 200)
+      assert.deepStrictEqual(payer.ceilings(), [100n, 100n, 200n, 300n])
+    })
+  )
+
+  it.effect("is reported once where the chain showed its charge", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 100n, claimed: 0n })
+      const shop = Shop.make(Shop.never, Shop.paid(), correct(210n), Shop.paid())
+      yield* lose(payer, shop)
+      payer.node.standing = { balance: 1000n, claimed: 100n }
+      assert.strictEqual(yield* buyText(payer, shop.request(other), priced(110n)), "the report")
+      assert.deepStrictEqual(payer.ceilings(), [100n, 210n])
+      assert.deepInclude(yield* failure(buy(payer, shop.request(), priced(100n))), used)
+      assert.deepStrictEqual(payer.ceilings(), [100n, 210n])
+    })
+  )
+
+  it.effect("is bought where the other request was served for the same voucher, so that this one is not charged", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 1000n, claimed: 0n })
+      const shop = Shop.make(Shop.never, Shop.paid(), correct(100n), Shop.paid())
+      yield* lose(payer, shop)
+      assert.strictEqual(yield* buyText(payer, shop.request(other), priced(100n)), "the report")
+      assert.strictEqual((yield* buy(payer, shop.request(), priced(100n))).status, 200)
+      assert.deepStrictEqual(payer.ceilings(), [100n, 100n, 200n])
     })
   )
 })

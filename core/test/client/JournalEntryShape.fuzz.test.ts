@@ -63,6 +63,7 @@ const channels = fc.record({
   balance: amount,
   claimed: amount,
   charged: amount,
+  lost: maybe(amount),
   signed: amount,
   deposit: maybe(
     fc.record({
