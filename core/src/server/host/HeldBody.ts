@@ -32,17 +32,25 @@ export type Beginning =
   | { readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly bytes: undefined; readonly stream: ReadableStream<Uint8Array> }
 
-/** Reads a web stream to its end, or as far as the limit; then the same bytes come from the stream that it returns. */
-export const beginningOf = async (stream: ReadableStream<Uint8Array>): Promise<Beginning> => {
+/**
+ * Reads a web stream to its end, or as far as the limit or a break; then the same bytes, and the break, come from the stream
+ * that it returns. Never rejects for a break. Cancels the stream when the signal aborts.
+ */
+export const beginningOf = async (stream: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<Beginning> => {
   const chunks: Array<Uint8Array> = []
   let length = 0
   const reader = stream.getReader()
+  const leave = () => void reader.cancel().catch(() => undefined)
+  signal.addEventListener("abort", leave, { once: true })
+  if (signal.aborted) leave()
   while (length <= maximumHeldBytes) {
     // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
-    const { done, value } = await reader.read()
-    if (done) return { bytes: joined(chunks, length) }
-    length += value.byteLength
-    chunks.push(value)
+    const next = await reader.read().catch(() => undefined)
+    // A broken stream rejects every later read with the same error.
+    if (next === undefined) break
+    if (next.done) return { bytes: joined(chunks, length) }
+    length += next.value.byteLength
+    chunks.push(next.value)
   }
   return { bytes: undefined, stream: resumed(chunks, reader) }
 }

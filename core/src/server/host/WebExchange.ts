@@ -97,7 +97,9 @@ class WebExchange {
     const { body, status, statusText } = response
     if (status < 200 || granted.receipt === undefined) return this.#deliver(granted, response)
     const encoding = response.headers.get("content-encoding") ?? undefined
-    const begun = body === null ? { bytes: new Uint8Array() } : await HeldBody.beginningOf(body)
+    const begun =
+      body === null ? { bytes: new Uint8Array() } : await HeldBody.beginningOf(body, this.#host.request.signal)
+    if (this.#isGone()) return this.#forget(() => this.#report(granted.finish("failed")))
     const again = (stream: BodyInit | null) => new Response(stream, { status, statusText, headers: response.headers })
     if (begun.bytes === undefined) return this.#deliver(granted, again(begun.stream))
     const receipt = await this.#seller.run(granted.receipt({ status, body: begun.bytes, encoding }))
