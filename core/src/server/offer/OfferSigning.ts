@@ -19,12 +19,15 @@ export const sign = Effect.fnUntraced(function* (
   const resourceUrl = yield* StatementSigning.urlOf(shop, target)
   if (resourceUrl === undefined) return []
   const validUntil = Challenge.endOf(epoch)
-  const offers: Array<SignedOffer.SignedOffer> = []
-  for (const [acceptIndex, { asset = "", maxAmountRequired: amount, network, payTo, scheme }] of accepts.entries()) {
-    if (!network.startsWith("eip155:")) continue
-    const payload = { version: 1, resourceUrl, scheme, network, asset, payTo, amount, validUntil } as const
-    const signature = yield* StatementSigning.sign(shop, SignedOffer.typed(payload))
-    if (signature !== undefined) offers.push({ format: "eip712", acceptIndex, payload, signature })
-  }
-  return offers
+  const signed = accepts.map(
+    Effect.fnUntraced(function* ({ asset = "", maxAmountRequired: amount, network, payTo, scheme }, acceptIndex) {
+      if (!network.startsWith("eip155:")) return undefined
+      const payload = { version: 1, resourceUrl, scheme, network, asset, payTo, amount, validUntil } as const
+      const signature = yield* StatementSigning.sign(shop, SignedOffer.typed(payload))
+      return signature === undefined ? undefined : { format: "eip712" as const, acceptIndex, payload, signature }
+    })
+  )
+  // Together, so that a signer that hangs holds the 402 up for one time limit, and not for one for each option.
+  const offers = yield* Effect.all(signed, { concurrency: "unbounded" })
+  return offers.filter((offer) => offer !== undefined)
 })

@@ -37,7 +37,7 @@ import * as ChannelReading from "./ChannelReading.ts"
 export interface ClientOptions {
   /** The payer's account without code: a viem account, `EvmSigner.fromEip1193(...)`, or `exactEvm.localSigner(...)`. It signs the deposits. */
   readonly signer: EvmSigner
-  /** Another key that signs the vouchers, so that a wallet is asked for deposits alone; default `signer`. */
+  /** The key that signs the vouchers; `signer` signs only deposits then. Default `signer`. */
   readonly voucherSigner?: EvmSigner
   /** `eip155:<chain id>`, or a name such as `base`. */
   readonly network: string
