@@ -1,7 +1,5 @@
 import { describe, layer } from "@effect/vitest"
 import { SchemeLaws } from "@pontage/core/testing"
-import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { toSimple7702SmartAccount } from "viem/account-abstraction"
@@ -21,6 +19,7 @@ import {
   SmartAccountContracts,
   SmartAccounts
 } from "../src/testing/index.ts"
+import * as Payment from "./EvmTestPayment.ts"
 import * as HostileNode from "./HostileNode.ts"
 
 /** The chain behind a connection that can be cut. */
@@ -45,14 +44,6 @@ const cuttableLine = Effect.gen(function* () {
 
 /** Each block moves this chain's clock on by a second, so there are few. */
 const finalityDepth = 2
-
-/** Waits for the time and mines blocks until its block is final. */
-const finalise = Effect.fnUntraced(function* (time: number) {
-  const { mine } = yield* EvmTestChain.EvmTestChain
-  const now = yield* Clock.currentTimeMillis
-  yield* Effect.sleep(Duration.millis(Math.max(0, time * 1000 - now)))
-  yield* mine(finalityDepth + 1)
-})
 
 /** How payers pay, and how their payments are settled. */
 type Way =
@@ -156,7 +147,8 @@ const subject = Effect.fnUntraced(function* (way: Way) {
     otherNetwork: "eip155:1",
     received: chain.balanceOf(accounts.payee.address),
     whileDown: line.whileDown,
-    finalise: (time) => Effect.provideService(finalise(time), EvmTestChain.EvmTestChain, chain)
+    finalise: (time) =>
+      Effect.provideService(Payment.finalise(BigInt(time), finalityDepth), EvmTestChain.EvmTestChain, chain)
   })
 })
 

@@ -5,6 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Formatter from "effect/Formatter"
 import * as Layer from "effect/Layer"
 
 import type { Claim, PaymentRequest } from "../../facilitator/Facilitator.ts"
@@ -244,12 +245,15 @@ const asking = Effect.fnUntraced(function* <A>(
   ask: Effect.Effect<A, LawBroken>,
   isAnswer: (answer: A) => boolean
 ): Effect.fn.Return<A, LawBroken> {
+  let last: A | undefined
   for (let looks = 0; looks < maximumLooks; looks++) {
-    const answer = yield* ask
-    if (isAnswer(answer)) return answer
+    last = yield* ask
+    if (isAnswer(last)) return last
     yield* Effect.sleep(lookPause)
   }
-  return yield* new LawBroken({ message: `no ${what} is seen within ${(maximumLooks * lookPause) / 1000} seconds` })
+  return yield* new LawBroken({
+    message: `no ${what} is seen in ${maximumLooks} looks; the last shows ${Formatter.format(last)}`
+  })
 })
 
 /** Observes until the chain shows every payment's end, and the inclusion of their transaction. */
