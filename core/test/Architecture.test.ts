@@ -17,7 +17,7 @@ import * as Words from "./architecture/Words.ts"
 const files = ProjectFiles.all()
 const sources = ProjectFiles.sources(files)
 
-describe("what was seen", () => {
+describe("a view", () => {
   it("is the whole project", () => {
     assert.isAbove(sources.length, 150)
     assert.isAbove(sources.flatMap(importsOf).length, 700)
@@ -194,7 +194,9 @@ describe("a planted breach of the words is found:", () => {
     "/** What a buyer pays. */",
     " * Whoever asks waits.",
     "// waits so long",
-    "/** Nobody reads it. */"
+    "/** Nobody reads it. */",
+    'it.effect("what was sent is found", () =>',
+    'law(\n  "whoever pays is served", () =>'
   ])
     it(`"${text}"`, () => assert.isNotEmpty(Words.sentenceBreaches([file("apps/demo/src/A.ts", text)])))
 

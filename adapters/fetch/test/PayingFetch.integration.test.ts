@@ -100,7 +100,7 @@ describe("wrapFetch", () => {
   })
 })
 
-describe("what a caller sees", () => {
+describe("the response that a caller sees", () => {
   it.each([
     [
       PaidShop.refuse(402, { accepts: [PaidShop.offer({ maxAmountRequired: "100001" })] }),

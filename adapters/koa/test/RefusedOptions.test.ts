@@ -29,7 +29,7 @@ describe("paymentMiddleware refuses", () => {
 })
 
 describe("paymentRoutes refuses", () => {
-  it("what it does not know, the map of routes too", () => {
+  it("an unknown key, also in the map of routes", () => {
     assert.throws(() => paymentRoutes({ ...shop, routes } as never), /^routes: unknown key/)
     assert.throws(() => paymentRoutes(1n as never), /^the options: expected a plain object, got a bigint$/)
   })

@@ -88,7 +88,7 @@ for (const over of ["inMemory", "overHttp"] as const) {
   })
 }
 
-describe("what does not ask for a payment", () => {
+describe("a result that does not ask for a payment", () => {
   it("passes through as it is", async () => {
     const { signed, tools } = await weather()
     assert.deepStrictEqual((await tools.callTool({ name: "time" })).structuredContent, { hour: 12 })

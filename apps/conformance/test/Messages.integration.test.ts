@@ -84,7 +84,7 @@ layer(Layer.effect(OpenStage, Stage.make), { excludeTestServices: true, timeout:
     })
   )
 
-  it.effect("what our facilitator supports", () =>
+  it.effect("the kinds that our facilitator supports", () =>
     Effect.gen(function* () {
       const { url } = (yield* OpenStage).front(at("koa"))
       const supported: unknown = yield* Effect.promise(async () => (await fetch(`${url}/supported`)).json())

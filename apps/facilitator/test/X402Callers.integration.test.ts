@@ -143,7 +143,7 @@ describe("servers of x402", () => {
         }).pipe(Effect.scoped)
     )
 
-    it.effect("who was told so is answered by the next process too, when the first was killed", () =>
+    it.effect("a caller with that response is answered by the next process too, when the first was killed", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
         const environment = { ...environmentOn(chain, 1500), PONTAGE_STORE: ServiceProcess.freshFile() }

@@ -360,7 +360,7 @@ describe("the guards hold for servers of x402 too", () => {
     })
   )
 
-  it.effect("what is refused may use half of the limit, and over it is 429 with Retry-After", () =>
+  it.effect("refused payments may use half of the limit, and over it the response is 429 with Retry-After", () =>
     Effect.gen(function* () {
       const unread = TestFacilitator.schemeWith(Effect.succeed([]), {
         read: () => Effect.fail(refuse("INVALID_SIGNATURE", "unread", "it says nothing"))
@@ -406,7 +406,7 @@ describe("the guards hold for servers of x402 too", () => {
   )
 })
 
-describe("what is supported", () => {
+describe("the supported kinds", () => {
   it.live("is told to servers of every kind, and each finds its own", () =>
     Effect.gen(function* () {
       const supported = {

@@ -230,7 +230,7 @@ describe("the modelled EVM chain answers as anvil does", () => {
 describe("a planted difference of the model is found:", () => {
   const plants: Readonly<Record<string, EvmModelPair.Planted>> = {
     "a replacement need not be dearer": { dialect: { ...NodeDialect.anvil, replaces: () => true } },
-    "what offers too little waits": { dialect: { ...NodeDialect.anvil, cheapWaits: true } },
+    "a transaction that offers too little waits": { dialect: { ...NodeDialect.anvil, cheapWaits: true } },
     "signatures are under another name": { domainName: "Other Dollar" },
     "logs are capped": { logRange: 2 }
   }

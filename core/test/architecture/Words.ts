@@ -37,6 +37,9 @@ const replaced: ReadonlyArray<readonly [RegExp, string]> = [
 const clause =
   /(?:^|[.!?:] )(?:What|Who|Whoever|Whatever|Whose|Whom|How (?:many|much|often|long|far|soon)|Nobody|Somebody)\b(?!\?)/
 
+/** The title of a test or law whose subject is a clause. */
+const clauseTitle = /\b(?:it|test|describe|law)(?:\.\w+)*\(\s*["`](?:what|who|whoever|whatever)\b[^"`]*/g
+
 /** Amounts and people hidden in a word: the unit, the limit and the party have names. */
 const hidden = /\bso (?:many|long|often|much)\b(?! as)|\b(?:nobody|somebody)\b/i
 
@@ -74,13 +77,17 @@ export const wordBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<
       )
     )
 
-/** Every comment that begins with a clause or hides an amount. */
-export const sentenceBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
-  project
-    .filter(({ path }) => isJudged(path))
-    .flatMap(({ path, text }) =>
-      commentsOf(text).flatMap(({ line, text: comment }) => {
-        const found = clause.exec(comment)?.[0] ?? hidden.exec(comment)?.[0]
-        return found === undefined ? [] : [`${path}:${line}: "${found.trim()}" in: ${comment}`]
-      })
-    )
+const commentBreaches = ({ path, text }: SourceFile): ReadonlyArray<string> =>
+  commentsOf(text).flatMap(({ line, text: comment }) => {
+    const found = clause.exec(comment)?.[0] ?? hidden.exec(comment)?.[0]
+    return found === undefined ? [] : [`${path}:${line}: "${found.trim()}" in: ${comment}`]
+  })
+
+const titleBreaches = ({ path, text }: SourceFile): ReadonlyArray<string> =>
+  Array.from(text.matchAll(clauseTitle), ([title]) => `${path}: begin with the noun: ${title}`)
+
+/** Every comment that begins with a clause or hides an amount, and every title that begins with a clause. */
+export const sentenceBreaches = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> => {
+  const judged = project.filter(({ path }) => isJudged(path))
+  return judged.flatMap(commentBreaches).concat(judged.flatMap(titleBreaches))
+}

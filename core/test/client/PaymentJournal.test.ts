@@ -104,7 +104,7 @@ describe("write", () => {
   )
 })
 
-describe("what is more certain", () => {
+describe("the more certain of two ends", () => {
   it.effect("stays, and the writer is told", () =>
     Effect.gen(function* () {
       const journal = memory()

@@ -133,10 +133,13 @@ describe("options are refused, with the place, what came and what to do:", () =>
     "a list": [{ name: "a", limits: [] }, "limits: expected a plain object, got a list"],
     "a function": [{ name: "a", limits: () => ({}) }, "limits: expected a plain object, got a function"],
     nothing: [undefined, "the options: expected a plain object, got nothing"],
-    "what is missing": [{}, "name: expected a text, got nothing"],
+    "a missing key": [{}, "name: expected a text, got nothing"],
     "a number for a text, untold": [{ name: 12_345 }, "name: expected a text, got a number"],
     "a text for a list": [{ name: "a", list: "perDay" }, "list: expected a list, got a text"],
-    "what only looks like a list": [{ name: "a", list: { length: 0 } }, "list: expected a list, got an object"],
+    "an object that only looks like a list": [
+      { name: "a", list: { length: 0 } },
+      "list: expected a list, got an object"
+    ],
     "a hole in a list": [{ name: "a", list: Array(1) }, "list[0]: expected a plain object, got nothing"],
     "a text for a number": [
       { name: "a", maximum: "5" },
@@ -178,7 +181,7 @@ describe("options are refused, with the place, what came and what to do:", () =>
   })
 })
 
-describe("whatever comes", () => {
+describe("any value", () => {
   it("is looked at without a fault of ours", () => {
     const anything = FastCheck.anything({ withBigInt: true, withMap: true, withNullPrototype: true })
     const looked = FastCheck.property(anything, (value) => {

@@ -122,7 +122,7 @@ describe("the grammar", () => {
     )
   })
 
-  it("what is no text at all is refused too", () => {
+  it("a value that is no text is refused too", () => {
     for (const value of [undefined, null, 1, 0.01, {}, ["$1"], { toString: () => "$1" }]) {
       assert.isTrue(Result.isFailure(Price.parse(value as unknown as string)))
     }

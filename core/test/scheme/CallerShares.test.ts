@@ -55,7 +55,7 @@ describe("a caller", () => {
   })
 })
 
-it("whatever the callers do, the total holds and none loses the rest of its part", () => {
+it("the total holds and no caller loses the rest of its part, in any order of their calls", () => {
   const callers = ["a", "b", "c", "d", "e"]
   const deeds = fc.array(fc.tuple(fc.constantFrom(...callers, "stranger"), fc.bigInt(0n, 400n)), { maxLength: 60 })
   fc.assert(
@@ -71,7 +71,7 @@ it("whatever the callers do, the total holds and none loses the rest of its part
   )
 })
 
-it("what several may use at least is a half of the total, to the unit that does not divide", () => {
+it("several callers may use at least a half of the total, to the unit that does not divide", () => {
   fc.assert(
     fc.property(fc.bigInt(0n, 10n ** 30n), fc.integer({ min: 2, max: 300 }), (total, count) => {
       const parts = CallerShares.partsOf(

@@ -66,7 +66,7 @@ describe("a pending payment", () => {
   )
 })
 
-describe("what is lost", () => {
+describe("a loss", () => {
   it.effect("counts once for one payment, for a day, and no amount is below zero", () =>
     Effect.gen(function* () {
       const budget = yield* LossBudget.make({ total: 30n, perCaller: 30n, perPayer: 30n })
@@ -209,7 +209,7 @@ interface Model {
   isProven: boolean
 }
 
-describe("whatever happens within a day", () => {
+describe("any series of losses within a day", () => {
   it("no more is lost than the total and what proven payers were worth, and no proven payer is refused", async () => {
     let served = 0
     await fc.assert(
@@ -221,7 +221,7 @@ describe("whatever happens within a day", () => {
     assert.isAbove(served, 50)
   })
 
-  it("whoever attacks under one caller leaves the others their newcomers", async () => {
+  it("an attacker under one caller leaves the others their newcomers", async () => {
     const attacks = fc.array(fc.bigInt({ min: 1n, max: 30n }), { maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(attacks, (amounts) =>

@@ -592,7 +592,7 @@ describe("a payment is refused before anybody is asked", () => {
   )
 })
 
-describe("what the facilitator says", () => {
+describe("the facilitator's response", () => {
   const id = "pay_0123456789abcdefghijkl"
   const failures: ReadonlyArray<readonly [string, PaymentFailure, number, object, boolean]> = [
     [

@@ -94,7 +94,7 @@ describe("exactEvm.facilitator refuses, before it asks a node,", () => {
   ] as const)("%o", ([options, message]) => refused(Effect.scoped(exactEvm.facilitator(options as never)), message))
 })
 
-describe("whoever asks a node refuses", () => {
+describe("each part that asks a node refuses", () => {
   const good = { url: rpcUrl, network: "eip155:1" }
   it.effect.each([
     [{ ...good, timeoutMillis: 1 }, /^the RPC: timeoutMillis: unknown key/],

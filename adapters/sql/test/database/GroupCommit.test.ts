@@ -172,7 +172,7 @@ describe("after a commit", () => {
     })
   )
 
-  it.effect("what may not wait takes along what has gathered", () =>
+  it.effect("a write that may not wait is committed with the gathered writes", () =>
     Effect.gen(function* () {
       const { later, said, words, write } = yield* slow
       yield* later("a")
@@ -225,7 +225,7 @@ describe("after a commit", () => {
     })
   )
 
-  it.effect("what lingers waits for the end of the last pause alone, and on a file at rest for none", () =>
+  it.effect("a lingering write waits for the end of the last pause alone, and on a file at rest for none", () =>
     Effect.gen(function* () {
       const { later, said, whenever } = yield* slow
       yield* whenever("a")
@@ -240,7 +240,7 @@ describe("after a commit", () => {
     })
   )
 
-  it.effect("what still gathers when the file is closed is refused", () =>
+  it.effect("a write that is still gathered when the file is closed is refused", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { later } = yield* Scope.provide(slow, scope)

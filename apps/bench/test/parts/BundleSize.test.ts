@@ -43,7 +43,7 @@ const peer = 113_033
  */
 const budget = { plain: 49_100, withJournal: 52_700, ton: 63_200 }
 
-describe("what a browser loads to pay", () => {
+describe("the code that a browser loads to pay", () => {
   it("is less than half of what a peer's client takes", async () => {
     const size = await gzippedSize({ imports: "", options: "" })
     assert.isAtMost(size, budget.plain)

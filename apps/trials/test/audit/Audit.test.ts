@@ -253,7 +253,7 @@ describe("the audit", () => {
     "a stranger pays a payee without us": [
       chainWith({ transfers: [...good.chain.transfers, transferOf(7, { sender: stranger, nonce: undefined })] })
     ],
-    "who tries to cheat is refused, or not told": [
+    "a cheating caller is refused, or gets no response": [
       {
         ...journalWith(["a", refused("INSUFFICIENT_BALANCE")]),
         books: [recordOf(2)],

@@ -36,7 +36,7 @@ const settle = Effect.fnUntraced(function* (payment: TrialPayment.TrialPayment) 
   return yield* send({ from: accounts.stranger.address, to: token.address, data: EmptyingPayer.callOf(payment) })
 })
 
-describe("what the chain says", () => {
+describe("the facts of the chain", () => {
   layer(EvmTestChain.layer(), { excludeTestServices: true })((it) => {
     it.effect("is of each transfer which authorization moved it, and by whom it was sent", () =>
       Effect.gen(function* () {

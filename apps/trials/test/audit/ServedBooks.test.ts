@@ -73,7 +73,7 @@ describe("the wait of a purchase that a death has hit", () => {
     assert.deepStrictEqual(ServedBooks.waitOf(bought({ servedAt: 11_000 }), lives), { byTheClock: 0, listening: 0 }))
 })
 
-describe("what is wrong", () => {
+describe("a wrong book", () => {
   const x402 = bought({ kind: "x402", key: "0xpayer,0x02" })
   const both = { ...chain, transfers: chain.transfers.flatMap((one) => [one, { ...one, nonce: "0x02" }]) }
 

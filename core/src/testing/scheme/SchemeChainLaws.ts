@@ -137,7 +137,7 @@ const looksAgree = law("looking changes nothing, and shows the same every time a
 )
 
 const strangersTransferIsFound = law(
-  "what a stranger submits after the plan is found, as the payment's own transfer",
+  "a stranger's transaction after the plan is found, as the payment's own transfer",
   (subject) =>
     gaining(
       subject,
@@ -174,7 +174,7 @@ const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, pa
 const overlap = 10
 
 const boundIsOwn = law(
-  "what a stranger submitted before the plan is a bound payment's own transfer from when it was taken in, and nobody else's",
+  "a stranger's transaction before the plan is a bound payment's own transfer from its intake on, and no other payment's",
   (subject) =>
     gaining(
       subject,
@@ -216,7 +216,7 @@ const boundIsOwn = law(
 )
 
 const ownIsKnownAgain = law(
-  "what the facilitator has sent itself is concluded as its own, even in a block below the plan, where a reorganisation may put it; a family without lanes has to have seen it before",
+  "the facilitator's own transaction is concluded as its own, even in a block below the plan, where a reorganisation may put it; a family without lanes has to have seen it before",
   (subject) =>
     gaining(
       subject,
@@ -375,7 +375,7 @@ const aheadOf = ({ head: { time } }: ChainHead): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, time - Math.floor(now / 1000)))
 
 const slotWasGivenUp = law(
-  "of a payment whose slot went to a noop nothing is said before its validity is over, and then that it is unused",
+  "a payment whose slot went to a noop is pending until its validity is over, and then unused",
   (subject): Effect.Effect<void, LawBroken> =>
     gaining(
       subject,
@@ -402,7 +402,7 @@ const slotWasGivenUp = law(
 )
 
 const unusedIsProven = law(
-  "of a payment that was never submitted nothing is said before its validity is over, and then that it is unused",
+  "a payment that was never submitted is pending until its validity is over, and then unused",
   (subject): Effect.Effect<void, LawBroken> =>
     gaining(
       subject,

@@ -76,7 +76,7 @@ const bindingIsProven = law("a bound payment proves its binding, and a wrong one
   })
 )
 
-const garbageIsMalformed = law("what is no payload is malformed, and breaks nothing", (subject) =>
+const garbageIsMalformed = law("bytes that are no payload are malformed, and break nothing", (subject) =>
   Effect.forEach(
     [null, true, 0, 1.5, "", "text", [], {}, { payload: {} }, { authorization: null }, [[[[]]]], { ["__proto__"]: {} }],
     (garbage) => refusing(subject, JSON.stringify(garbage), ["malformed"], requestOf(subject, garbage)),
@@ -176,21 +176,23 @@ const copiesMoveOnce = law("of twenty copies at once one is granted, and the mon
   )
 )
 
-const strangersUseCounts = law("what a stranger submitted before the claim is used already", (subject) =>
-  gaining(
-    subject,
-    2n,
-    eachWay(function* (bound) {
-      const request = yield* pay(subject, { bound })
-      const { stranger } = subject
-      yield* withFacilitator({ ...subject, facilitator: stranger }, (service) =>
-        succeeds("a stranger's settlement", settle(service, request))
-      )
-      yield* withFacilitator(subject, (service) =>
-        refuses("a payment that a stranger has submitted", ["already_used"], settle(service, request))
-      )
-    })
-  )
+const strangersUseCounts = law(
+  "an authorization that a stranger submitted before the claim is used already",
+  (subject) =>
+    gaining(
+      subject,
+      2n,
+      eachWay(function* (bound) {
+        const request = yield* pay(subject, { bound })
+        const { stranger } = subject
+        yield* withFacilitator({ ...subject, facilitator: stranger }, (service) =>
+          succeeds("a stranger's settlement", settle(service, request))
+        )
+        yield* withFacilitator(subject, (service) =>
+          refuses("a payment that a stranger has submitted", ["already_used"], settle(service, request))
+        )
+      })
+    )
 )
 
 const outageIsNoVerdict = law(

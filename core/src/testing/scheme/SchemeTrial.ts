@@ -151,11 +151,7 @@ export const gaining = Effect.fnUntraced(function* <A>(
 ) {
   const before = yield* received
   const result = yield* body
-  yield* same(
-    "what the recipient gained",
-    (yield* received) - before,
-    payments * BigInt(requirements.maxAmountRequired)
-  )
+  yield* same("the recipient's gain", (yield* received) - before, payments * BigInt(requirements.maxAmountRequired))
   return result
 })
 

@@ -103,7 +103,7 @@ const overIsForgotten = law(
     for (const { paymentId } of all) yield* same("what is found", yield* store.find(paymentId), undefined)
     const left = yield* store.page(before, 99)
     yield* same(
-      "what is listed",
+      "the listed payments",
       left.some(({ serial }) => all.some((one) => one.serial === serial)),
       false
     )

@@ -9,7 +9,7 @@ import { begin } from "../LedgerSteps.ts"
 const { claim, pay } = LedgerShop
 
 describe("a third party", () => {
-  it.effect("who submits the authorization settles it for us, when it was claimed before", () =>
+  it.effect("a stranger that submits the authorization settles it for us, when it was claimed before", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.holdBlocks = true
@@ -25,7 +25,7 @@ describe("a third party", () => {
     })
   )
 
-  it.effect("who submits it after it failed settles it late: the record follows the money", () =>
+  it.effect("a stranger that submits it after it failed settles it late: the record follows the money", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, store } = yield* LedgerShop.open()
       ledger.faults.failEntries = 1

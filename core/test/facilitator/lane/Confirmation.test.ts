@@ -125,7 +125,7 @@ describe("sending", () => {
   )
 
   it.effect(
-    "what is sent next is not looked for before half of the time that the last one took, or a quarter second",
+    "the next transaction is not looked for before half of the time that the last one took, or a quarter second",
     () =>
       Effect.gen(function* () {
         const looks: Array<number> = []
@@ -221,7 +221,7 @@ describe("a node that rejects a transaction", () => {
       })
   )
 
-  it.effect("what a node calls outdated is signed again for the same slot", () =>
+  it.effect("a transaction that a node calls outdated is signed again for the same slot", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.faults.outdated = "too old"

@@ -61,7 +61,7 @@ describe("lanes", () => {
     })
   )
 
-  it.effect("what does not fit into one transaction goes into the next", () =>
+  it.effect("a payment that does not fit into one transaction goes into the next", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open({ batches: { maximum: 10, windowMillis: 50 }, fitting: 3 })
       const fibers = yield* settleMany(facilitator, 10)

@@ -534,7 +534,7 @@ describe("a caller without a claim", () => {
     })
   )
 
-  it.effect("who was told that the outcome is pending gets the result once", () =>
+  it.effect("a caller with a pending outcome gets the result once", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, request } = yield* pendingAfter(1)
       yield* mine(ledger)
@@ -543,7 +543,7 @@ describe("a caller without a claim", () => {
     })
   )
 
-  it.effect("who was told that the outcome is pending may verify again, until it has the result", () =>
+  it.effect("a caller with a pending outcome may verify again, until it has the result", () =>
     Effect.gen(function* () {
       const { facilitator, ledger, request } = yield* pendingAfter(2)
       yield* mine(ledger)
@@ -555,7 +555,7 @@ describe("a caller without a claim", () => {
     })
   )
 
-  it.effect("who was told that the chain could not be asked may come again until the money has moved", () =>
+  it.effect("a caller that was told of an unavailable chain may come again until the money has moved", () =>
     Effect.gen(function* () {
       const { facilitator, ledger } = yield* LedgerShop.open()
       ledger.market.ceiling = 1n
@@ -571,7 +571,7 @@ describe("a caller without a claim", () => {
     })
   )
 
-  it.effect("who went away gets the result when it comes back", () =>
+  it.effect("a caller that went away gets the result when it comes back", () =>
     Effect.gen(function* () {
       const { facilitator, request } = yield* abandoned()
       assert.strictEqual((yield* facilitator.settle(request)).status, "included")
@@ -590,7 +590,7 @@ describe("a caller without a claim", () => {
     })
   )
 
-  it.effect("who waits for an answer that is owed when the process ends gets it from the next one", () =>
+  it.effect("a caller that waits for an owed answer when the process ends gets it from the next one", () =>
     Effect.gen(function* () {
       const { scheme, ledger, request, restart, store } = yield* pendingAfter(1)
       let dead = false
@@ -1000,7 +1000,7 @@ describe("the order of the checks", () => {
   )
 })
 
-describe("what is not settled here", () => {
+describe("a payment that is not settled here", () => {
   const settling = Effect.fnUntraced(function* (change: {
     readonly scheme?: string
     readonly network?: string

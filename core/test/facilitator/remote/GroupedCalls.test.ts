@@ -94,7 +94,7 @@ describe("GroupedCalls", () => {
     })
   )
 
-  it.effect("who goes away leaves the others alone; a group without members is called off", () =>
+  it.effect("a caller that goes away leaves the others alone; a group without members is called off", () =>
     Effect.gen(function* () {
       const { cutOff, end, sent, start } = make()
       const first = yield* start(0)
@@ -132,7 +132,7 @@ describe("GroupedCalls", () => {
     })
   )
 
-  it.effect("who is on its way in a group when the second is over waits for its response", () =>
+  it.effect("a caller whose group is under way when the second is over waits for its response", () =>
     Effect.gen(function* () {
       const { end, sent, start } = make()
       yield* start(0)

@@ -163,7 +163,7 @@ describe("a ledger", () => {
   })
 })
 
-describe("what is kept of a payment", () => {
+describe("the kept facts of a payment", () => {
   it.effect("is the text of its payload, until its money has moved", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)

@@ -322,7 +322,7 @@ describe("used, after a call without a response, by what the chain shows:", () =
   )
 })
 
-describe("what was certainly not taken", () => {
+describe("a payment that was certainly not taken", () => {
   for (const status of [301, 401, 402, 403, 404, 413, 429]) {
     it.effect(`status ${status} leaves no doubt: "used already" is then a refusal`, () =>
       Effect.gen(function* () {

@@ -93,7 +93,7 @@ describe("the text of arguments", () => {
     "a symbol": Symbol("a"),
     "an object that hides what it is": new Opaque(1),
     "one deep inside": { a: [{ b: new Opaque(1) }] },
-    "what is without end": endless
+    "an endless text": endless
   })) {
     it(`there is none for ${name}`, () => assert.isUndefined(CanonicalText.of(value)))
   }

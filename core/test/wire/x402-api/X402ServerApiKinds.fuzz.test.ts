@@ -27,7 +27,7 @@ const readAsPeer = Schema.decodeUnknownSync(X402PeerAnswers.supported)
 const isKindV1 = Schema.is(X402PeerAnswers.kindV1)
 const write = Schema.encodeSync(X402ServerApiKinds.X402SupportedResponse)
 
-describe("what is supported", () => {
+describe("the supported kinds", () => {
   it("is read by x402 of both versions and by ours, each its own", () => {
     fc.assert(
       fc.property(offered, (supported) => {

@@ -96,7 +96,7 @@ for (const version of [1, 2] as const) {
       )
     })
 
-    it("what is said passes the service's own description unchanged", () => {
+    it("the response passes the service's own description unchanged", () => {
       const writeVerify = Schema.encodeSync(X402ServerApiResponse.X402VerifyResponse)
       const writeSettle = Schema.encodeSync(X402ServerApiResponse.X402SettleResponse)
       fc.assert(
@@ -111,7 +111,7 @@ for (const version of [1, 2] as const) {
   })
 }
 
-describe("what is not known yet", () => {
+describe("an outcome that is not known yet", () => {
   const caller = { version: 2, network: "eip155:8453" } as const
   const answer = { success: false, paymentId: "pay_1", transaction: "0x1", network: "eip155:8453" }
 

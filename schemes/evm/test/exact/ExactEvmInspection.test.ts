@@ -40,7 +40,7 @@ const said = (schemeServer: typeof any, payload: unknown) =>
     Result.match(result, { onSuccess: ({ payer }) => payer, onFailure: ({ detail }) => detail })
   )
 
-describe("what a shop sees of a payment on EVM by itself", () => {
+describe("a shop's own check of a payment on EVM", () => {
   it.effect("is who pays whom how much, without asking anybody", () =>
     Effect.gen(function* () {
       const payload = yield* signed
