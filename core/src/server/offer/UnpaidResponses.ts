@@ -34,12 +34,19 @@ export interface OfferingShop extends SigningShop {
 interface Pair {
   readonly plain: GateResponse.Draft
   readonly crossOrigin: GateResponse.Draft
+  /** Time at which its offers are signed again, because the signer has failed; Unix milliseconds. */
+  readonly retryAt?: number
 }
 
 interface Page {
   readonly epoch: number
   readonly pairs: BoundedMap.BoundedMap<string, Pair>
 }
+
+/**
+ * Time for which a response without the signatures that its route wants is given before the signer is asked again, in milliseconds.
+ */
+export const retryMillis = 5_000
 
 /** Limit on stored pairs per route; the oldest is dropped first. */
 const maximumPairs = 512
@@ -60,8 +67,11 @@ export const make = (shop: OfferingShop, entropy: RetryToken.Source): UnpaidResp
       const key = keyOf(request)
       const { pairs } = pageOf(request.route, epoch)
       const known = key === undefined ? undefined : pairs.get(key)
-      if (known !== undefined) return pick(entropy, known, crossOrigin, now)
-      return Effect.map(pairOf(shop, request, epoch), (pair) => {
+      const isDue = known?.retryAt !== undefined && now >= known.retryAt
+      if (known !== undefined && !isDue) return pick(entropy, known, crossOrigin, now)
+      // One request asks the signer again, and the others get the response without it meanwhile.
+      if (known !== undefined && key !== undefined) pairs.set(key, { ...known, retryAt: now + retryMillis })
+      return Effect.map(pairOf(shop, request, epoch, now), (pair) => {
         if (key !== undefined) pairs.set(key, pair)
         return pick(entropy, pair, crossOrigin, now)
       })
@@ -77,16 +87,20 @@ const pick = (entropy: RetryToken.Source, pair: Pair, crossOrigin: boolean, now:
 const pairOf = Effect.fnUntraced(function* (
   shop: OfferingShop,
   request: RouteOffer.PricedRequest,
-  epoch: number
+  epoch: number,
+  now: number
 ): Effect.fn.Return<Pair> {
   const { dialects, settle: order, signedOffers } = request.route
   const accepts = yield* RouteOffer.accepts(shop.signer, request, epoch)
-  const signed = signedOffers ? yield* OfferSigning.sign(shop, request.target, accepts, epoch) : []
+  const { hasFailed, offers: signed } = signedOffers
+    ? yield* OfferSigning.sign(shop, request.target, accepts, epoch)
+    : OfferSigning.none
   const terms = { ...RouteOffer.termsOf(shop.signer, request), ...(signed.length > 0 && { signed }) }
   const manner = { dialects, order, crossOrigin: false, terms }
   return {
     plain: GateResponse.drafted(manner, Refusal.unpaid, accepts),
-    crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts)
+    crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts),
+    ...(hasFailed && { retryAt: now + retryMillis })
   }
 })
 

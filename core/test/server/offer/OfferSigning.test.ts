@@ -36,7 +36,7 @@ describe("signed offers", () => {
     Effect.gen(function* () {
       const { shop } = shopOf(() => Promise.resolve(signature))
       const accepts = [option("ton:mainnet"), option("eip155:8453"), option("eip155:137")]
-      const offers = yield* OfferSigning.sign(shop, "/report", accepts, 1)
+      const { hasFailed, offers } = yield* OfferSigning.sign(shop, "/report", accepts, 1)
       assert.deepStrictEqual(
         offers.map(({ acceptIndex, payload }) => [acceptIndex, payload.network]),
         [
@@ -44,6 +44,7 @@ describe("signed offers", () => {
           [2, "eip155:137"]
         ]
       )
+      assert.isFalse(hasFailed)
     })
   )
 
@@ -54,7 +55,7 @@ describe("signed offers", () => {
       const signing = yield* Effect.forkChild(OfferSigning.sign(shop, "/report", accepts, 1))
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(signing.pollUnsafe()?._tag, "Success")
-      assert.deepStrictEqual(yield* Fiber.join(signing), [])
+      assert.deepStrictEqual(yield* Fiber.join(signing), { offers: [], hasFailed: true })
       assert.lengthOf(warned, 3)
     })
   )
