@@ -29,6 +29,7 @@ import type { TonLosses } from "../sending/TonLosses.ts"
 import * as TonRelay from "../sending/TonRelay.ts"
 import type { TonTariff } from "../sending/TonTariff.ts"
 import type { TonJettons } from "../transfer/TonJettons.ts"
+import * as AgreedLooks from "./AgreedLooks.ts"
 import * as TonExpenses from "./TonExpenses.ts"
 import * as TonInclusion from "./TonInclusion.ts"
 import type { TonSearches } from "./TonSearches.ts"
@@ -47,7 +48,28 @@ export interface Context {
   readonly inclusions: TonInclusion.TonInclusions
   readonly losses: TonLosses
   readonly expenses: TonExpenses.TonExpenses
+  readonly looks: Looks
 }
+
+/** Results of earlier looks at relayed payments, by the relayer's transaction and the payment. */
+export interface Looks {
+  /** Ends of payments. */
+  readonly ends: AgreedLooks.AgreedLooks<EndObservation>
+  /** The transactions of payers' wallets that a relayer's messages caused. */
+  readonly results: AgreedLooks.AgreedLooks<TonTransaction.TonTransaction>
+}
+
+type EndObservation = Exclude<PaymentObservation, { readonly _tag: "Pending" }>
+
+/** Nothing was shown yet. */
+export const makeLooks = (): Looks => ({
+  ends: AgreedLooks.make<EndObservation>(
+    (one, other) => one._tag === other._tag && one.transaction === other.transaction && blockIn(one) === blockIn(other)
+  ),
+  results: AgreedLooks.make<TonTransaction.TonTransaction>((one, other) => one.hash === other.hash)
+})
+
+const blockIn = (end: EndObservation): string | undefined => (end._tag === "Settled" ? end.block.hash : undefined)
 
 type Observed = ObservedPayment<SignedJettonTransfer>
 
@@ -86,7 +108,7 @@ export const observe = Effect.fnUntraced(function* (
   if (included === undefined) return { inclusion: undefined, observations: observedPayments.map(() => pending) }
   const results = yield* Effect.forEach(
     observedPayments,
-    (observed) => Effect.result(observeOne(context, unsent, observed, included)),
+    (observed) => Effect.result(observeUntilAgreed(context, unsent, observed, included)),
     { concurrency }
   )
   const failed = results.find(Result.isFailure)
@@ -95,6 +117,26 @@ export const observe = Effect.fnUntraced(function* (
 })
 
 const pending: PaymentObservation = { _tag: "Pending" }
+
+const observeUntilAgreed = (
+  context: Context,
+  unsent: UnsentPayments,
+  observed: Observed,
+  included: TonInclusion.TonInclusion
+): Effect.Effect<PaymentObservation, ChainUnavailable> =>
+  Effect.map(
+    context.looks.ends.of(
+      keyOf(observed, included),
+      Effect.map(observeOne(context, unsent, observed, included), (seen) =>
+        seen._tag === "Pending" ? undefined : seen
+      )
+    ),
+    (end) => end ?? pending
+  )
+
+/** Key with the payer: the same request may be signed for two wallets of one key. */
+const keyOf = ({ payment: { payload } }: Observed, { inclusion }: TonInclusion.TonInclusion): string =>
+  `${inclusion.transaction} ${payload.payer} ${payload.nonce}`
 
 const observeOne = Effect.fnUntraced(function* (
   context: Context,
@@ -106,7 +148,10 @@ const observeOne = Effect.fnUntraced(function* (
   const hash = signed.body.hash()
   const message = included.transaction.sent.find(({ body, to }) => to === signed.payer && body.hash().equals(hash))
   if (message === undefined) return yield* observeUnsent(context, observed, unsent.reasonOf(signed.nonce), included)
-  const walletTransaction = yield* context.rpc.result(included.lane, signed.payer, message.createdLt)
+  const walletTransaction = yield* context.looks.results.of(
+    keyOf(observed, included),
+    context.rpc.result(included.lane, signed.payer, message.createdLt)
+  )
   if (walletTransaction === undefined) return pending
   if (TonTransferEvidence.carriesOut(signed, walletTransaction))
     return yield* observeTransfer(context, observed, walletTransaction, included)

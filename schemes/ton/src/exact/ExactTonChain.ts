@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Ed25519 from "../crypto/Ed25519.ts"
 import * as TonExpenses from "../evidence/TonExpenses.ts"
 import * as TonInclusion from "../evidence/TonInclusion.ts"
+import * as TonObservation from "../evidence/TonObservation.ts"
 import * as TonSearches from "../evidence/TonSearches.ts"
 import * as TonChainCheck from "../node/TonChainCheck.ts"
 import * as TonRpc from "../node/TonRpc.ts"
@@ -144,6 +145,7 @@ export interface ExactTonChain {
   readonly pendingPayers: PendingPayers.PendingPayers
   readonly searches: TonSearches.TonSearches
   readonly inclusions: TonInclusion.TonInclusions
+  readonly looks: TonObservation.Looks
   readonly losses: TonLosses.TonLosses
   readonly expenses: TonExpenses.TonExpenses
   /** Proves a Jetton against the chain before it is first used. */
@@ -197,6 +199,7 @@ export const connect = Effect.fnUntraced(function* (
     pendingPayers: PendingPayers.make(),
     searches: TonSearches.make(rpc),
     inclusions: TonInclusion.make(rpc),
+    looks: TonObservation.makeLooks(),
     losses,
     expenses: TonExpenses.make(losses, options.onExpense ?? (() => undefined)),
     prove: provingOnce(rpc)

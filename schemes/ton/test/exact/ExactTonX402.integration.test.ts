@@ -229,15 +229,16 @@ describe("a payment of x402 is refused where", () => {
 })
 
 describe("a wallet whose action fails", () => {
-  layer(TonTestChain.layer({ payers: 6 }), { excludeTestServices: true })((it) => {
+  layer(TonTestChain.layer({ payers: 7 }), { excludeTestServices: true })((it) => {
     /** A facilitator that believes in prices of the past, and attaches too little for the wallet's own fees. */
-    const misled = Effect.gen(function* () {
+    const misledBy = Effect.fnUntraced(function* (onRequest: (method: string) => void) {
       const { spoil } = yield* TonTestChain.TonTestChain
       const bytes = (yield* TonConfig.cheap).toBoc().toString("base64")
       const result = { "@type": "configInfo", config: { "@type": "tvm.cell", bytes } }
       yield* spoil("getConfigAll", ToncenterFault.Instead({ result }))
-      return yield* Trial.make()
+      return yield* Trial.make({ onRequest })
     })
+    const misled = misledBy(() => undefined)
     const relayedOf = Effect.fnUntraced(function* (trial: Trial.Trial, payment: Payment) {
       const { prepared } = yield* Trial.sent(trial, [payment])
       const observed = { payment, since: prepared.head }
@@ -298,6 +299,36 @@ describe("a wallet whose action fails", () => {
         )
         assert.isTrue(Trial.isSettled(settled))
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), before + Trial.amount)
+      })
+    )
+
+    it.effect("with mode 1 costs the node no more reads of its transaction, however often that is looked at", () =>
+      Effect.gen(function* () {
+        const asked: Array<string> = []
+        const trial = yield* misledBy((method) => void asked.push(method))
+        const { chain, facilitator } = trial
+        const honest = payerAt(trial, 6)
+        yield* chain.setCoins(honest.address, 1_000_000_000n)
+        const payments = yield* Effect.forEach([payerAt(trial, 5), honest], (payer) =>
+          Effect.flatMap(payloadOf(trial, payer), (payload) => Trial.read(trial, payload))
+        )
+        yield* Effect.forEach(payments, (payment) => facilitator.verify(payment))
+        const { prepared } = yield* Trial.sent(trial, payments)
+        const observed = payments.map((payment) => ({ payment, since: prepared.head }))
+        const observe = Effect.map(facilitator.observe(observed, [prepared]), ({ observations }) =>
+          observations.map(({ _tag }) => _tag)
+        )
+        assert.deepStrictEqual(
+          [yield* observe, yield* observe],
+          [
+            ["Pending", "Settled"],
+            ["Pending", "Settled"]
+          ]
+        )
+        asked.length = 0
+        for (let look = 0; look < 60; look++) assert.deepStrictEqual(yield* observe, ["Pending", "Settled"])
+        // Left is the account of the payer whose payment is open, after ever longer pauses.
+        assert.deepStrictEqual([...new Set(asked)], ["getAddressInformation"])
       })
     )
 
