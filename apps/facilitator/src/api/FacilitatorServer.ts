@@ -136,7 +136,8 @@ export const layer = (
   )
 
 const withListableOrigins = (options: Options): Result.Result<Options, Misconfigured> => {
-  const problem = options.discovery && Discovery.objection(options.discovery)
+  const { discovery } = options
+  const problem = discovery && (Discovery.objection(discovery) ?? Discovery.postObjection(discovery))
   return problem === undefined
     ? Result.succeed(options)
     : Result.fail(new Misconfigured({ message: `the service's option discovery: ${problem}` }))

@@ -21,24 +21,40 @@ export interface Options {
   readonly origins: ReadonlyArray<string>
   /** Whether they may be in private networks and plain http; default false. */
   readonly allowPrivate?: boolean
+  /**
+   * URLs to which, and below which, a POST without a payment may be sent to read the offer of a resource that is not sold by GET;
+   * default none. A payer names the resource, so a POST must lead nowhere where it could do anything.
+   */
+  readonly posts?: ReadonlyArray<string>
 }
 
-/** Maximum number of origins. */
+/** Maximum number of origins, and of URLs for POST. */
 export const maximumOrigins = 100
 
 /** Checks the options. */
 export const check: OptionCheck.Check<Options> = OptionCheck.options<Options>({
   origins: OptionCheck.filled(OptionCheck.text, "name an origin, or leave the option out for no list"),
-  allowPrivate: OptionCheck.optional(OptionCheck.flag)
+  allowPrivate: OptionCheck.optional(OptionCheck.flag),
+  posts: OptionCheck.optional(OptionCheck.filled(OptionCheck.text, "name a URL, or leave the option out for no POST"))
 })
 
 /** Reason to refuse the options; `undefined` if there is none. It does not show an origin, which may contain credentials. */
-export const objection = ({ allowPrivate = false, origins }: Options): string | undefined => {
-  if (origins.length > maximumOrigins)
-    return `there are ${origins.length} origins, at most ${maximumOrigins} are listed`
-  const objections = origins.flatMap((origin, index) => {
-    const problem = ListedUrl.objection(origin, allowPrivate)
-    return problem === undefined ? [] : [`origin ${index + 1} ${problem}`]
+export const objection = ({ allowPrivate = false, origins }: Options): string | undefined =>
+  objectionsTo("origin", origins, (origin) => ListedUrl.objection(origin, allowPrivate))
+
+/** Reason to refuse the URLs for POST; `undefined` if there is none. */
+export const postObjection = ({ origins, posts = [] }: Options): string | undefined =>
+  objectionsTo("URL", posts, (post) => ListedUrl.postObjection(post, origins))
+
+const objectionsTo = (
+  what: string,
+  texts: ReadonlyArray<string>,
+  objectionTo: (text: string) => string | undefined
+): string | undefined => {
+  if (texts.length > maximumOrigins) return `there are ${texts.length} ${what}s, at most ${maximumOrigins} are taken`
+  const objections = texts.flatMap((text, index) => {
+    const problem = objectionTo(text)
+    return problem === undefined ? [] : [`${what} ${index + 1} ${problem}`]
   })
   return objections.length === 0 ? undefined : objections.join("; ")
 }
@@ -75,10 +91,10 @@ interface Queue {
   isBusy: boolean
 }
 
-/** The time of the last request to a resource (Unix milliseconds), and its name in the list. */
+/** The time of the last request to a resource (Unix milliseconds), and the key of its entry. */
 interface Seen {
   readonly at: number
-  readonly name?: string
+  readonly entry?: string
 }
 
 /** The list of these options; without options there is none. */
@@ -89,7 +105,7 @@ export const layer = (
     ? Layer.succeed(Discovery, { settled: () => Effect.void })
     : Layer.effect(Discovery, make(options))
 
-const make = Effect.fnUntraced(function* ({ allowPrivate = false, origins: listed }: Options) {
+const make = Effect.fnUntraced(function* ({ allowPrivate = false, origins: listed, posts = [] }: Options) {
   const { schemes } = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
   const fibers = yield* FiberSet.make<void>()
   const terms: ListedUrl.ListedOrigins = { origins: new Set(listed), allowPrivate }
@@ -100,18 +116,18 @@ const make = Effect.fnUntraced(function* ({ allowPrivate = false, origins: liste
   const queues = new Map<string, Queue>()
 
   const look = Effect.fnUntraced(function* ({ key, payment, url }: Waiting) {
-    const response = yield* send(url)
+    const response = yield* send(url, ListedUrl.mayPost(url, posts))
     if (response === undefined) return
     const now = yield* Clock.currentTimeMillis
     const { offer, status } = response
     const offered = status === 402 ? DiscoveredResource.read(offer) : undefined
     const resource = offered && DiscoveredResource.fromOffer(offered, { url, payment, schemes }, now)
-    const name = seen.get(key)?.name
+    const before = seen.get(key)?.entry
     if (resource !== undefined) {
-      list.put(url.origin, resource, now)
-      seen.set(key, { at: now, name: resource.resource })
-    } else if (name !== undefined && (offered === "optedOut" || isGone(status))) {
-      list.remove(url.origin, name)
+      const entry = list.put(url, resource, now)
+      seen.set(key, { at: now, ...(entry !== undefined && { entry }) })
+    } else if (before !== undefined && (offered === "optedOut" || isGone(status))) {
+      list.remove(url.origin, before)
     }
   })
 

@@ -1,6 +1,7 @@
 /**
  * The list of resources, bounded for each origin. A full origin takes a new resource only in the place of one that has lapsed,
- * so that payments for many resources never push others out.
+ * so that payments for many resources never push others out. Resources of one name that are sold for other payees are other
+ * entries: where several shops share an origin, none replaces the entry of another.
  */
 import * as Schema from "effect/Schema"
 
@@ -45,15 +46,20 @@ export const Page = Schema.Struct({
 
 interface Entry {
   readonly resource: DiscoveredResource
+  /** The path that responded with it. */
+  readonly path: string
   /** Unix milliseconds. */
   readonly until: number
 }
 
 /** A list; its resources are in the order in which they were first listed. */
 export interface ResourceList {
-  /** Lists a resource, or replaces its entry. A full origin refuses a new one. */
-  readonly put: (origin: string, resource: DiscoveredResource, now: number) => void
-  readonly remove: (origin: string, name: string) => void
+  /**
+   * Lists the resource that a URL has responded with, in the place of its own entry and of what the URL responded with before, and
+   * returns the entry's key. A full origin refuses a new one.
+   */
+  readonly put: (url: URL, resource: DiscoveredResource, now: number) => string | undefined
+  readonly remove: (origin: string, key: string) => void
   readonly page: (query: Query, now: number) => typeof Page.Type
 }
 
@@ -61,16 +67,19 @@ export interface ResourceList {
 export const make = (): ResourceList => {
   const origins = new Map<string, Map<string, Entry>>()
   return {
-    put: (origin, resource, now) => {
+    put: ({ origin, pathname: path }, resource, now) => {
       const entries = origins.get(origin) ?? new Map<string, Entry>()
       origins.set(origin, entries)
-      if (!entries.has(resource.resource) && entries.size >= maximumOfOrigin) {
-        for (const [name, { until }] of entries) if (until <= now) entries.delete(name)
-        if (entries.size >= maximumOfOrigin) return
+      const key = keyOf(resource)
+      for (const [other, entry] of entries) if (entry.path === path && other !== key) entries.delete(other)
+      if (!entries.has(key) && entries.size >= maximumOfOrigin) {
+        for (const [other, { until }] of entries) if (until <= now) entries.delete(other)
+        if (entries.size >= maximumOfOrigin) return undefined
       }
-      entries.set(resource.resource, { resource, until: now + lifetimeMillis })
+      entries.set(key, { resource, path, until: now + lifetimeMillis })
+      return key
     },
-    remove: (origin, name) => void origins.get(origin)?.delete(name),
+    remove: (origin, key) => void origins.get(origin)?.delete(key),
     page: ({ limit = standardLimit, offset = 0, ...filters }, now) => {
       const found = [...origins.values()].flatMap((entries) =>
         [...entries.values()].flatMap(({ resource, until }) =>
@@ -81,6 +90,12 @@ export const make = (): ResourceList => {
       return { x402Version: 2, items: found.slice(offset, offset + limit), pagination }
     }
   }
+}
+
+/** The resource's name, and the payees of its offers. */
+const keyOf = ({ accepts, resource }: DiscoveredResource): string => {
+  const payees = new Set(accepts.map(({ network, payTo }) => `${network} ${plain(payTo)}`))
+  return JSON.stringify([resource, ...[...payees].toSorted()])
 }
 
 /** Filters about an offer hold for one and the same offer. Hexadecimal addresses are the same in any case. */

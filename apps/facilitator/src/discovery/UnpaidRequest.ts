@@ -15,8 +15,8 @@ export interface UnpaidResponse {
   readonly offer: string | undefined
 }
 
-/** Sends a request; `undefined` if there is no response. */
-export type Send = (url: URL) => Effect.Effect<UnpaidResponse | undefined>
+/** Sends a request, by POST too if `mayPost`; `undefined` if there is no response. */
+export type Send = (url: URL, mayPost: boolean) => Effect.Effect<UnpaidResponse | undefined>
 
 /** Longest duration of a request, in milliseconds. */
 const timeoutMillis = 10_000
@@ -25,19 +25,19 @@ const timeoutMillis = 10_000
 const maximumHeadBytes = 16_384
 
 /**
- * A sender. A resource that answers GET with another status than 402 is asked by POST, because the payment does not tell its
- * method. Names are resolved as for webhooks, so a name of a private address gets no request unless `allowPrivate`.
+ * A sender. A resource that answers GET with another status than 402 is asked by POST where the settings allow that, because the
+ * payment does not tell its method. Names are resolved as for webhooks, so a name of a private address gets no request unless `allowPrivate`.
  */
 export const make =
   (allowPrivate: boolean): Send =>
-  (url) => {
+  (url, mayPost) => {
     const exchange = (method: "GET" | "POST") =>
       Effect.timeoutOrElse(sent(url, method, allowPrivate), {
         duration: timeoutMillis,
         orElse: () => Effect.undefined
       })
     return Effect.flatMap(exchange("GET"), (response) =>
-      response === undefined || response.status === 402 ? Effect.succeed(response) : exchange("POST")
+      response === undefined || response.status === 402 || !mayPost ? Effect.succeed(response) : exchange("POST")
     )
   }
 

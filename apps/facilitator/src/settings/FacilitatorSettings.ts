@@ -181,21 +181,35 @@ const contradictions = (
   return mistakes
 }
 
-const discoveryOf = ({ discoveryAllowPrivate, discoveryOrigins }: ServiceVariables.AllValues["service"]) =>
+const discoveryOf = ({
+  discoveryAllowPrivate,
+  discoveryOrigins,
+  discoveryPosts
+}: ServiceVariables.AllValues["service"]): Discovery.Options | undefined =>
   discoveryOrigins === undefined
     ? undefined
-    : { origins: discoveryOrigins.split(","), allowPrivate: discoveryAllowPrivate === "true" }
+    : {
+        origins: discoveryOrigins.split(","),
+        allowPrivate: discoveryAllowPrivate === "true",
+        ...(discoveryPosts !== undefined && { posts: discoveryPosts.split(",") })
+      }
 
 const discoveryMistakes = (service: ServiceVariables.AllValues["service"]): ReadonlyArray<string> => {
   const options = discoveryOf(service)
   if (options === undefined) {
-    return service.discoveryAllowPrivate === undefined
-      ? []
-      : ["PONTAGE_DISCOVERY_ALLOW_PRIVATE: it has no effect without origins; set PONTAGE_DISCOVERY_ORIGINS too"]
+    const alone = [
+      ...(service.discoveryAllowPrivate === undefined ? [] : ["PONTAGE_DISCOVERY_ALLOW_PRIVATE"]),
+      ...(service.discoveryPosts === undefined ? [] : ["PONTAGE_DISCOVERY_POSTS"])
+    ]
+    return alone.map((name) => `${name}: it has no effect without origins; set PONTAGE_DISCOVERY_ORIGINS too`)
   }
   const problem = Discovery.objection(options)
   const mend = options.allowPrivate ? "" : "; PONTAGE_DISCOVERY_ALLOW_PRIVATE=true allows private networks and http"
-  return problem === undefined ? [] : [`PONTAGE_DISCOVERY_ORIGINS: ${problem}${mend}`]
+  const posts = Discovery.postObjection(options)
+  return [
+    ...(problem === undefined ? [] : [`PONTAGE_DISCOVERY_ORIGINS: ${problem}${mend}`]),
+    ...(posts === undefined ? [] : [`PONTAGE_DISCOVERY_POSTS: ${posts}`])
+  ]
 }
 
 /** Variables of each family: a common prefix, and those of which one must name a node. */

@@ -59,6 +59,12 @@ const service = {
     "https://shop.example,https://api.example",
     Schema.NonEmptyString
   ),
+  discoveryPosts: make(
+    "PONTAGE_DISCOVERY_POSTS",
+    "URLs of listed origins, separated by commas",
+    "https://shop.example/render",
+    Schema.NonEmptyString
+  ),
   discoveryAllowPrivate: flag("PONTAGE_DISCOVERY_ALLOW_PRIVATE", "true"),
   maximumConnections: whole("PONTAGE_MAX_CONNECTIONS", "connections", { minimum: 10, maximum: 100_000 }, "5000"),
   requestTimeoutMillis: whole(

@@ -35,7 +35,8 @@ const open = Effect.gen(function* () {
     find: () => undefined,
     findOpen: () => undefined
   })
-  const layer = Layer.provide(Discovery.layer({ origins: [shop.origin], allowPrivate: true }), registry)
+  const options = { origins: [shop.origin], allowPrivate: true, posts: [`${shop.origin}/orders`] }
+  const layer = Layer.provide(Discovery.layer(options), registry)
   const { page, settled } = yield* Effect.provide(Discovery.Discovery, yield* Layer.build(layer))
   assert.isDefined(page)
   const items = (query: Query = {}) => Effect.map(page(query), (found) => found.items)
@@ -114,6 +115,48 @@ describe("the list of resources", () => {
       shop.responses.set("/orders", { required: required(), method: "POST" })
       yield* pay("/orders")
       assert.deepStrictEqual(yield* names, [routeTemplate, "/orders"])
+    })
+  )
+
+  it.effect("sends no POST but where the settings allow it, whatever a payer names", () =>
+    Effect.gen(function* () {
+      const { names, pay, shop } = yield* open
+      for (const path of ["/admin/delete", "/orders-of-others", "/orders/..%2fadmin"]) {
+        shop.responses.set(path, { required: required(), method: "POST" })
+        yield* pay(path)
+      }
+      assert.deepStrictEqual(yield* names, [])
+      assert.deepStrictEqual(
+        shop.requests.filter((one) => one.startsWith("POST")),
+        []
+      )
+    })
+  )
+
+  it.effect("keeps the entries of shops apart that share an origin", () =>
+    Effect.gen(function* () {
+      const { items, names, pay, shop } = yield* open
+      const routeTemplate = "/:shop/:day"
+      const other = "0x9999999999999999999999999999999999999999"
+      const offer = (payTo: string, amount: string) => ({
+        required: required({ amount, payTo }, {}, { routeTemplate })
+      })
+      shop.responses.set("/one/monday", offer(payment.payTo, "10000"))
+      shop.responses.set("/other/monday", offer(other, "1"))
+      yield* pay("/one/monday")
+      yield* pay("/other/monday", { payTo: other })
+      shop.responses.set("/other/report", {
+        required: required({ payTo: other }, {}, { routeTemplate: "/one/monday" })
+      })
+      yield* pay("/other/report", { payTo: other })
+      assert.deepStrictEqual(yield* names, [routeTemplate, routeTemplate])
+      assert.lengthOf(yield* items({ payTo: payment.payTo, limit: 1 }), 1)
+      assert.lengthOf(yield* items({ payTo: other }), 1)
+      // A shop that changes its payee has one entry.
+      yield* TestClock.adjust("10 minutes")
+      shop.responses.set("/one/monday", offer(other, "10000"))
+      yield* pay("/one/monday", { payTo: other })
+      assert.deepStrictEqual(yield* names, [routeTemplate])
     })
   )
 

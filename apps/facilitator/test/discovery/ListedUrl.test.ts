@@ -44,13 +44,50 @@ describe("an origin of the list", () => {
   })
 })
 
+describe("a POST", () => {
+  const posts = ["https://shop.example/render", "https://shop.example/api/"]
+  const may = (text: string) => ListedUrl.mayPost(new URL(text), posts)
+
+  it("goes to the URLs of the settings, and below them", () => {
+    for (const path of ["/render", "/render?a=b", "/render/deep", "/api/", "/api/x"]) {
+      assert.isTrue(may(`https://shop.example${path}`), path)
+    }
+    for (const path of ["/", "/renderer", "/api", "/admin", "/render/../admin", "/render/%2e%2e/admin"]) {
+      assert.isFalse(may(`https://shop.example${path}`), path)
+    }
+    for (const path of ["/render/..%2fadmin", "/render/..%5cadmin", "/render/%252e%252e%252fadmin", "/render/%zz"]) {
+      assert.isFalse(may(`https://shop.example${path}`), path)
+    }
+    assert.isFalse(may("https://other.example/render"))
+    assert.isFalse(may("http://shop.example/render"))
+  })
+})
+
 describe("the name of a resource", () => {
   const url = new URL("https://shop.example/reports/monday?key=secret")
 
   it("is its URL without the query, or its template", () => {
     assert.strictEqual(ListedUrl.nameOf(url, undefined), "https://shop.example/reports/monday")
     assert.strictEqual(ListedUrl.nameOf(url, "/reports/:day"), "https://shop.example/reports/:day")
-    assert.strictEqual(ListedUrl.nameOf(url, "/files/{*rest}"), "https://shop.example/files/{*rest}")
+  })
+
+  const leading = ["/:all/monday", "/reports/{day}", "/reports/{*rest}", "/*", "/reports/mon:rest", "/rep{x}/:day*"]
+  it.each(leading)("may be the template %s", (template) => {
+    assert.strictEqual(ListedUrl.nameOf(url, template), `https://shop.example${template}`)
+  })
+
+  // Another shop's path: a shop of the same origin would overwrite its entry.
+  const others = [
+    "/files/{*rest}",
+    "/reports",
+    "/reports/:day/:hour",
+    "/reports/tuesday",
+    "/:day",
+    "/reports/:day:x",
+    "/a/*"
+  ]
+  it.each(others)("is not made of the template %s, which leads elsewhere", (template) => {
+    assert.isUndefined(ListedUrl.nameOf(url, template))
   })
 
   const bad = [

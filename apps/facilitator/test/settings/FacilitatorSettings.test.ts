@@ -463,6 +463,15 @@ describe("callers", () => {
       assert.isTrue((yield* read({ ...enough, ...near })).discovery?.allowPrivate)
       const alone = yield* Effect.flip(read({ ...enough, PONTAGE_DISCOVERY_ALLOW_PRIVATE }))
       assert.match(alone.message, /^PONTAGE_DISCOVERY_ALLOW_PRIVATE: it has no effect without origins/)
+      const withPosts = (PONTAGE_DISCOVERY_POSTS: string) =>
+        read({ ...enough, PONTAGE_DISCOVERY_ORIGINS: "https://shop.example", PONTAGE_DISCOVERY_POSTS })
+      const posts = ["https://shop.example/render", "https://shop.example/a/"]
+      assert.deepStrictEqual((yield* withPosts(posts.join(","))).discovery?.posts, posts)
+      const other = yield* Effect.flip(withPosts("https://shop.example/a?b,https://other.example/a,/a"))
+      assert.match(
+        other.message,
+        /^PONTAGE_DISCOVERY_POSTS: URL 1 is not a URL without.*; URL 2 is not of an origin.*; URL 3/
+      )
     })
   )
 
