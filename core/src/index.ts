@@ -148,6 +148,7 @@ export { x402v1Seller } from "./wire/x402/X402v1Seller.ts"
 export { x402v2Payer } from "./wire/x402/X402v2Payer.ts"
 export { x402v2Seller } from "./wire/x402/X402v2Seller.ts"
 export {
+  headersOf,
   outcomeOfStatus,
   type ResponseSink,
   type Decision,

@@ -40,13 +40,10 @@ const lay = (ctx: Context, headers: GateResponse["headers"]): void => {
   if (!ctx.headerSent) HeldResponse.layOver(ctx.res, headers)
 }
 
-/** Adds the receipt to a paid response. */
-export const receipt = (
-  ctx: Context,
-  paid: { readonly settlement: Settlement.Settlement; readonly headers: GateResponse["headers"] }
-): void => {
+/** Adds the receipt to a paid response, and lays its headers over again as `lay` does. */
+export const receipt = (ctx: Context, paid: Pick<Granted, "headers" | "headersFor" | "settlement">): void => {
   RequestMarks.settle(ctx.req, paid.settlement)
-  lay(ctx, paid.headers)
+  if (!ctx.headerSent) HeldResponse.layPaid(ctx.res, paid)
 }
 
 /** The payer disconnected while the payment was pending: nothing is served, and the payer may repeat the request. */

@@ -1,6 +1,13 @@
 /** Runs a call of a priced tool: calls the gate, and translates its decision for MCP. */
 import { ErrorCode, type CallToolResult } from "@modelcontextprotocol/sdk/types.js"
-import type { SettleAfter, Granted, PricedRoute, Seller, Settlement } from "@pontage/core"
+import {
+  type SettleAfter,
+  type Granted,
+  type PricedRoute,
+  type Seller,
+  type Settlement,
+  SignedResponse
+} from "@pontage/core"
 
 import * as ToolCall from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
@@ -87,7 +94,7 @@ const signed = async (
 ): Promise<Granted> => {
   const sold = granted.receipt && ToolResult.sold(result, outcome)
   if (granted.receipt === undefined || sold === undefined) return granted
-  return { ...granted, headers: { ...granted.headers, ...(await seller.run(granted.receipt(sold))) } }
+  return SignedResponse.withReceipt(granted, await seller.run(granted.receipt(sold)))
 }
 
 const serveSettleAfter = async (

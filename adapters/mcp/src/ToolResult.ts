@@ -10,6 +10,7 @@ import {
   CanonicalText,
   type GateResponse,
   type Granted,
+  headersOf,
   type KeptResponse,
   MetaSeller,
   MppMeta,
@@ -50,8 +51,9 @@ export const repeated = ({ body }: KeptResponse.KeptResponse): CallToolResult =>
  */
 export const sold = ({ _meta, ...result }: CallToolResult, ending: Ending): SignedResponse.SoldResponse | undefined => {
   const text = CanonicalText.of(JSON.parse(JSON.stringify(result)))
-  const status = { served: 200, refused: 400, failed: 500 }[ending]
-  return text === undefined ? undefined : { status, body: new TextEncoder().encode(text), encoding: undefined }
+  return text === undefined
+    ? undefined
+    : { status: statusOf[ending], body: new TextEncoder().encode(text), encoding: undefined }
 }
 
 /** A failure as a text result, as the SDK makes one of an error that a tool throws. */
@@ -63,6 +65,9 @@ export const failure = (error: unknown): CallToolResult => ({
 /** The outcome of a tool's execution. */
 export type Ending = "served" | "refused" | "failed"
 
+/** The status of HTTP for the same outcome. */
+const statusOf = { served: 200, refused: 400, failed: 500 } as const
+
 /**
  * A result with the receipt of its payment; a tool cannot write one itself. The payment's remaining use is included
  * only after a refusal: no other sign in a result distinguishes it from a failure.
@@ -70,8 +75,10 @@ export type Ending = "served" | "refused" | "failed"
 export const withReceipt = (
   result: CallToolResult,
   ending: Ending,
-  { headers, settlement: { ifRefused, ...settlement } }: Pick<Granted, "headers" | "settlement">
+  granted: Pick<Granted, "headers" | "headersFor" | "settlement">
 ): CallToolResult => {
+  const { ifRefused, ...settlement } = granted.settlement
+  const headers = headersOf(granted, statusOf[ending])
   const receipt = ending === "refused" && ifRefused !== undefined ? { ...settlement, ifRefused } : settlement
   const isProduct = ending === "served" && result.isError === true
   const { _meta } = metaFrom(headers, MppMeta.receiptKey)

@@ -14,11 +14,13 @@ import * as OpenTools from "./OpenTools.ts"
 
 const receipts = exactEvm.receiptSigner(`0x${"11".repeat(32)}`)
 
-const buy = async (receipt: "payment" | "response", isError: boolean) => {
+type Receipt = "payment" | "response"
+
+const called = async (receipt: Receipt, isError: boolean, refused: "reusable" | "charged" = "reusable") => {
   const { ledger, options, terms } = LedgerSeller.open()
   ledger.deposit("acct-alice", 10n ** 9n)
   const shop = sellTools({ ...options, receipts })
-  const paid = shop.paid({ ...terms, receipt })
+  const paid = shop.paid({ ...terms, receipt, refused })
   await shop.ready()
   const { client, close } = await OpenTools.inMemory((server) =>
     paid.registerTool(server, "dice", { description: "A random number" }, () => ({
@@ -45,7 +47,14 @@ const buy = async (receipt: "payment" | "response", isError: boolean) => {
   const payment = { "x402/payment": { x402Version: 2, payload, resource, accepted: offer } }
   const result = await FakeTools.call(client, "dice", {}, payment)
   await Promise.all([shop.close(), close()])
-  const signed = MetaPayer.receiptOf(result)?.signed
+  return result
+}
+
+const signedIn = (result: Awaited<ReturnType<typeof called>>) => MetaPayer.receiptOf(result)?.signed
+
+const buy = async (...terms: Parameters<typeof called>) => {
+  const result = await called(...terms)
+  const signed = signedIn(result)
   assert(signed !== undefined)
   assert.strictEqual(exactEvm.receiptSignerOf(signed), receipts.address)
   const { _meta, ...goods } = result
@@ -63,10 +72,19 @@ describe("the signed receipt of a tool's result", () => {
     assert.strictEqual(statement.responseSha256, digest)
   })
 
-  it("covers an error, too", async () => {
-    const { digest, statement } = await buy("response", true)
-    assert.deepInclude(statement, { responseStatus: 400, responseSha256: digest })
+  it("covers an error that is the product", async () => {
+    const { digest, statement } = await buy("response", true, "charged")
+    assert.deepInclude(statement, { responseStatus: 200, responseSha256: digest })
   })
+
+  it.each(["payment", "response"] as const)(
+    "is left out of an error that leaves the payment good for another call (receipt: %s)",
+    async (receipt) => {
+      const result = await called(receipt, true)
+      assert.isTrue(MetaPayer.receiptOf(result)?.success)
+      assert.isUndefined(signedIn(result))
+    }
+  )
 
   it("covers no result unless the terms say so", async () => {
     const { statement } = await buy("payment", false)

@@ -13,6 +13,7 @@ import {
   type HostRequest,
   type HostResponse,
   layOver,
+  layPaid,
   nodeResponse,
   signBefore,
   whenOver
@@ -62,7 +63,7 @@ export class PaymentGuard implements CanActivate {
     if (decision._tag === "Repeated") throw new PaymentRepeatedException(decision.response)
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
-    if (decision._tag === "Granted") layOver(this.#host.httpAdapter, response, decision.headers)
+    if (decision._tag === "Granted") layPaid(this.#host.httpAdapter, response, decision)
     const sink = decision._tag === "Granted" ? decision.sink : undefined
     const keeping = { sink, run: sale.seller.run }
     whenOver(request, response, keeping, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))

@@ -62,11 +62,26 @@ export const gateRequest = (adapter: AbstractHttpAdapter, request: HostRequest):
  */
 export const layOver = (adapter: AbstractHttpAdapter, response: HostResponse, fields: HeaderFields): void => {
   if (adapter.isHeadersSent(response)) return
+  lay(adapter, response, fields)
+  ResponseSeal.seal(nodeResponse(response), fields)
+}
+
+/** The same with the headers of a paid response: those of its status when they are written. */
+export const layPaid = (
+  adapter: AbstractHttpAdapter,
+  response: HostResponse,
+  paid: Pick<Granted, "headers" | "headersFor">
+): void => {
+  if (adapter.isHeadersSent(response)) return
+  lay(adapter, response, paid.headers)
+  ResponseSeal.sealPaid(nodeResponse(response), paid)
+}
+
+const lay = (adapter: AbstractHttpAdapter, response: HostResponse, fields: HeaderFields): void => {
   const current = (name: string) => ResponseSeal.textOf(adapter.getHeader(response, name))
   for (const [name, value] of Object.entries(ResponseHeaders.over(fields, current))) {
     adapter.setHeader(response, name, value)
   }
-  ResponseSeal.seal(nodeResponse(response), fields)
 }
 
 /** The response's current headers, for a later reset. */

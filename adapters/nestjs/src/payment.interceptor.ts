@@ -10,7 +10,7 @@ import { defer, lastValueFrom, type Observable } from "rxjs"
 import { PaymentRefusedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
 import { hold } from "./payment.held.ts"
-import { type HostRequest, type HostResponse, layOver, nodeResponse, restoreHeaders } from "./payment.http.ts"
+import { type HostRequest, type HostResponse, layOver, layPaid, nodeResponse, restoreHeaders } from "./payment.http.ts"
 
 /**
  * The interceptor. The module makes it the outermost one: a response from inside of it, for example from a cache, is
@@ -72,7 +72,7 @@ export class PaymentInterceptor implements NestInterceptor {
       case "Uncharged":
         return result
       case "Granted":
-        layOver(httpAdapter, response, completed.headers)
+        layPaid(httpAdapter, response, completed)
         return result
       case "Refused":
         restoreHeaders(response, exchange.headersBefore)

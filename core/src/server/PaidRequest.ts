@@ -370,6 +370,14 @@ const charged = Effect.fnUntraced(function* (
   const receipts = route.receipt === "none" ? {} : yield* ReceiptSigning.sign(context, sale, carriesBrief(dialects))
   const headersWith = (signed: SignedReceipts) =>
     SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId, receipts: signed })
+  const isBought = (status: number) => status < boughtBelow(route)
+  const unsigned = () => headersWith({})
+  const headers = {
+    ...headersWith(receipts),
+    "Cache-Control": priced.route.cache,
+    Vary: priced.route.dialects.paymentHeaders,
+    ...(crossOrigin ? GateResponse.exposed(priced.route.dialects) : {})
+  }
   return {
     _tag: "Granted",
     settlement,
@@ -377,18 +385,22 @@ const charged = Effect.fnUntraced(function* (
     ...(route.receipt === "response" &&
       !isHead && {
         receipt: (response) =>
-          Effect.map(ReceiptSigning.signPurchase(context, sale, response), (purchase) =>
-            headersWith(purchase === undefined ? receipts : { ...receipts, purchase })
-          )
+          isBought(response.status)
+            ? Effect.map(ReceiptSigning.signPurchase(context, sale, response), (purchase) =>
+                headersWith(purchase === undefined ? receipts : { ...receipts, purchase })
+              )
+            : Effect.sync(unsigned)
       }),
-    headers: {
-      ...headersWith(receipts),
-      "Cache-Control": priced.route.cache,
-      Vary: priced.route.dialects.paymentHeaders,
-      ...(crossOrigin ? GateResponse.exposed(priced.route.dialects) : {})
-    }
+    headers,
+    ...((receipts.purchase ?? receipts.brief) && {
+      headersFor: (status) => (isBought(status) ? headers : { ...headers, ...unsigned() })
+    })
   }
 })
+
+/** The lowest status of a response that the payment has not bought: the payer may use it again (`refused`), or is owed a response. */
+const boughtBelow = ({ refused }: { readonly refused: "reusable" | "charged" }): number =>
+  refused === "charged" ? 500 : 400
 
 const carriesBrief = ({ dialects }: SellerDialects.SellerDialects): boolean =>
   dialects.some(({ carriesBriefReceipts }) => carriesBriefReceipts === true)
@@ -400,7 +412,7 @@ const finishing = (
   { finish, repeatable: payment }: GrantedRun
 ): Pick<Granted, "finish" | "sink"> => {
   if (payment === undefined || isHead) return { finish }
-  const isServed = (status: number) => status < (route.refused === "charged" ? 500 : 400)
+  const isServed = (status: number) => status < boughtBelow(route)
   return ResponseRepeats.keeping(responses, { payment, isServed, finish, leases, warn })
 }
 
@@ -426,7 +438,7 @@ const settleAfter = (
   _tag: "SettleAfter",
   abandon: granted.finish,
   complete: (status) =>
-    status < (request.priced.route.refused === "charged" ? 500 : 400)
+    status < boughtBelow(request.priced.route)
       ? Effect.catch(forBuyer(context, request, settleLate(context, request, claimed, granted)), (failure) =>
           context.doubts
             .note(claimed)

@@ -4,11 +4,13 @@ import * as BoundedBody from "../../wire/http/BoundedBody.ts"
  * a limit, and leave when the host says so. For hosts whose handlers write the response themselves.
  */
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
+import type { Granted } from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
 import type { KeptResponse } from "../http/KeptResponse.ts"
 import * as ResponseCapture from "../http/ResponseCapture.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
+import * as ResponseWatch from "../http/ResponseWatch.ts"
 import * as HeldBody from "./HeldBody.ts"
 
 /** The members of Node's response that are used, of HTTP/1.1 and of HTTP/2. */
@@ -47,9 +49,19 @@ export const repeat = (response: NodeResponse, kept: KeptResponse, current: Head
 
 /** Lays the gate's headers over the current ones, and again when they are written. */
 export const layOver = (response: NodeResponse, headers: HeaderFields): void => {
+  lay(response, headers)
+  ResponseSeal.seal(response, headers)
+}
+
+/** The same with the headers of a paid response: those of its status when they are written. */
+export const layPaid = (response: NodeResponse, paid: Pick<Granted, "headers" | "headersFor">): void => {
+  lay(response, paid.headers)
+  ResponseSeal.sealPaid(response, paid)
+}
+
+const lay = (response: NodeResponse, headers: HeaderFields): void => {
   const laid = ResponseHeaders.over(headers, (name) => ResponseSeal.textOf(response.getHeader(name)))
   for (const [name, value] of Object.entries(laid)) response.setHeader(name, value)
-  ResponseSeal.seal(response, headers)
 }
 
 /** A response that its writer has ended, or that exceeds the limit, and that has not left. */
@@ -87,6 +99,7 @@ class HeldWriter implements HeldResponse {
   readonly #response: NodeResponse
   readonly #ends: HeldEnds
   readonly #native: Native
+  readonly #letGo: () => void
   #parts: Array<Given> = []
   #length = 0
   #begun = false
@@ -95,6 +108,7 @@ class HeldWriter implements HeldResponse {
   constructor(response: NodeResponse, ends: HeldEnds) {
     this.#response = response
     this.#ends = ends
+    this.#letGo = ResponseWatch.holdBack(response)
     this.#native = {
       writeHead: memberOf(response, "writeHead"),
       write: memberOf(response, "write"),
@@ -199,6 +213,7 @@ class HeldWriter implements HeldResponse {
     if (this.#isLeaving()) return
     this.#phase = "leaving"
     for (const name of ["headersSent", "writableEnded"] as const) Reflect.deleteProperty(this.#response, name)
+    this.#letGo()
     write()
     this.#parts = []
     this.#phase = "left"

@@ -78,7 +78,7 @@ class NodeExchange {
     const { request, response } = this.#host
     RequestMarks.open(request, this.#route)
     RequestMarks.settle(request, granted.settlement)
-    ResponseSeal.seal(response, granted.headers)
+    ResponseSeal.sealPaid(response, granted)
     const keeping = { sink: granted.sink, run: this.#seller.run }
     GrantedResponse.watch(request, response, keeping, (delivered) =>
       this.#finish(granted, delivered ? outcomeOfStatus(response.statusCode) : "failed")
@@ -139,7 +139,7 @@ class NodeExchange {
     const { run } = this.#seller
     const receipt = granted.receipt && (await SignedResponse.headersFor(granted, response, held.body(), run))
     if (this.#isGone() && granted.sink === undefined) return this.#finish(granted, "failed")
-    this.#grant({ ...granted, headers: { ...granted.headers, ...receipt } }, held.release)
+    this.#grant(SignedResponse.withReceipt(granted, receipt), held.release)
   }
 
   #isGone(): boolean {

@@ -5,7 +5,7 @@
 import type * as Effect from "effect/Effect"
 
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
-import type { Granted, SoldResponse } from "../http/Decision.ts"
+import { type Granted, headersOf, type SoldResponse } from "../http/Decision.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as HeldResponse from "./HeldResponse.ts"
 
@@ -32,6 +32,13 @@ export const headersFor = async (
       encoding: ResponseSeal.textOf(response.getHeader("content-encoding"))
     })
   ).catch(() => undefined)
+
+/** The decision with the headers of a receipt that covers its response. */
+export const withReceipt = (granted: Granted, receipt: HeaderFields | undefined): Granted => ({
+  ...granted,
+  headers: { ...granted.headers, ...receipt },
+  headersFor: (status) => ({ ...headersOf(granted, status), ...receipt })
+})
 
 /** Holds the response from now on. Call it after `ResponseSeal.seal` and after everything that copies the response. */
 export const hold = (response: HeldResponse.NodeResponse, granted: Pick<Granted, "receipt">, run: Run): void => {

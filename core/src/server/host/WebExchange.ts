@@ -5,13 +5,14 @@
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
-import { type GateRequest, type Granted, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
+import { type GateRequest, type Granted, headersOf, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
 import type { KeptResponse } from "../http/KeptResponse.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Seller } from "../Seller.ts"
 import * as HeldBody from "./HeldBody.ts"
+import * as SignedResponse from "./SignedResponse.ts"
 import * as WatchedBody from "./WatchedBody.ts"
 import * as WebRequest from "./WebRequest.ts"
 
@@ -89,7 +90,18 @@ class WebExchange {
     if (this.#isGone()) return this.#forget(() => finish("notRun"))
     settlements.set(this.#host.request, granted.settlement)
     const response = await this.#run(() => finish("failed"))
-    return granted.receipt === undefined ? this.#deliver(granted, response) : this.#sign(granted, response)
+    return this.#send(granted, response)
+  }
+
+  /** Lets a paid response leave. One that the platform cannot send ends the execution, and the host answers the error. */
+  async #send(granted: Granted, response: Response): Promise<Response> {
+    try {
+      if (response.body?.locked === true) throw new TypeError(lockedBody)
+      return await (granted.receipt === undefined ? this.#deliver(granted, response) : this.#sign(granted, response))
+    } catch (error) {
+      this.#report(granted.finish("failed"))
+      throw error
+    }
   }
 
   /** Signs the receipt of a response that it covers. A response that is too long, or breaks off, leaves with the one that covers none. */
@@ -103,8 +115,7 @@ class WebExchange {
     const again = (stream: BodyInit | null) => new Response(stream, { status, statusText, headers: response.headers })
     if (begun.bytes === undefined) return this.#deliver(granted, again(begun.stream))
     const receipt = await this.#seller.run(granted.receipt({ status, body: begun.bytes, encoding }))
-    const signed = { ...granted, headers: { ...granted.headers, ...receipt } }
-    return this.#deliver(signed, body === null ? response : again(begun.bytes))
+    return this.#deliver(SignedResponse.withReceipt(granted, receipt), body === null ? response : again(begun.bytes))
   }
 
   /** Runs the handler; `failed` is called if it throws, and the host answers the error. */
@@ -127,7 +138,7 @@ class WebExchange {
       finish(status === 101)
       return response
     }
-    const headers = laid(response.headers, granted)
+    const headers = laid(response.headers, { headers: headersOf(granted, status) })
     if (body === null || this.#host.request.method.toUpperCase() === "HEAD") {
       void body?.cancel().catch(() => undefined)
       finish(!this.#isGone())
@@ -160,7 +171,7 @@ class WebExchange {
         return responseOf(completed.response, before)
       case "Granted":
         settlements.set(this.#host.request, completed.settlement)
-        return this.#sign(completed, held)
+        return this.#send(completed, held)
     }
   }
 
@@ -182,6 +193,9 @@ class WebExchange {
     WebRequest.keeperIn(this.#host.beside)(this.#seller.run(end))
   }
 }
+
+const lockedBody =
+  "the handler's response has a body that is being read or was read already; return a response whose body is unread"
 
 /** The gate's headers over these. */
 const laid = (current: Headers, { headers }: { readonly headers: HeaderFields }): Headers => {

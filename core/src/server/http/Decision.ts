@@ -81,6 +81,11 @@ export interface Granted {
   /** Receipt, caching and CORS headers of the paid response; apply them with `ResponseHeaders.over`. */
   readonly headers: HeaderFields
   /**
+   * Present if `headers` carry a signed receipt: the headers for a response of this status (`headersOf`). A payment that the
+   * application refuses is good for another request, so only what it has bought has a signed receipt.
+   */
+  readonly headersFor?: (status: number) => HeaderFields
+  /**
    * Reports the end: `served`, `refused` (status 400 to 499), `failed` (status 500 or above, or closed before it was
    * finished), `notRun` (the handler was never reached): see `outcomeOfStatus`. Only the first report counts. It never
    * fails; it completes when the facilitator knows the end or the retries (10 minutes) are used up, so a host need not
@@ -96,6 +101,12 @@ export interface Granted {
   /** Present if the route's responses come again (`repeat: "same"`) and this one may: see `ResponseSink`. */
   readonly sink?: ResponseSink
 }
+
+/** The gate's headers for a paid response of this status. */
+export const headersOf = (
+  { headers, headersFor }: Pick<Granted, "headers" | "headersFor">,
+  status: number
+): HeaderFields => headersFor?.(status) ?? headers
 
 /** A response that a receipt covers. */
 export interface SoldResponse {

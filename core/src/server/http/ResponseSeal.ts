@@ -4,6 +4,7 @@
  * after every other place in which an adapter could set headers.
  */
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
+import { type Granted, headersOf } from "./Decision.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 /** The members of Node's response that are used, of HTTP/1.1 and of HTTP/2. */
@@ -17,13 +18,24 @@ export interface SealableResponse {
 
 type Entry = readonly [name: string, value: unknown]
 
+/** A response whose status is known when its head is written. */
+export interface StatedResponse extends SealableResponse {
+  readonly statusCode: number
+}
+
+/** Lays the headers of a paid response over it, those for the status with which it is written. */
+export const sealPaid = (response: StatedResponse, paid: Pick<Granted, "headers" | "headersFor">): void =>
+  sealWith(response, (status) => headersOf(paid, status ?? response.statusCode))
+
 /**
  * Lays these headers over the response's when they are written, all but `Content-Type`, which belongs to the body. If a
  * response is sealed twice, the first seal wins.
  */
-export const seal = (response: SealableResponse, headers: HeaderFields): void => {
-  const { "Content-Type": _, ...sealed } = headers
-  beforeHead(response, (given) => {
+export const seal = (response: SealableResponse, headers: HeaderFields): void => sealWith(response, () => headers)
+
+const sealWith = (response: SealableResponse, headersAt: (status: number | undefined) => HeaderFields): void => {
+  beforeHead(response, (given, status) => {
+    const { "Content-Type": _, ...sealed } = headersAt(status)
     const fields = { ...sealed, ...amendments.get(response) }
     const entries = entriesOf(given)
     const current = (name: string) => textOf(valueOf(entries, name) ?? response.getHeader(name))
@@ -59,7 +71,7 @@ export const hold = (response: SealableResponse): (() => void) => {
 }
 
 /** Cuts the connection instead of writing a head below 400 for which `isRefused` says so. Nothing is thrown, as in `hold`. */
-export const guard = (response: SealableResponse & { readonly statusCode: number }, isRefused: () => boolean): void => {
+export const guard = (response: StatedResponse, isRefused: () => boolean): void => {
   beforeHead(response, (given, status) => {
     if ((status ?? response.statusCode) >= 400 || !isRefused()) return given
     response.destroy()

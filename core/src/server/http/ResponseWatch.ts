@@ -46,6 +46,25 @@ export interface WatchableResponse {
  */
 export const deliveredBytes = 64 * 1024
 
+/** Responses in memory of which nothing has left, and for those that began to leave later the bytes since then. */
+const held = new WeakMap<object, ByteMeter | "held">()
+
+/**
+ * Marks a response as held back: none of it is delivered, whatever its connection sends meanwhile and however it shows itself to
+ * its writer. Call the returned function just before it leaves.
+ */
+export const holdBack = (response: object): (() => void) => {
+  held.set(response, "held")
+  return () => {
+    const stream = streamOf(response)
+    // Over HTTP/1.1 nothing leaves the connection while one of its responses is held.
+    if (stream?.session === undefined) held.delete(response)
+    else held.set(response, new ByteMeter(stream.session.socket))
+  }
+}
+
+const streamOf = (response: Pick<WatchableResponse, "stream">): WatchableStream | undefined => response.stream
+
 /** Whether the client has disconnected. */
 export const isGone = ({ socket }: WatchableRequest, response: WatchableResponse): boolean => {
   const { stream } = response
@@ -67,11 +86,16 @@ export const watch = (
     meter ??= new ByteMeter(connection)
   }
   let notified = false
+  const read = (): number => {
+    const counted = held.get(response) ?? meter
+    return typeof counted === "object" ? counted.read() : 0
+  }
+  const hasBegun = () => held.get(response) !== "held" && response.headersSent
   const over = (finished: boolean) => {
     if (notified) return
     notified = true
     leave()
-    notify(finished || (response.headersSent && (meter?.read() ?? 0) >= bytesToDeliver(response)))
+    notify(finished || (hasBegun() && read() >= bytesToDeliver(response)))
   }
   const close = () => over(false)
   const finish = () => over(stream === undefined ? !request.socket.destroyed : isFinished(stream))
@@ -85,7 +109,7 @@ export const watch = (
   })
   /** Over HTTP/2 a request's socket stands for its stream, so the session is watched. */
   const leave = onBreak(stream === undefined ? request.socket : stream.session, {
-    broken: () => meter?.read(),
+    broken: read,
     closed: close
   })
 }

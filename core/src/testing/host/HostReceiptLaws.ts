@@ -14,6 +14,23 @@ const sold = (settle: (typeof orders)[number], reply: () => HandlerReply) => ():
   routes: [{ method: "GET", path: "/report", handler: reply }]
 })
 
+/** A shop whose first response is a refusal. */
+const refusing = (receipt: "payment" | "response") => (): TrialParts => {
+  let count = 0
+  return {
+    sold: { "GET /report": { ...terms, receipt } },
+    routes: [
+      {
+        method: "GET",
+        path: "/report",
+        handler: () => (count++ === 0 ? { status: 404, body: "no such day" } : { body: "It will rain" })
+      }
+    ]
+  }
+}
+
+const receiptOn = ({ headers }: HostAnswer): object => Object(JSON.parse(headers["x-payment-response"] ?? "{}"))
+
 const statementOn = ({ headers }: HostAnswer) => {
   const json: unknown = JSON.parse(headers["x-payment-response"] ?? "{}")
   const signed = purchaseReceipt.read(Reflect.get(Object(json), "signedReceipt"))
@@ -54,17 +71,23 @@ export const laws: ReadonlyArray<HostLaw> = [
       })
     )
   ),
-  law(
-    "before-handler: a receipt covers a refusal of the application",
-    sold("before-handler", () => ({ status: 404, body: "no such day" })),
-    async ({ ask, market, payment }) => {
-      const answer = await ask("/report", { headers: await payment("/report") })
-      equal("status", answer.status, 404)
-      const statement = statementOn(answer)
-      equal("signed status", statement?.responseStatus, 404)
-      equal("digest", statement?.responseSha256, await digestOf(answer.body))
-      equal("end", await market.nextEnd(), "refused")
-    }
+  ...(["payment", "response"] as const).map((receipt) =>
+    law(
+      `before-handler: a payment has one signed receipt, of what it has bought (receipt: ${receipt})`,
+      refusing(receipt),
+      async ({ ask, market, payment }) => {
+        const headers = await payment("/report")
+        const refusal = await ask("/report", { headers })
+        equal("status", refusal.status, 404)
+        demand("the refusal says what the payment is still good for", "ifRefused" in receiptOn(refusal))
+        demand("the refusal has no signed receipt", !("signedReceipt" in receiptOn(refusal)))
+        equal("end", await market.nextEnd(), "refused")
+        const answer = await ask("/report", { headers })
+        equal("status", answer.status, 200)
+        equal("signed status", statementOn(answer)?.responseStatus, receipt === "response" ? 200 : 0)
+        equal("end", await market.nextEnd(), "served")
+      }
+    )
   ),
   law(
     "before-handler: a response that is too long to be held leaves whole, with a receipt that covers none",

@@ -6,20 +6,20 @@ import * as WebExchange from "../../../src/server/host/WebExchange.ts"
 import * as HostMarket from "../../../src/testing/host/HostMarket.ts"
 import { purchaseReceipt } from "../../../src/wire/pontage/PurchaseReceiptShape.ts"
 
-const receipt = "response"
-
-const open = async () => {
+const open = async (receipt: "payment" | "response" = "response") => {
   const market = HostMarket.open()
   const { close, keyed, ready, seller } = SoldRoutes.open({
     ...market.shop,
     routes: { "GET /report": { ...HostMarket.terms, receipt } }
   })
   await ready()
-  const ask = (body: ReadableStream<Uint8Array>, headers: Readonly<Record<string, string>>, signal?: AbortSignal) => {
+  const respond = (response: Response, headers: Readonly<Record<string, string>>, signal?: AbortSignal) => {
     const request = new Request("https://shop.example/report", { headers, signal: signal ?? null })
     const route = keyed[0]?.route ?? assert.fail("the shop has no route")
-    return WebExchange.respond(seller, route, { request, beside: [], facts: {}, handle: () => new Response(body) })
+    return WebExchange.respond(seller, route, { request, beside: [], facts: {}, handle: () => response })
   }
+  const ask = (body: ReadableStream<Uint8Array>, headers: Readonly<Record<string, string>>, signal?: AbortSignal) =>
+    respond(new Response(body), headers, signal)
   const refusal = await ask(new ReadableStream(), {})
   const payment = await market.pay({
     status: refusal.status,
@@ -27,7 +27,7 @@ const open = async () => {
     body: await refusal.text(),
     complete: true
   })
-  return { market, ask, payment, close }
+  return { market, ask, respond, payment, close }
 }
 
 const part = new TextEncoder().encode("It will ")
@@ -85,4 +85,29 @@ describe("a response that its receipt should cover", () => {
     assert.strictEqual(await market.nextEnd(), "failed")
     await close()
   })
+})
+
+const locked = (): Response => {
+  const response = new Response("It will rain.")
+  response.body?.getReader()
+  return response
+}
+
+describe("a response whose body is locked", () => {
+  it.each(["payment", "response"] as const)(
+    "is an error of its handler, and is owed again (receipt: %s)",
+    async (receipt) => {
+      const { close, market, payment, respond } = await open(receipt)
+      const error = await respond(locked(), payment).catch((thrown: unknown) => thrown)
+      assert.match(
+        String(error),
+        /^TypeError: the handler's response has a body that is being read or was read already/
+      )
+      assert.strictEqual(await market.nextEnd(), "failed")
+      const response = await respond(new Response("It will rain."), payment)
+      assert.strictEqual(await response.text(), "It will rain.")
+      assert.strictEqual(await market.nextEnd(), "served")
+      await close()
+    }
+  )
 })

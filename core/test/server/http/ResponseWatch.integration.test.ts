@@ -3,7 +3,7 @@ import { createServer as createServer1, type IncomingMessage, type ServerRespons
 import { connect as connect2, constants, createServer as createServer2, type Http2ServerResponse } from "node:http2"
 import { type AddressInfo, connect, type Socket } from "node:net"
 
-import { ResponseWatch } from "@pontage/core"
+import { HeldResponse, ResponseWatch } from "@pontage/core"
 import { afterEach, assert, describe, it } from "vitest"
 
 const closing: Array<() => void> = []
@@ -208,4 +208,36 @@ describe("a response over HTTP/2", () => {
     stream.close(code)
     assert.isFalse(await ended())
   })
+
+  it.each(["held", "let go"] as const)(
+    "that is %s in memory while its connection is busy is not delivered when it is cancelled",
+    async (state) => {
+      const held: Array<HeldResponse.HeldResponse> = []
+      const { ended, port, watched } = await serve(2, (response, path) => {
+        if (path === "/busy") return void (response as Http2ServerResponse).end(Buffer.alloc(512 * kibi))
+        HeldResponse.hold(response, {
+          ended: (one) => void held.push(one),
+          overflowed: () => assert.fail("the response fits")
+        })
+        response.setHeader("Content-Length", 100 * kibi)
+        ;(response as Http2ServerResponse).end(Buffer.alloc(100 * kibi))
+      })
+      const session = connected(port, 1000)
+      // Its client takes nothing of the held response, and all of the other one.
+      const stream = session.request({ ":path": "/held" })
+      stream.on("error", () => {})
+      await watched()
+      const busy = session.request({ ":path": "/busy" })
+      await once(busy.resume(), "end")
+      assert.isTrue(await ended())
+      const begun = once(stream, "response")
+      if (state === "let go") {
+        stream.pause()
+        held[0]?.release()
+        await begun
+      }
+      stream.close(constants.NGHTTP2_CANCEL)
+      assert.isFalse(await ended())
+    }
+  )
 })
