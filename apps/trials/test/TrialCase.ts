@@ -24,15 +24,17 @@ const stillMillis = 600_000
 const limitMillis = 3 * stillMillis
 /** The longest validity that these payments offer, in seconds. */
 const validSeconds = 600
+/** Buyers at once: the end of a trial waits for blocks, and each buyer costs as much of the machine as the facilitator. */
+const mostBuyers = 6
 const quiet = Logger.layer([])
 
 /** Checks that count seconds, or answers that a kill happened to cut: a slow machine alone fails them. */
 const timed: ReadonlySet<string> = new Set(["waited-for-a-lease", "shop-silent", "unanswered"])
 
 const report = ({ run, size, store = "sqlite" }: TrialCase, mutation?: MutationName) =>
-  Effect.scoped(run({ store, size, seed: "a test", mutation, patienceMillis: stillMillis, validSeconds })).pipe(
-    Effect.provide(quiet)
-  )
+  Effect.scoped(
+    run({ store, size, seed: "a test", mutation, patienceMillis: stillMillis, validSeconds, mostBuyers })
+  ).pipe(Effect.provide(quiet))
 
 /** The promise is kept. */
 export const keeps = (name: string, trial: TrialCase) =>

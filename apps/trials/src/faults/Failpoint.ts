@@ -1,6 +1,6 @@
 /**
- * A strike at one of the facilitator's checkpoints: `FAILPOINT=planned:kill:3` kills the process when it passes the
- * checkpoint `planned` for the third time.
+ * Strikes at the facilitator's checkpoints: `FAILPOINT=planned:kill:3` kills the process when it passes the checkpoint
+ * `planned` for the third time. Several, with commas between them, strike one after another.
  */
 import { Checkpoint } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -37,27 +37,46 @@ export const fromText = (text: string): Failpoint | undefined => {
   return checkpoint && action && isCount ? { checkpoint, action, passing: Number(count) } : undefined
 }
 
-/** The options of its strike. */
+/** The text form of several. */
+export const seriesToText = (failpoints: ReadonlyArray<Failpoint>): string => failpoints.map(toText).join(",")
+
+/** Reads the text form of several; `undefined` when one of them is none. */
+export const seriesFromText = (text: string): ReadonlyArray<Failpoint> | undefined => {
+  const read = text.split(",").map(fromText)
+  const failpoints = read.filter((one) => one !== undefined)
+  return failpoints.length === read.length ? failpoints : undefined
+}
+
+/** The options of their strikes. */
 export interface Options {
   /** Duration of a hang, in milliseconds. */
   readonly hangMillis: number
   /** Ends this process as a power cut would. */
   readonly kill: () => void
-  /** Called when it strikes. */
-  readonly onStrike?: () => void
+  /** Called when one of them strikes. */
+  readonly onStrike?: (failpoint: Failpoint) => void
 }
 
-/** The checkpoints' meaning with this strike among them. */
+/** The checkpoints' meaning with these strikes: the passings for each are counted from the end of the strike before it. */
 export const make = (
-  failpoint: Failpoint,
+  failpoints: ReadonlyArray<Failpoint>,
   options: Options
 ): ((name: Checkpoint.CheckpointName) => Effect.Effect<void>) => {
+  let turn = 0
   let passed = 0
+  let isStriking = false
+  const over = Effect.sync(() => {
+    turn++
+    passed = 0
+    isStriking = false
+  })
   return (name) =>
     Effect.suspend(() => {
-      if (name !== failpoint.checkpoint || ++passed !== failpoint.passing) return Effect.void
-      options.onStrike?.()
-      return strike(failpoint.action, options)
+      const failpoint = failpoints[turn]
+      if (isStriking || failpoint?.checkpoint !== name || ++passed !== failpoint.passing) return Effect.void
+      isStriking = true
+      options.onStrike?.(failpoint)
+      return Effect.ensuring(strike(failpoint.action, options), over)
     })
 }
 

@@ -6,8 +6,9 @@ import type { Anvil } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-import { everyFailpoint, type Failpoint, failpointActions, toText } from "../faults/Failpoint.ts"
+import { everyFailpoint, type Failpoint, failpointActions, seriesToText, toText } from "../faults/Failpoint.ts"
 import * as ChainWeather from "../world/ChainWeather.ts"
+import type { FacilitatorLife } from "../world/FacilitatorLife.ts"
 import * as TrialLoad from "../world/TrialLoad.ts"
 import type { TrialOptions } from "../world/TrialOptions.ts"
 import type { Broken, TrialReport } from "../world/TrialReport.ts"
@@ -21,25 +22,26 @@ const mix = { unclaimed: 200, afterHandler: 400, copied: 100 }
 const sideBySide = 4
 const usualHang = 30_000
 
-/** Options that cut the trial short: the failpoints, and the duration of a hang. */
+/** Options that cut the trial short: the failpoints, those of each world one after another, and the duration of a hang. */
 export interface Cut {
-  readonly failpoints?: ReadonlyArray<Failpoint>
+  readonly worlds?: ReadonlyArray<ReadonlyArray<Failpoint>>
   readonly hangMillis?: number
 }
 
-/** Runs the trial; its size limits the number of failpoints, chosen by the seed. */
+/** Runs the trial, by default with a world for each failpoint; its size limits the number of worlds. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions,
   cut: Cut = {}
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed> {
   const began = performance.now()
-  const all = cut.failpoints ?? everyFailpoint
-  const failpoints = all.slice(0, options.size ?? all.length)
+  const all = cut.worlds ?? everyFailpoint.map((one) => [one])
+  const worlds = all.slice(0, options.size ?? all.length)
   const findings = yield* Effect.forEach(
-    failpoints,
-    (failpoint) => Effect.scoped(strike(options, failpoint, cut.hangMillis ?? usualHang)),
+    worlds,
+    (failpoints) => Effect.scoped(strike(options, failpoints, cut.hangMillis ?? usualHang)),
     { concurrency: sideBySide }
   )
+  const failpoints = worlds.flat()
   const report: TrialReport = {
     goal: "G2",
     title: "a crash, a defect and a hang at every checkpoint",
@@ -56,22 +58,23 @@ export const run = Effect.fnUntraced(function* (
   return report
 })
 
-/** One strike, in a world of its own. */
+/** Strikes in a world of their own. */
 const strike = Effect.fnUntraced(function* (
   options: TrialOptions,
-  failpoint: Failpoint,
+  failpoints: ReadonlyArray<Failpoint>,
   hangMillis: number
 ): Effect.fn.Return<ReadonlyArray<Broken>, Anvil.AnvilFailed> {
   return yield* Effect.scoped(
     Effect.gen(function* () {
-      const name = toText(failpoint)
+      const name = seriesToText(failpoints)
       const patience = options.patienceMillis ?? 60_000
       const began = performance.now()
       const world = yield* TrialWorld.make({ ...options, seed: `${options.seed}/${name}` }, small)
-      const facilitator = yield* world.facilitator({ hangMillis }, { failpoint })
+      const facilitator = yield* world.facilitator({ hangMillis }, { failpoints })
       yield* facilitator.listening
-      const struck = () => facilitator.log.some((line) => line.includes(`strikes ${name}`))
-      const weather = yield* Effect.forkScoped(feesRise(world, failpoint, struck))
+      const missed = () => missedIn(facilitator, failpoints)
+      const isOver = () => missed().length === 0
+      const weather = yield* Effect.forkScoped(feesRise(world, failpoints, isOver))
       const counts = TrialLoad.none()
       const load = {
         ...world.load,
@@ -82,31 +85,35 @@ const strike = Effect.fnUntraced(function* (
       }
       // More come while the checkpoint was not passed: on a busy machine the weather may miss those before.
       const isLate = () => performance.now() - began > patience
-      yield* TrialLoad.run(load, counts, (begun) => begun >= payments && (struck() || isLate()))
+      yield* TrialLoad.run(load, counts, (begun) => begun >= payments && (isOver() || isLate()))
       yield* facilitator.listening
       const { findings } = yield* TrialWorld.audited(world, facilitator.url, { patienceMillis: patience + hangMillis })
       yield* Fiber.interrupt(weather)
-      const missed = struck() ? [] : [{ check: "not-struck", detail: "its checkpoint was never passed" }]
+      const vain = missed().map((one) => ({ check: "not-struck", detail: `${toText(one)} never struck` }))
       yield* Effect.logInfo(
-        `${name}: ${findings.length + missed.length} differences after ${Math.round((performance.now() - began) / 1000)} s`
+        `${name}: ${findings.length + vain.length} differences after ${Math.round((performance.now() - began) / 1000)} s`
       )
-      return [...missed, ...findings].map(({ check, detail }) => ({ check, detail: `${name}: ${detail}` }))
+      return [...vain, ...findings].map(({ check, detail }) => ({ check, detail: `${name}: ${detail}` }))
     })
   )
 })
 
+/** Those that have not struck yet. */
+const missedIn = ({ struck }: FacilitatorLife, failpoints: ReadonlyArray<Failpoint>): ReadonlyArray<Failpoint> =>
+  failpoints.filter((one) => !struck.has(toText(one)))
+
 const small = { operations: true, signers: 1, payers: buyers, finalityDepth: 2 }
 
 /** Where bytes have to be signed again, what they offer has to become too little while they wait: until that has happened. */
-const feesRise = (world: TrialWorld.TrialWorld, { checkpoint }: Failpoint, struck: () => boolean) =>
-  checkpoint === "re-signed" || checkpoint === "replaced"
+const feesRise = (world: TrialWorld.TrialWorld, failpoints: ReadonlyArray<Failpoint>, isOver: () => boolean) =>
+  failpoints.some(({ checkpoint }) => checkpoint === "re-signed" || checkpoint === "replaced")
     ? Effect.repeat(
         Effect.andThen(
           ChainWeather.evict(world.chain, world.rpc),
           Effect.andThen(Effect.sleep("4 seconds"), calm(world))
         ),
         {
-          while: () => !struck()
+          while: () => !isOver()
         }
       )
     : Effect.void

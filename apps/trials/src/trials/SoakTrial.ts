@@ -75,11 +75,12 @@ const measured = Effect.fnUntraced(function* (
   const began = performance.now()
   while (performance.now() - began < totalMillis) {
     yield* Effect.sleep(Math.max(1000, totalMillis / looks))
-    const { heapUsed, rss } = yield* facilitator.memory
+    const { external, heapUsed, rss } = yield* facilitator.memory
     samples.push({
       atMillis: performance.now() - began,
       rss,
       heap: heapUsed,
+      external,
       descriptors: readdirSync(`/proc/${facilitator.pid()}/fd`).length,
       ...(file !== undefined && { file: statSync(file).size, log: statSync(`${file}-wal`).size })
     })

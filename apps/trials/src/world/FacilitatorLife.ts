@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import * as SourceMutation from "../attacks/SourceMutation.ts"
-import { type Failpoint, toText as failpointText } from "../faults/Failpoint.ts"
+import { type Failpoint, seriesToText } from "../faults/Failpoint.ts"
 import { type MutationName, mutations } from "../Mutation.ts"
 import { toText as settingsText, type TrialSettings } from "./TrialSettings.ts"
 
@@ -20,8 +20,8 @@ import { toText as settingsText, type TrialSettings } from "./TrialSettings.ts"
 export interface Options {
   readonly settings: TrialSettings
   readonly mutation?: MutationName | undefined
-  /** In its first life alone. */
-  readonly failpoint?: Failpoint | undefined
+  /** In its first life alone, one after another. */
+  readonly failpoints?: ReadonlyArray<Failpoint> | undefined
   /** Its memory is measured after what nothing refers to was collected. */
   readonly collects?: boolean | undefined
 }
@@ -36,7 +36,7 @@ export interface Life {
   readonly by: number | string | undefined
 }
 
-const MemoryUse = Schema.Struct({ rss: Schema.Int, heapUsed: Schema.Int })
+const MemoryUse = Schema.Struct({ rss: Schema.Int, heapUsed: Schema.Int, external: Schema.Int })
 const decodeMemory = Schema.decodeUnknownOption(MemoryUse)
 
 export type MemoryUse = typeof MemoryUse.Type
@@ -47,6 +47,8 @@ export interface FacilitatorLife {
   readonly lives: ReadonlyArray<Life>
   /** The last lines it wrote, of all its lives. */
   readonly log: ReadonlyArray<string>
+  /** The failpoints that have struck, as text. */
+  readonly struck: ReadonlySet<string>
   /** Completes when the present life listens. */
   readonly listening: Effect.Effect<void>
   /** The process's memory use, in bytes; waits for its report. */
@@ -70,6 +72,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     url: `http://127.0.0.1:${options.settings.port}`,
     lives: supervisor.lives,
     log: supervisor.log,
+    struck: supervisor.struck,
     listening: Effect.suspend(() => Deferred.await(supervisor.listening)),
     memory: Effect.callback((resume) => {
       supervisor.heard = (use) => resume(Effect.succeed(use))
@@ -84,6 +87,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 
 const main = "apps/trials/src/world/TrialFacilitator"
 const longestLog = 400
+/** Begin of the line that the process writes when a failpoint strikes. */
+export const strikes = "strikes "
 /** Number of lives in a row that end before they listen; from then on the trial itself is wrong. */
 const vainLives = 30
 
@@ -97,6 +102,7 @@ interface OpenLife {
 class FacilitatorSupervisor {
   readonly lives: Array<OpenLife> = []
   readonly log: Array<string> = []
+  readonly struck = new Set<string>()
   listening = Deferred.makeUnsafe<void>()
   child: ChildProcess | undefined
   heard: ((use: MemoryUse) => void) | undefined
@@ -154,7 +160,7 @@ class FacilitatorSupervisor {
   }
 
   private spawn(isFirst: boolean): ChildProcess {
-    const { collects = false, failpoint, mutation, settings } = this.options
+    const { collects = false, failpoints, mutation, settings } = this.options
     const sources = mutation === undefined ? undefined : mutations[mutation].sources
     const { environment, execArgv, file } = SourceMutation.program(main, sources)
     const env = {
@@ -163,7 +169,7 @@ class FacilitatorSupervisor {
       NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
       TRIAL_SETTINGS: settingsText(settings),
       ...(mutation !== undefined && { MUTATION: mutation }),
-      ...(isFirst && failpoint !== undefined && { FAILPOINT: failpointText(failpoint) })
+      ...(isFirst && failpoints !== undefined && { FAILPOINT: seriesToText(failpoints) })
     }
     return fork(file, [], {
       env,
@@ -175,6 +181,7 @@ class FacilitatorSupervisor {
   private note(text: string): void {
     const lines = text.split("\n").filter((line) => line !== "")
     this.log.push(...lines)
+    for (const line of lines) if (line.startsWith(strikes)) this.struck.add(line.slice(strikes.length))
     if (this.log.length > longestLog) this.log.splice(0, this.log.length - longestLog)
   }
 }

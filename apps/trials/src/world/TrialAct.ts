@@ -44,12 +44,12 @@ export const underLoad = <A, E, R>(
     Effect.gen(function* () {
       const counts = TrialLoad.none()
       let isOver = false
-      const { patienceMillis } = world.options
-      const { drainMillis = patienceMillis ?? 60_000, payments, rules = {}, ...load } = options
+      const { mostBuyers = Number.POSITIVE_INFINITY, patienceMillis } = world.options
+      const { concurrency = 20, drainMillis = patienceMillis ?? 60_000, payments, rules = {}, ...load } = options
       const patient = patienceMillis === undefined ? {} : { patienceMillis }
       const buying = yield* Effect.forkScoped(
         TrialLoad.run(
-          { ...world.load, concurrency: 20, ...patient, ...load },
+          { ...world.load, ...patient, ...load, concurrency: Math.min(concurrency, mostBuyers) },
           counts,
           (begun) => isOver && begun >= payments
         )

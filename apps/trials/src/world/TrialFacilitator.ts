@@ -32,10 +32,12 @@ const mutationOf = (name: string | undefined): Mutation =>
 
 const kill = () => process.kill(process.pid, "SIGKILL")
 
+const onStrike = (one: Failpoint.Failpoint) => void process.stdout.write(`strikes ${Failpoint.toText(one)}\n`)
+
 const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) => {
-  const failpoint = text === undefined || text === "" ? undefined : Failpoint.fromText(text)
-  if (failpoint === undefined) return () => Effect.void
-  return Failpoint.make(failpoint, { hangMillis, kill, onStrike: () => void process.stdout.write(`strikes ${text}\n`) })
+  const failpoints = text === undefined || text === "" ? undefined : Failpoint.seriesFromText(text)
+  if (failpoints === undefined) return () => Effect.void
+  return Failpoint.make(failpoints, { hangMillis, kill, onStrike })
 }
 
 const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }: Mutation): FacilitatorScheme => {
@@ -120,8 +122,8 @@ const program = Effect.gen(function* () {
 // Garbage is collected first, where this process may request it; the rest is what the process needs.
 process.on("message", () => {
   globalThis.gc?.()
-  const { heapUsed, rss } = process.memoryUsage()
-  process.send?.({ heapUsed, rss })
+  const { external, heapUsed, rss } = process.memoryUsage()
+  process.send?.({ external, heapUsed, rss })
 })
 
 // The parent process is gone, so this one has no purpose left.

@@ -15,6 +15,8 @@ export interface TrialOptions {
   readonly minutes?: number | undefined
   /** Time that buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */
   readonly patienceMillis?: number
+  /** Most buyers at once; default by trial. */
+  readonly mostBuyers?: number
   /** Validity of authorizations, in seconds; default by trial. */
   readonly validSeconds?: number
 }

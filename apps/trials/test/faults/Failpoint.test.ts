@@ -11,7 +11,7 @@ const made = (text: string) => {
   const failpoint = Failpoint.fromText(text)
   const seen = { killed: 0, struck: 0 }
   assert.isDefined(failpoint)
-  const strike = Failpoint.make(failpoint, {
+  const strike = Failpoint.make([failpoint], {
     hangMillis: 30_000,
     kill: () => void seen.killed++,
     onStrike: () => void seen.struck++
@@ -37,6 +37,9 @@ describe("failpoints", () => {
       assert.deepStrictEqual(Failpoint.fromText(Failpoint.toText(failpoint)), failpoint)
     }
     assert.deepStrictEqual(Failpoint.fromText("planned:kill"), { checkpoint: "planned", action: "kill", passing: 1 })
+    const { everyFailpoint, seriesFromText, seriesToText } = Failpoint
+    assert.deepStrictEqual(seriesFromText(seriesToText(everyFailpoint)), everyFailpoint)
+    assert.isUndefined(seriesFromText("planned:kill,planed:kill"))
   })
 
   for (const text of ["", "planned", "planed:kill:1", "planned:burn:1", "planned:kill:0", "planned:kill:x"]) {
@@ -72,6 +75,34 @@ describe("failpoints", () => {
       assert.isUndefined(fiber.pollUnsafe())
       yield* TestClock.adjust(1)
       yield* Fiber.join(fiber)
+    })
+  )
+
+  it.effect("strike one after another, each at its passing since the end of the one before it", () =>
+    Effect.gen(function* () {
+      const struck: Array<string> = []
+      let killed = 0
+      const series = Failpoint.seriesFromText("queued:throw,queued:hang:2,queued:kill") ?? []
+      const strike = Failpoint.make(series, {
+        hangMillis: 30_000,
+        kill: () => void killed++,
+        onStrike: (one) => void struck.push(Failpoint.toText(one))
+      })
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(strike("queued"))))
+      yield* strike("queued")
+      assert.deepStrictEqual(struck, ["queued:throw:1"])
+      const hanging = yield* Effect.forkChild(strike("queued"))
+      yield* TestClock.adjust(1)
+      // Those that pass meanwhile do so unharmed.
+      yield* strike("queued")
+      assert.deepStrictEqual(struck, ["queued:throw:1", "queued:hang:2"])
+      assert.strictEqual(killed, 0)
+      yield* TestClock.adjust(30_000)
+      yield* Fiber.join(hanging)
+      yield* strike("queued")
+      yield* strike("queued")
+      assert.deepStrictEqual(struck, ["queued:throw:1", "queued:hang:2", "queued:kill:1"])
+      assert.strictEqual(killed, 1)
     })
   )
 })

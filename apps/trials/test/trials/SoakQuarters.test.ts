@@ -10,6 +10,7 @@ const samples = (change: (part: number, index: number) => Partial<SoakSample>): 
     atMillis: (index + 1) * 1000,
     rss: 300 * MiB,
     heap: 80 * MiB,
+    external: 10 * MiB,
     descriptors: 60,
     file: 40 * MiB,
     log: 4 * MiB,
@@ -27,13 +28,17 @@ describe("a soak's quarters", () => {
       total
     )
     assert.isEmpty(findings)
-    assert.strictEqual(figures["heap floor, MiB, by quarter"], "80.0 / 80.0 / 80.0 / 80.0 (at most 92.0)")
-    assert.lengthOf(Object.keys(figures), 5)
+    assert.strictEqual(
+      figures["heap after a collection, least, MiB, by quarter"],
+      "80.0 / 80.0 / 80.0 / 80.0 (at most 92.0)"
+    )
+    assert.strictEqual(figures["RSS, median, MiB, by quarter"], "203.0 / 303.0 / 303.0 / 303.0")
+    assert.lengthOf(Object.keys(figures), 6)
   })
 
   it.each([
-    ["rss", (part: number) => ({ rss: (300 + 200 * part) * MiB })],
     ["heap", (part: number) => ({ heap: (80 + 60 * part) * MiB })],
+    ["external", (part: number) => ({ external: (10 + 20 * part) * MiB })],
     ["descriptors", (part: number) => ({ descriptors: 60 + 60 * part })],
     ["file", (part: number) => ({ file: 40 * part * MiB })],
     ["log", (part: number) => ({ log: 40 * part * MiB })]
@@ -45,9 +50,18 @@ describe("a soak's quarters", () => {
     )
   })
 
+  it("show resident memory without a bound", () => {
+    const { figures, findings } = table(
+      samples((part) => ({ rss: (300 + 200 * part) * MiB })),
+      total
+    )
+    assert.isEmpty(findings)
+    assert.notInclude(figures["RSS, median, MiB, by quarter"], "at most")
+  })
+
   it("tell of a quarter without measurements", () => {
     const { findings } = table(samples(() => ({})).slice(0, 70), total)
-    assert.isTrue(findings.every(({ check }) => check === "unmeasured") && findings.length === 5)
+    assert.isTrue(findings.every(({ check }) => check === "unmeasured") && findings.length === 6)
     assert.strictEqual(table([], total).findings[0]?.check, "unmeasured")
   })
 
@@ -57,6 +71,6 @@ describe("a soak's quarters", () => {
       total
     )
     assert.isEmpty(findings)
-    assert.lengthOf(Object.keys(figures), 3)
+    assert.lengthOf(Object.keys(figures), 4)
   })
 })
