@@ -166,7 +166,10 @@ export const selection = (dialect: Dialect): string => {
 type Row = typeof PaymentRow.Type
 type Contract = Pick<PaymentStore.StoredPayment, "requirements" | "authorization" | "payload">
 
-/** Maximum number of contracts in memory: those of open payments. */
+/** The texts of a contract. */
+type ContractTexts = Pick<Row, "requirements" | "terms" | "payload">
+
+/** Maximum number of contracts in memory: those of open payments, 2 kilobytes each. */
 const remembered = 2000
 
 /**
@@ -174,14 +177,16 @@ const remembered = 2000
  * as its text is the same.
  */
 export const reader = () => {
-  const known = BoundedMap.oldestOut<bigint, { readonly row: Row; readonly contract: Contract }>(remembered)
+  const known = BoundedMap.oldestOut<bigint, { readonly texts: ContractTexts; readonly contract: Contract }>(remembered)
   const contractOf = (row: Row): Contract | undefined => {
     const before = known.get(row.serial)
-    if (before !== undefined && saysTheSame(before.row, row)) return before.contract
+    if (before !== undefined && saysTheSame(before.texts, row)) return before.contract
     const decoded = decodeContract(row)
     if (Result.isFailure(decoded)) return undefined
     const contract = toTerms(decoded.success)
-    known.set(row.serial, { row, contract })
+    // Only what is compared: the rest of a row, its history above all, would take as much memory again.
+    const { payload, requirements, terms } = row
+    known.set(row.serial, { texts: { payload, requirements, terms }, contract })
     return contract
   }
   return (raw: unknown): Effect.Effect<PaymentStore.StoredPayment, FacilitatorUnavailable> => {
@@ -193,7 +198,7 @@ export const reader = () => {
   }
 }
 
-const saysTheSame = (a: Row, b: Row): boolean =>
+const saysTheSame = (a: ContractTexts, b: ContractTexts): boolean =>
   a.requirements === b.requirements && a.terms === b.terms && a.payload === b.payload
 
 const toTerms = ({ payload, requirements, terms }: typeof ContractRow.Type): Contract => ({
