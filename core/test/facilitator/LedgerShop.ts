@@ -1,4 +1,5 @@
 import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -65,7 +66,13 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
     /** The process ends during its work, and another starts with its records. */
     restart: live([honest]),
     /** The same, with a successor of another configuration: another scheme facilitator of the same chain, or none. */
-    restartWith: live
+    restartWith: live,
+    /** The process ends, and another starts with its records after this time: no lane looks at the chain meanwhile. */
+    rest: Effect.fnUntraced(function* (duration: Duration.Input) {
+      yield* Scope.close(life, Exit.void)
+      yield* TestClock.adjust(duration)
+      return yield* live([scheme])
+    })
   }
 })
 

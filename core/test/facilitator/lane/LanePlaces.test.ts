@@ -58,7 +58,7 @@ const wait = Effect.fnUntraced(function* ({ facilitator }: Shop, payer: string, 
       Effect.andThen(facilitator.settle(request, claim(`${caller}${payer}`)), Clock.currentTimeMillis)
     )
   )
-  for (let look = 0; look < 130; look++) yield* TestClock.adjust("500 millis")
+  for (let look = 0; look < 130 && settling.pollUnsafe() === undefined; look++) yield* TestClock.adjust("500 millis")
   return ((yield* Fiber.join(settling)) - began) / 1000
 })
 

@@ -13,7 +13,7 @@ const { claim, pay } = LedgerShop
 const costOfOne = 71n * 22n
 
 /** Settles payments of a caller one after another, until one is refused; how many were settled, and why the next was not. */
-const exhaust = Effect.fnUntraced(function* (shop: LedgerShop.Shop, caller: string) {
+const exhaust = Effect.fnUntraced(function* (shop: Pick<LedgerShop.Shop, "facilitator">, caller: string) {
   for (let settled = 0; ; settled++) {
     const settling = shop.facilitator.settle(yield* pay(), claim(`${caller}${settled}`))
     const end = yield* Effect.result(LedgerShop.as(caller, settling))
@@ -35,8 +35,8 @@ describe("the default ceiling of a network", () => {
       const dear = yield* exhaust(shop, "dear")
       assert.isAtLeast(dear.settled, 10)
       assert.isAbove(cheap.settled, dear.settled)
-      yield* TestClock.adjust("25 hours")
-      assert.strictEqual((yield* exhaust(shop, "cheap")).settled, cheap.settled)
+      const facilitator = yield* shop.rest("25 hours")
+      assert.strictEqual((yield* exhaust({ facilitator }, "cheap")).settled, cheap.settled)
     })
   )
 
@@ -95,7 +95,7 @@ describe("a batch", () => {
 describe("ceilings of what settling may cost", () => {
   it.effect("hold for all: nothing is sent beyond them, and after a day there is room again", () =>
     Effect.gen(function* () {
-      const { facilitator, ledger } = yield* LedgerShop.open({ gasCeilings: { total: () => 4_000n } })
+      const { facilitator, ledger, rest } = yield* LedgerShop.open({ gasCeilings: { total: () => 4_000n } })
       let spent = 0n
       let refused = 0
       for (let index = 0; index < 10; index++) {
@@ -109,8 +109,10 @@ describe("ceilings of what settling may cost", () => {
       assert.isAbove(refused, 0)
       assert.isBelow(refused, 10)
       assert.isTrue(spent <= 4_000n)
-      yield* TestClock.adjust("25 hours")
-      assert.strictEqual((yield* facilitator.settle(yield* pay(), claim("late"))).status, "included")
+      const soon = yield* rest("1 hour")
+      assert.include((yield* Effect.flip(soon.settle(yield* pay(), claim("soon")))).message, "ceiling")
+      const late = yield* rest("24 hours")
+      assert.strictEqual((yield* late.settle(yield* pay(), claim("late"))).status, "included")
     })
   )
 
