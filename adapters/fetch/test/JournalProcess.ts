@@ -1,4 +1,5 @@
 /** A process with a file journal, told over a pipe what to do: a command a line in, a response a line out. */
+import { flushCompileCache } from "node:module"
 import { createInterface } from "node:readline"
 
 import * as Effect from "effect/Effect"
@@ -31,6 +32,9 @@ const journal = async () => {
   if (opened === undefined) throw new Error("not open")
   return opened.journal
 }
+
+// A process that is killed keeps nothing: the next one begins quicker with what this one has compiled.
+flushCompileCache()
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [command = "", ...rest] = line.split(" ")

@@ -46,11 +46,15 @@ export const run = (program: string, ...parameters: ReadonlyArray<string>): Effe
     })
   )
 
+/** A process that is killed keeps nothing of what it has compiled: each would compile all its modules anew. */
+const keepCompiled =
+  "--import=data:text/javascript,import{flushCompileCache}from'node:module';setTimeout(flushCompileCache,1000).unref()"
+
 const open = (program: string, parameters: ReadonlyArray<string>) => {
   const file = resolve(import.meta.dirname, program)
   const child: ChildProcess = spawn(
     process.execPath,
-    ["--conditions=@pontage/source", "--no-warnings", file, ...parameters],
+    ["--conditions=@pontage/source", "--no-warnings", keepCompiled, file, ...parameters],
     { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, NODE_OPTIONS: "" } }
   )
   const lines: Array<string> = []

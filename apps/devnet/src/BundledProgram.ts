@@ -3,7 +3,17 @@
  * TypeScript spends more CPU on loading than on its work. A bundle is made once for each state of the sources.
  */
 import { createHash } from "node:crypto"
-import { existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { join, relative } from "node:path"
 
 import { buildSync } from "esbuild"
@@ -49,6 +59,8 @@ const make = (module: string, place: string, decorators: boolean): void => {
     tsconfigRaw: { compilerOptions: { experimentalDecorators: decorators } },
     logLevel: "error"
   })
+  const main = join(unfinished, "main.mjs")
+  writeFileSync(main, flushing(readFileSync(main, "utf8")))
   try {
     renameSync(unfinished, place)
   } catch (error) {
@@ -56,6 +68,20 @@ const make = (module: string, place: string, decorators: boolean): void => {
     rmSync(unfinished, { recursive: true })
   }
 }
+
+/**
+ * A process keeps what it has compiled when it ends by itself. Most of those that tests start are killed, and each would compile
+ * everything anew: they keep it once they have begun.
+ */
+const flushing = (program: string): string => {
+  const [, shebang = "", rest = ""] = /^(#!.*\n)?([^]*)$/.exec(program) ?? []
+  return `${shebang}import { flushCompileCache as flush__ } from "node:module"
+setTimeout(flush__, ${flushMillis}).unref()
+${rest}`
+}
+
+/** A program has loaded its modules by then. */
+const flushMillis = 1000
 
 let found: string | undefined
 

@@ -12,6 +12,7 @@ import { ChannelContracts, EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+import { environment } from "./ExampleEnvironment.ts"
 import * as Markdown from "./Markdown.ts"
 
 const address = Schema.decodeSync(EvmAddress.FromText)
@@ -56,7 +57,7 @@ it.live("withdraws", () =>
     yield* chain.setBalance(payer.address, 10n ** 18n)
     const program = fileURLToPath(new URL("apps/docs/examples/leave-channel.mjs", Markdown.root))
     const run = Effect.promise(async (): Promise<unknown> => {
-      const env = { PATH: process.env["PATH"], PRIVATE_KEY: payer.privateKey, RPC_URL: chain.rpcUrl }
+      const env = { ...environment, PRIVATE_KEY: payer.privateKey, RPC_URL: chain.rpcUrl }
       const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=@pontage/source", program, file], {
         env
       })

@@ -16,6 +16,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 
+import { environment } from "./ExampleEnvironment.ts"
+
 const examples = fileURLToPath(new URL("../examples/", import.meta.url))
 const host = "127.0.0.1"
 
@@ -47,9 +49,9 @@ interface Ended {
   readonly text: string
 }
 
-const start = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
+const start = (args: ReadonlyArray<string>, settings: Readonly<Record<string, string>>) => {
   const child = spawn(process.execPath, ["--conditions=@pontage/source", ...args], {
-    env: { PATH: process.env["PATH"], ...environment },
+    env: { ...environment, ...settings },
     stdio: ["ignore", "pipe", "pipe"]
   })
   let text = ""
@@ -98,8 +100,8 @@ layer(Layer.effect(Market, market), { excludeTestServices: true, timeout: "120 s
         Effect.gen(function* () {
           const { chain, facilitator } = yield* Market
           const port = yield* freePort
-          const environment = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
-          const shop = start([join(examples, name)], environment)
+          const settings = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
+          const shop = start([join(examples, name)], settings)
           yield* Effect.addFinalizer(() => stop(shop))
           yield* buys(port, index, shop.said)
         })
@@ -111,8 +113,8 @@ layer(Layer.effect(Market, market), { excludeTestServices: true, timeout: "120 s
         Effect.gen(function* () {
           const { chain, facilitator } = yield* Market
           const port = yield* freePort
-          const environment = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
-          const shop = start([join(examples, "shop-discovery.mjs")], environment)
+          const settings = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
+          const shop = start([join(examples, "shop-discovery.mjs")], settings)
           yield* Effect.addFinalizer(() => stop(shop))
           yield* buys(port, 8, shop.said, "/reports/2026-11-25")
           const textOf = (path: string) =>
