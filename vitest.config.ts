@@ -27,16 +27,16 @@ const setups: Readonly<Record<string, string>> = {
   "apps/devnet": "apps/devnet/scripts/InstallLayerZero.ts"
 }
 
-/** A package's tests. All projects have one root: a module that is transformed for one is transformed for all. */
-const project = (directory: string) => ({
+/** Tests of packages. All projects have one root: a module that is transformed for one is transformed for all. */
+const project = (name: string, directories: ReadonlyArray<string> = [name]) => ({
   extends: true as const,
   test: {
-    name: directory,
-    include: [`${directory}/test/**/*.test.ts`],
+    name,
+    include: directories.map((directory) => `${directory}/test/**/*.test.ts`),
     exclude: [architecture],
     // Tests share nothing that changes: to load the modules again for each file would take most of the time of most files.
-    isolate: isolated.has(directory),
-    globalSetup: setups[directory] ?? []
+    isolate: directories.some((directory) => isolated.has(directory)),
+    globalSetup: directories.flatMap((directory) => setups[directory] ?? [])
   }
 })
 
@@ -45,33 +45,70 @@ const workspaces = globSync(
   root.workspaces.filter((pattern) => !isExcluded(pattern)),
   { cwd: import.meta.dirname, exclude: root.workspaces.filter(isExcluded).map((pattern) => pattern.slice(1)) }
 )
-const packages = [...workspaces, browsers, "apps/release"].map(project)
+const directories = [...workspaces, browsers, "apps/release"]
+
+/** Whether this run is of all packages, not of some files or projects. */
+const isWhole = process.argv
+  .slice(2)
+  .every((argument) => argument === "run" || (argument.startsWith("--") && !/^--project(?:=[^!]|$)/.test(argument)))
+
+/** Folders whose packages are one project in a whole run: a worker ends with its project, and the next one loads all modules anew. */
+const families: ReadonlySet<string> = new Set(["adapters"])
+
+const familyOf = (directory: string): string => {
+  const [family = directory] = directory.split("/")
+  return isWhole && families.has(family) && !isolated.has(directory) ? family : directory
+}
+const packages = [...Map.groupBy(directories, familyOf)].map(([name, members]) => project(name, members))
 
 /** No workspace either: the published peers are installed by a lock file of their own before its tests. */
 const conformance = project("apps/conformance")
 
 /**
- * Files that take long, the longest first: begun last, one of them would run alone at the end. A file that is not named here, or
- * no longer there, costs time and nothing else.
+ * Files that take long, the longest first, a project after the other: begun last, one of them would run alone at the end. A file
+ * that is not named here, or no longer there, costs time and nothing else.
  */
 const longest = [
-  "apps/trials/test/attacks/ShopAttacks.integration.test.ts",
-  "apps/trials/test/CrashTrials.integration.test.ts",
-  "apps/trials/test/FaultTrials.integration.test.ts",
   "apps/trials/test/attacks/EvmAttacks.integration.test.ts",
-  "apps/trials/test/attacks/TonTronAttacks.integration.test.ts",
   "apps/trials/test/attacks/RestoredFaults.integration.test.ts",
+  "apps/trials/test/FaultTrials.integration.test.ts",
+  "apps/trials/test/CrashTrials.integration.test.ts",
+  "apps/trials/test/attacks/ShopAttacks.integration.test.ts",
+  "apps/trials/test/attacks/TonTronAttacks.integration.test.ts",
   "apps/trials/test/Simulations.test.ts",
+  "apps/docs/test/Shops.integration.test.ts",
+  "apps/trials/test/EvmModel.integration.test.ts",
+  "apps/e2e/test/Families.integration.test.ts",
+  "apps/cli/test/ShopKeeping.integration.test.ts",
+  "apps/e2e/test/page/Page.integration.test.ts",
+  "apps/trials/test/simulation/Simulation.test.ts",
+  "apps/trials/test/SettingsTrials.integration.test.ts",
+  "adapters/sql/test/PostgresPaymentStore.integration.test.ts",
+  "adapters/sql/test/postgres/PostgresLaneLeases.integration.test.ts",
+  "adapters/sql/test/SideBySide.integration.test.ts",
+  "schemes/ton/test/exact/ExactTonFacilitator.integration.test.ts",
   "schemes/evm/test/SchemeLaws.integration.test.ts",
-  "apps/trials/test/SettingsTrials.integration.test.ts"
+  "schemes/evm/test/sending/EvmLosses.integration.test.ts",
+  "schemes/ton/test/SchemeLaws.integration.test.ts",
+  "schemes/evm/test/testing/ContractArtifacts.test.ts"
 ].map((file) => join(import.meta.dirname, file))
+
+const placeOf = ({ moduleId }: TestSpecification): number => {
+  const place = longest.indexOf(moduleId)
+  return place === -1 ? longest.length : place
+}
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     // oxlint-disable-next-line no-array-sort -- the sequencer's method returns a new list
     const usual = await super.sort(files)
-    const first = longest.flatMap((file) => usual.filter(({ moduleId }) => moduleId === file))
-    return [...first, ...usual.filter((file) => !first.includes(file))]
+    const begins = new Map<string, number>()
+    for (const file of usual) {
+      const { name } = file.project
+      begins.set(name, Math.min(begins.get(name) ?? longest.length, placeOf(file)))
+    }
+    const beginOf = ({ project }: TestSpecification) => begins.get(project.name) ?? longest.length
+    return usual.toSorted((a, b) => beginOf(a) - beginOf(b) || placeOf(a) - placeOf(b))
   }
 }
 
