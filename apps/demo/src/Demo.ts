@@ -22,6 +22,7 @@ import type * as Scope from "effect/Scope"
 import { accountBuyer, buyer, tonBuyer, tronBuyer } from "./Buyer.ts"
 import { koaShop } from "./KoaShop.ts"
 import { evmLedger, tonLedger, tronLedger } from "./Ledgers.ts"
+import type { Narrator } from "./Narrator.ts"
 import { nestShop } from "./NestShop.ts"
 import * as Purchase from "./Purchase.ts"
 
@@ -37,27 +38,29 @@ export interface Ports {
   readonly nest: number
 }
 
-/**
- * Told what happens, in words, as it happens.
- */
-export type Tell = (topic: string, text: string) => Effect.Effect<void>
-
 const host = "127.0.0.1"
 
 /** For a demonstration on this machine; a real shop keeps its own in its environment. */
 const secret = "a secret of at least thirty-two characters"
+
+/** The addresses of the shops. */
+export interface Shops {
+  readonly koa: string
+  readonly nest: string
+}
 
 /**
  * Starts everything and buys a report from each shop on each chain. Everything ends with the scope.
  */
 export const run = Effect.fnUntraced(function* (
   ports: Ports,
-  tell: Tell
-): Effect.fn.Return<ReadonlyArray<Purchase.Purchase>, unknown, Scope.Scope> {
-  const chains = yield* startChains(ports, tell)
+  narrator: Narrator
+): Effect.fn.Return<Shops, unknown, Scope.Scope> {
+  const chains = yield* startChains(ports, narrator)
   const { evm, ton, tron } = chains
   const facilitator = yield* startFacilitator(chains, ports.facilitator)
-  yield* tell("facilitator", `${facilitator.url}, its API at ${facilitator.url}/docs`)
+  yield* narrator.heading("Facilitator")
+  yield* narrator.row("at", facilitator.url, `${facilitator.url}/docs has its API`)
 
   const common: Common = {
     facilitator: facilitator.url,
@@ -66,27 +69,30 @@ export const run = Effect.fnUntraced(function* (
     ton: { rpcUrl: ton.rpcUrl, payTo: ton.accounts.payee.raw },
     tron: { rpcUrl: tron.rpcUrl, payTo: tron.accounts.payee.address }
   }
+  yield* narrator.heading("Shops")
   const koa = yield* startKoaShop(common, ports.koa)
-  yield* tell("shop (Koa)", `${koa}, sells GET /report for $0.01 and GET /render/:pages by the page`)
+  yield* narrator.row("Koa", koa, "sells GET /report for $0.01, and GET /render/:pages by the page")
   const nest = yield* startNestShop(common, ports.nest)
-  yield* tell("shop (Nest)", `${nest}, sells GET /report for $0.01`)
+  yield* narrator.row("Nest", nest, "sells GET /report for $0.01")
   const shops = [
     { name: "Koa", origin: koa },
     { name: "Nest", origin: nest }
   ]
-  return yield* buyEverywhere(chains, shops, tell)
+  yield* buyEverywhere(chains, shops, narrator)
+  return { koa, nest }
 })
 
-const startChains = Effect.fnUntraced(function* (ports: Ports, tell: Tell) {
+const startChains = Effect.fnUntraced(function* (ports: Ports, narrator: Narrator) {
+  yield* narrator.heading("Chains on this machine, in memory")
   const chains = yield* DevNet.make({
     ...(ports.evm !== 0 && { evmPort: ports.evm }),
     ...(ports.ton !== 0 && { tonPort: ports.ton }),
     ...(ports.tron !== 0 && { tronPort: ports.tron })
   })
   const { evm, ton, tron } = chains
-  yield* tell("chain", `${evm.network} at ${evm.rpcUrl}, token ${evm.token.symbol} ${evm.token.address}`)
-  yield* tell("chain", `${ton.network} at ${ton.rpcUrl}, jetton ${ton.jetton.symbol} ${ton.jetton.raw}`)
-  yield* tell("chain", `${tron.network} at ${tron.rpcUrl}, token ${tron.token.symbol} ${tron.token.address}`)
+  yield* narrator.row("EVM", `${evm.network} at ${evm.rpcUrl}`, `token ${evm.token.symbol} ${evm.token.address}`)
+  yield* narrator.row("TON", `${ton.network} at ${ton.rpcUrl}`, `jetton ${ton.jetton.symbol} ${ton.jetton.raw}`)
+  yield* narrator.row("TRON", `${tron.network} at ${tron.rpcUrl}`, `token ${tron.token.symbol} ${tron.token.address}`)
   return chains
 })
 
@@ -105,42 +111,48 @@ const startFacilitator = Effect.fnUntraced(function* (chains: DevNet.DevNet, por
   return yield* FacilitatorService.serve({ host, port }).pipe(Effect.provide(yield* Layer.build(facilitator)))
 })
 
-/** One buyer for each chain buys from each shop. */
+/** Each buyer buys from each shop. */
 const buyEverywhere = Effect.fnUntraced(function* (
   chains: DevNet.DevNet,
   shops: ReadonlyArray<Purchase.Shop>,
-  tell: Tell
-): Effect.fn.Return<ReadonlyArray<Purchase.Purchase>> {
+  narrator: Narrator
+): Effect.fn.Return<void> {
+  yield* narrator.heading("Buyers")
+  const buyers = [...(yield* keyBuyers(chains, narrator)), ...(yield* safeBuyers(chains, narrator))]
+  for (const { origin } of shops) yield* untilOnSale(origin)
+  yield* narrator.heading("Purchases of GET /report, each found on its chain")
+  for (const one of buyers) {
+    for (const shop of shops) yield* narrator.bought(yield* Purchase.buy(one, shop, "/report"))
+  }
+})
+
+/** Buyers with a key, one on each chain. */
+const keyBuyers = Effect.fnUntraced(function* (chains: DevNet.DevNet, narrator: Narrator) {
   const { evm, ton, tron } = chains
   const [evmPayer] = evm.accounts.payers
   const [tonPayer] = ton.accounts.payers
   const [tronPayer] = tron.accounts.payers
-  yield* tell("buyer", `${evmPayer.address}, owns ${evm.token.symbol} and no coin for gas`)
-  yield* tell("buyer", `${tonPayer.raw}, owns ${ton.jetton.symbol} and no TON`)
-  yield* tell("buyer", `${tronPayer.address}, owns ${tron.token.symbol}, and TRX for the fees of the chain`)
-  const buyers = [
-    [buyer(evmPayer.privateKey), evmLedger(chains)],
-    [tonBuyer(tonPayer, ton.rpcUrl), tonLedger(chains)],
-    [tronBuyer(tronPayer.privateKey, tron.rpcUrl), tronLedger(chains)]
-  ] as const
-  for (const { origin } of shops) yield* untilOnSale(origin)
-  const purchases: Array<Purchase.Purchase> = []
-  for (const [paying, ledger] of buyers) {
-    for (const shop of shops) purchases.push(yield* Purchase.buy(paying, ledger, shop, "/report"))
-  }
-  return [...purchases, ...(yield* buyBySafe(chains, shops, tell))]
+  yield* narrator.row("EVM", evmPayer.address, `owns ${evm.token.symbol} and no coin for gas`)
+  yield* narrator.row("TON", tonPayer.raw, `owns ${ton.jetton.symbol} and no TON`)
+  yield* narrator.row("TRON", tronPayer.address, `owns ${tron.token.symbol}, and TRX for the fees of the chain`)
+  const kind = "key"
+  return [
+    { kind, pay: buyer(evmPayer.privateKey), ledger: evmLedger(chains) },
+    { kind, pay: tonBuyer(tonPayer, ton.rpcUrl), ledger: tonLedger(chains) },
+    { kind, pay: tronBuyer(tronPayer.privateKey, tron.rpcUrl), ledger: tronLedger(chains) }
+  ] satisfies ReadonlyArray<Purchase.Buyer>
 })
 
 /** A Safe that does not exist yet buys by a user operation, which deploys it; then, deployed, by a transfer authorization. */
-const buyBySafe = Effect.fnUntraced(function* (chains: DevNet.DevNet, shops: ReadonlyArray<Purchase.Shop>, tell: Tell) {
+const safeBuyers = Effect.fnUntraced(function* (chains: DevNet.DevNet, narrator: Narrator) {
   const { evm } = chains
+  const ledger = evmLedger(chains)
   const safe = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
-  yield* tell("buyer", `${safe.address}, a Safe that is not deployed yet, owns ${evm.token.symbol} and no coin for gas`)
-  const purchases: Array<Purchase.Purchase> = []
-  for (const paying of [accountBuyer(safe, "userOperations"), accountBuyer(safe)]) {
-    for (const shop of shops) purchases.push(yield* Purchase.buy(paying, evmLedger(chains), shop, "/report"))
-  }
-  return purchases
+  yield* narrator.row("Safe", safe.address, `is not deployed yet, owns ${evm.token.symbol} and no coin for gas`)
+  return [
+    { kind: "Safe, by user operation", pay: accountBuyer(safe, "userOperations"), ledger },
+    { kind: "Safe, by authorization", pay: accountBuyer(safe), ledger }
+  ] satisfies ReadonlyArray<Purchase.Buyer>
 })
 
 /** A shop sells nothing (503) before it has proven its wiring against chain and facilitator, which takes a moment. */

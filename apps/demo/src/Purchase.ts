@@ -10,6 +10,8 @@ import * as Effect from "effect/Effect"
 export interface Purchase {
   /** The name of the shop: `Koa`. */
   readonly shop: string
+  /** The kind of the buyer's account: `key`, `Safe, not deployed`. */
+  readonly buyer: string
   readonly network: string
   readonly route: string
   /** The HTTP status of the paid response. */
@@ -39,6 +41,13 @@ export interface Ledger {
   readonly transfers: Effect.Effect<ReadonlyArray<Transfer>>
 }
 
+/** A buyer: the kind of its account, its `fetch`, and where its transfers are looked up. */
+export interface Buyer {
+  readonly kind: string
+  readonly pay: PayingFetch
+  readonly ledger: Ledger
+}
+
 /** A shop: its name and its address. */
 export interface Shop {
   readonly name: string
@@ -49,9 +58,9 @@ export interface Shop {
  * Buys a resource and looks its transfer up on the chain. Dies when it was not served or when the chain does not show
  * the transfer: a demonstration that cannot fail would show nothing.
  */
-export const buy = Effect.fnUntraced(function* (paying: PayingFetch, ledger: Ledger, shop: Shop, path: string) {
+export const buy = Effect.fnUntraced(function* ({ kind, ledger, pay }: Buyer, shop: Shop, path: string) {
   const start = performance.now()
-  const response = yield* Effect.promise(() => paying(`${shop.origin}${path}`))
+  const response = yield* Effect.promise(() => pay(`${shop.origin}${path}`))
   const body = yield* Effect.promise(() => response.text())
   const milliseconds = Math.round(performance.now() - start)
   const receipt = settlementOf(response)
@@ -66,6 +75,7 @@ export const buy = Effect.fnUntraced(function* (paying: PayingFetch, ledger: Led
   const { network, payer = "", transaction } = receipt
   return {
     shop: shop.name,
+    buyer: kind,
     network,
     route: `GET ${path}`,
     status: response.status,

@@ -19,14 +19,8 @@ import { validate } from "mppx/discovery"
 
 const freePorts = { evm: 0, ton: 0, tron: 0, facilitator: 0, koa: 0, nest: 0 }
 
-/** The demonstration, which says where its shops are. */
-const opened = Effect.gen(function* () {
-  const shops = new Map<string, string>()
-  yield* Demo.run(freePorts, (topic, text) =>
-    Effect.sync(() => void shops.set(topic, /^http:\/\/[\d.:]+/.exec(text)?.[0] ?? ""))
-  )
-  return { koa: shops.get("shop (Koa)") ?? "", nest: shops.get("shop (Nest)") ?? "" }
-})
+/** The demonstration, whose shops are open and have sold. */
+const opened = Demo.run(freePorts, { heading: () => Effect.void, row: () => Effect.void, bought: () => Effect.void })
 
 class Shops extends Context.Service<Shops, Effect.Success<typeof opened>>()("Shops") {}
 
