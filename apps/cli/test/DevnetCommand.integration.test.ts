@@ -10,7 +10,7 @@ describe("pontage devnet", () => {
     const [, facilitator = ""] = /^facilitator +(\S+)$/m.exec(printed) ?? []
     const supported: unknown = await (await fetch(`${facilitator}/supported`)).json()
     assert.include(JSON.stringify(supported), "eip155:31337")
-    const [, rpcUrl = ""] = /^chain +eip155:31337 at ([^,]+),/m.exec(printed) ?? []
+    const [, rpcUrl = ""] = /^chain +eip155:31337 at (\S+)$/m.exec(printed) ?? []
     const request = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }
     const asked = await fetch(rpcUrl, {
       method: "POST",

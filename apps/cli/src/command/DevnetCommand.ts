@@ -51,10 +51,12 @@ export const run = async (args: ReadonlyArray<string>, { signal }: CommandContex
 }
 
 const describe = ({ accounts, network, rpcUrl, token }: Testing.EvmTestChain.Shape, facilitator: string) => [
-  `chain        ${network} at ${rpcUrl}, token ${token.symbol} ${token.address}`,
+  `chain        ${network} at ${rpcUrl}`,
+  `token        ${token.symbol} ${token.address}`,
   `facilitator  ${facilitator}`,
-  `payTo        ${accounts.payee.address}, for the shop's routes`,
-  `buyer        ${accounts.payers[0]?.address ?? ""}, with 1,000 test dollars: pontage pay uses it at shops of this machine`,
+  `payTo        ${accounts.payee.address}: for a shop's routes, if you have no address of your own`,
+  `buyer        ${accounts.payers[0]?.address ?? ""}, with 1,000 test dollars`,
+  "             pontage pay uses it at shops of this machine",
   "Everything is play money in memory. Stop with Ctrl-C."
 ]
 

@@ -117,6 +117,7 @@ const finish = async (one: Run, response: Response): Promise<number> => {
     return ExitCode.numberOf(exit)
   }
   if (entry === undefined) screen.say(unpaidText(response))
+  else if (process.stdout.isTTY && values.output === undefined) screen.say("")
   if (values.include === true) process.stdout.write(ResponseOutput.head(response))
   await ResponseOutput.write(response, values.output, signal)
   await journal.arrived()
@@ -129,6 +130,7 @@ const unpaidText = ({ headers, status }: Response): string => {
   if (status === 402) return "402, and nothing was paid: the response is no payment request that pontage reads"
   if (status >= 300 && status < 400)
     return `${status}: redirected to ${headers.get("location") ?? "nowhere"}; -L follows`
+  if (status === 503) return "503: the shop cannot serve or sell now, and its own log says why; nothing was paid"
   return `${status}, and nothing was asked for`
 }
 

@@ -44,6 +44,7 @@ export const priceOf = ({ amount, asset, spendings }: JournalEntry): string => {
 /** Shows a payment that was made. */
 export const showReceipt = (screen: Screen, entry: JournalEntry, seconds: number): void => {
   const { host, paymentId = "", receipt, signedReceipt } = entry
+  if (screen.isInteractive) screen.say("")
   screen.say(`${screen.bold(`Paid ${priceOf(entry)}`)} to ${host} in ${seconds.toFixed(1)} s`)
   screen.row("payment", paymentId)
   if (receipt === undefined) return screen.row("receipt", "none: the shop served without one")
