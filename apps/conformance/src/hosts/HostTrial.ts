@@ -1,6 +1,6 @@
 /**
- * Each of our hosts as strangers meet it: the newer x402 client and the Machine Payments Protocol's client buy there, from a
- * shop that sells in every protocol.
+ * Each of our hosts as strangers meet it: the newer x402 client and the Machine Payments Protocol's command line buy there,
+ * from a shop that sells in every protocol.
  */
 import { isDeepStrictEqual } from "node:util"
 
@@ -30,7 +30,7 @@ export const hosts = {
 /** The strangers. */
 export const strangers = {
   x402: MppPrograms.client(named("@x402/fetch"), false, PeerBuyer.make),
-  mppx: MppPrograms.programs.mppx
+  mppx: MppPrograms.programs.mppxCommand
 } as const
 
 /** A host and a stranger. */
