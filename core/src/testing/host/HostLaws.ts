@@ -7,6 +7,7 @@ import * as HostDiscoveryLaws from "./HostDiscoveryLaws.ts"
 import * as HostLateLaws from "./HostLateLaws.ts"
 import * as HostMarket from "./HostMarket.ts"
 import * as HostOptionLaws from "./HostOptionLaws.ts"
+import * as HostPageLaws from "./HostPageLaws.ts"
 import * as HostReceiptLaws from "./HostReceiptLaws.ts"
 import * as HostRepeatLaws from "./HostRepeatLaws.ts"
 import * as HostRoutingLaws from "./HostRoutingLaws.ts"
@@ -38,5 +39,6 @@ export const all: ReadonlyArray<HostLaw> = [
   ...HostLateLaws.laws,
   ...HostBodyLaws.laws,
   ...HostOptionLaws.laws,
+  ...HostPageLaws.laws,
   ...HostReceiptLaws.laws
 ]

@@ -9,6 +9,7 @@ import type { Settlement } from "../../protocol/Settlement.ts"
 import type { DiscoveryOptions } from "../../server/discovery/DiscoveryOptions.ts"
 import type { RouteMap } from "../../server/route/RouteConfig.ts"
 import type { SellerOptions } from "../../server/Seller.ts"
+import type { Paywall } from "../../server/shop/Paywall.ts"
 import { type Law, LawBroken } from "../Law.ts"
 import * as HostMarket from "./HostMarket.ts"
 import * as NodeWire from "./NodeWire.ts"
@@ -94,8 +95,10 @@ export interface Trial {
   readonly port: number
 }
 
-/** Prices and routes of a trial. */
-export type TrialParts = Omit<TrialApplication, "shop">
+/** Prices and routes of a trial, and the shop's page if it has one. */
+export interface TrialParts extends Omit<TrialApplication, "shop"> {
+  readonly paywall?: Paywall
+}
 
 /** A law that is tried on an application of its own. */
 export const law = (
@@ -114,11 +117,12 @@ export const law = (
 
 const attempt = async (
   subject: HostSubject,
-  parts: (market: HostMarket.HostMarket) => TrialParts,
+  partsOf: (market: HostMarket.HostMarket) => TrialParts,
   run: (trial: Trial) => Promise<void>
 ): Promise<void> => {
   const market = HostMarket.open()
-  const application = await subject.open({ shop: market.shop, ...parts(market) })
+  const { paywall, ...parts } = partsOf(market)
+  const application = await subject.open({ shop: { ...market.shop, ...(paywall && { paywall }) }, ...parts })
   const { port } = application
   const ask: Trial["ask"] = (target, options) => NodeWire.ask(port, target, options)
   try {
