@@ -117,6 +117,13 @@ describe("the page", () => {
     assert.strictEqual(headers["X-Frame-Options"], "DENY")
   })
 
+  it("names the network among its facts where there is no choice of one", () => {
+    const fact = /<dt>Network<\/dt><dd>(.*?)<\/dd>/
+    assert.strictEqual(fact.exec(paywall().page(offer()).body)?.[1], "Base")
+    const options = ["eip155:8453", "eip155:1"].map((network) => option({ network }))
+    assert.notMatch(paywall().page(offer({ options })).body, fact)
+  })
+
   it("offers TON and TRON only with a way to a node, and says prices exactly", () => {
     const options = ["ton:mainnet", "tron:mainnet", "other:1"].map((network) => option({ network }))
     assert.notInclude(paywall().page(offer({ options })).body, "TRON")

@@ -35,7 +35,8 @@ export const document = ({ facts, language, logo, name, offer, script, style }: 
 <h1><span class="away">${title}. </span><span class="price" aria-hidden="true">${price}</span></h1>
 <p class="what">${offer.description ?? texts.resource}</p>
 <dl class="facts">
-<div><dt>${texts.seller}</dt><dd>${offer.origin.replace(/^https?:\/\//, "")}</dd></div>
+${fact(texts.seller, offer.origin.replace(/^https?:\/\//, ""))}
+${options.length === 1 ? options.map(({ networkName }) => fact(texts.network, networkName)) : []}
 </dl>
 </div></header>
 <main class="checkout"><div class="inner">
@@ -54,6 +55,8 @@ const logoOf = (name: string, logo: string | undefined): Html =>
   logo === undefined
     ? markup`<span class="mark" aria-hidden="true">${String.fromCodePoint(name.codePointAt(0) ?? 32).toUpperCase()}</span>`
     : markup`<img src="${logo}" alt="">`
+
+const fact = (name: string, text: string): Html => markup`<div><dt>${name}</dt><dd>${text}</dd></div>`
 
 const optionItem = ({ networkName, symbol, tokens }: PageOption): Html =>
   markup`<li><span>${networkName}</span><span>${tokens} ${symbol}</span></li>`

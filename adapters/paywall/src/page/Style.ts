@@ -63,7 +63,7 @@ button[disabled]{background:var(--side);color:var(--quiet);border-color:var(--li
 .steps li{position:relative;display:flex;gap:14px;align-items:center;padding:9px 0;color:var(--quiet)}
 .steps i{width:20px;height:20px;border-radius:50%;border:2px solid var(--line-strong);flex:none}
 .steps .done{color:var(--text)}.steps .done i{border-color:var(--good);background:var(--good)}
-.steps .now{color:var(--text);font-weight:600}.steps .now i{border-color:var(--accent);border-right-color:transparent}
+.steps .now{color:var(--text);font-weight:600}.steps .now i{border-color:currentColor;border-right-color:transparent}
 @media(prefers-reduced-motion:no-preference){.steps .now i{animation:turn .9s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
 .receipt{display:grid;grid-template-columns:auto minmax(0,1fr);gap:6px 18px;margin-top:12px;font-size:14px}
 .receipt dt{color:var(--quiet)}
