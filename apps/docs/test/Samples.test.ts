@@ -1,4 +1,4 @@
-/** The samples of the pages are the files that `Shops.integration.test.ts` runs, to the letter. */
+/** The samples of the pages, and of the hosts' own, are the files that `Shops.integration.test.ts` runs, to the letter. */
 import { assert, describe, it } from "@effect/vitest"
 
 import * as Markdown from "./Markdown.ts"
@@ -26,6 +26,14 @@ describe("the samples of the site", () => {
         assert.match(path ?? "", /^apps\/docs\/examples\//, code.slice(0, 80))
         assert.strictEqual(code, Markdown.read(path ?? ""))
       }
+    })
+  }
+
+  for (const host of ["express", "fastify", "hono", "http", "koa", "nestjs", "paywall"]) {
+    it(`begin the page of @pontage/${host}`, () => {
+      const [{ code, path = "" } = { code: "" }] = fencesOf(Markdown.read(`adapters/${host}/README.md`))
+      assert.match(path, new RegExp(`^apps/docs/examples/shop-${host.replace(/js$/, "")}\\.`))
+      assert.strictEqual(code, Markdown.read(path))
     })
   }
 

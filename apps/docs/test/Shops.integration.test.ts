@@ -1,6 +1,7 @@
 /** The shops of the pages as their readers run them: processes of their own, with a local chain and a facilitator. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync } from "node:fs"
+import { get } from "node:http"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -90,6 +91,17 @@ const buys = Effect.fnUntraced(function* (port: number, payer: number, said: () 
   assert.match(text, /^200 \{"report":"It will rain\."\}\n0x[0-9a-f]{64}\n$/)
 })
 
+/** The text that a browser gets which opens an address; `fetch` cannot say that it navigates. */
+const opened = (url: string) =>
+  new Promise<string>((resolve, reject) => {
+    const headers = { accept: "text/html", "sec-fetch-mode": "navigate" }
+    get(url, { headers }, (response) => {
+      let text = ""
+      response.setEncoding("utf8").on("data", (part: string) => (text += part))
+      response.once("end", () => resolve(text))
+    }).once("error", reject)
+  })
+
 const shops = ["shop-express.mjs", "shop-koa.mjs", "shop-fastify.mjs", "shop-hono.mjs", "shop-http.mjs"]
 
 layer(Layer.effect(Market, market), { excludeTestServices: true, timeout: "120 seconds" })(
@@ -122,6 +134,23 @@ layer(Layer.effect(Market, market), { excludeTestServices: true, timeout: "120 s
           const { info, paths } = JSON.parse(yield* textOf("/openapi.json"))
           assert.deepStrictEqual([info.title, Object.keys(paths)], ["Reports", ["/reports/{day}"]])
           assert.include(yield* textOf("/llms.txt"), "Buy GET /reports/{day} for the weather of a day.")
+        })
+      )
+    )
+
+    it.effect("sells to programs and shows people a page: shop-paywall.mjs", () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { chain, facilitator } = yield* Market
+          const port = yield* freePort
+          const environment = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
+          const shop = start([join(examples, "shop-paywall.mjs")], environment)
+          yield* Effect.addFinalizer(() => stop(shop))
+          yield* buys(port, 6, shop.said)
+          const page = yield* Effect.promise(() => opened(`http://${host}:${port}/report`))
+          assert.include(page, "Weather shop")
+          assert.include(page, "The weather report for tomorrow")
+          assert.include(page, "$0.01")
         })
       )
     )
