@@ -93,10 +93,11 @@ const breachesOf = (base: string, folders: ReadonlyArray<string>, file: SourceFi
   })
 }
 
-/** Every folder in which too many files lie beside each other to be taken in at a glance. */
+/** Every folder in which too many files lie beside each other to be taken in at a glance. Generated files are not read. */
 export const crowdedFolders = (project: ReadonlyArray<SourceFile>): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   for (const { path } of project) {
+    if (path.includes("/artifacts/")) continue
     const folder = path.slice(0, path.lastIndexOf("/"))
     counts.set(folder, (counts.get(folder) ?? 0) + 1)
   }

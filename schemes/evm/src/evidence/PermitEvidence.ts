@@ -29,13 +29,20 @@ export const isInvalidation = (transfer: Permit2.PermitTransfer, { address, data
 }
 
 /**
- * Whether the events of a transaction that submits the transfer show it: the token's event, and right behind it the proxy's. A
- * transfer of less than the amount, as by a token that keeps a fee, is none.
+ * Whether the events of a transaction that submits the transfer show it: the token's event, and behind it the proxy's. Between them
+ * there may be events of the token that move nothing, such as what is left of the approval. A transfer of less than the amount, as by
+ * a token that keeps a fee, is none.
  */
 export const isPaid = (transfer: Permit2.PermitTransfer, logs: ReadonlyArray<EvmRpc.Event>): boolean =>
-  logs.some((log, place) => {
-    const next = logs[place + 1]
-    return (
-      isTransfer(transfer, log) && next?.address === Permit2.proxy && Permit2.settledTopics.has(next.topics[0] ?? "")
-    )
-  })
+  logs.some((log, place) => isTransfer(transfer, log) && isSettled(logs[behind(logs, place)]))
+
+/** The place of the first event behind a transfer that is another's than the token's, or a transfer too. */
+const behind = (logs: ReadonlyArray<EvmRpc.Event>, transfer: number): number => {
+  const token = logs[transfer]?.address
+  let place = transfer + 1
+  while (logs[place]?.address === token && logs[place]?.topics[0] !== Eip3009.transferTopic) place++
+  return place
+}
+
+const isSettled = (log: EvmRpc.Event | undefined): boolean =>
+  log?.address === Permit2.proxy && Permit2.settledTopics.has(log.topics[0] ?? "")

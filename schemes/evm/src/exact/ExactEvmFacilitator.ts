@@ -154,15 +154,17 @@ const makeCallOf =
   }
 
 const madeCall = (
-  { callContext, operations, servesPermit2 }: ExactEvmChain,
-  { authorization, operation, permit, signature, token }: SignedAuthorization
+  { callContext, lagGuard, operations, servesPermit2 }: ExactEvmChain,
+  payload: SignedAuthorization
 ): ReturnType<ExactEvmPreparation.CallOf> => {
+  const { authorization, operation, permit, signature, token } = payload
   if (operation !== undefined) {
     return OperationCall.make(operations, operation, authorization.value)
   }
   const domain = EvmAsset.domain(token)
   if (permit === undefined) return EvmTransferCall.make(callContext, domain, authorization, signature)
-  return servesPermit2 ? PermitCall.make(callContext, domain, permit, signature) : Effect.fail(permitsUnserved)
+  if (!servesPermit2) return Effect.fail(permitsUnserved)
+  return PermitCall.make(callContext, domain, permit, signature, PermitPayers.submitsApproval(lagGuard, payload))
 }
 
 const permitsUnserved = invalid(

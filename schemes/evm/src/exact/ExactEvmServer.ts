@@ -108,6 +108,6 @@ const provePlain = Effect.fnUntraced(function* ({
   const call =
     permit === undefined
       ? EvmTransferCall.make(context, domain, authorization, signature)
-      : PermitCall.make(context, domain, permit, signature)
+      : PermitCall.make(context, domain, permit, signature, Effect.succeed(false))
   yield* Effect.catchTag(call, "ChainUnavailable", Effect.die)
 })

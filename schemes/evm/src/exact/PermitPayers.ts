@@ -112,14 +112,38 @@ const read = (
 }
 
 /**
- * The amount that Permit2 may move of a payer's token now; `undefined` for a payment by another way. An approval that a payment brings
- * (EIP-2612) sets it to the payment's own amount and uses up a nonce of the token, so every other payment of the payer has to end before.
+ * The amount that Permit2 may move of a payer's token now; `undefined` for a payment by another way. An approval that is submitted
+ * (EIP-2612) sets it to the payment's own amount and uses up a nonce of the token, so every other payment of the payer has to end
+ * before. Payments that come later wait too: what Permit2 may move without the approval is less than the payment reserves.
  */
-export const allowance = (
+export const allowance = Effect.fnUntraced(function* (
   guard: EvmLagGuard.EvmLagGuard,
   held: SignedAuthorization
-): Effect.Effect<bigint | undefined, ChainUnavailable> => {
-  const { authorization, permit } = held
-  if (permit === undefined) return Effect.undefined
-  return permit.approval === undefined ? read(guard, held, allowanceCall) : Effect.succeed(authorization.value)
-}
+): Effect.fn.Return<bigint | undefined, ChainUnavailable> {
+  const { authorization, cache, permit } = held
+  if (permit === undefined) return undefined
+  const allowed = yield* read(guard, held, allowanceCall)
+  if (permit.approval === undefined) return allowed
+  const suffices = allowed !== undefined && allowed >= authorization.value
+  // The call is made as the balance is judged.
+  if (cache.submitsApproval === suffices) delete cache.call
+  cache.submitsApproval = !suffices
+  return suffices ? allowed : authorization.value
+})
+
+/**
+ * Whether the approval that a payment brings is submitted with it. Where Permit2 may move the amount already, the approval would only
+ * reduce what the payer's other payments count on.
+ */
+export const submitsApproval = Effect.fnUntraced(function* (
+  guard: EvmLagGuard.EvmLagGuard,
+  held: SignedAuthorization
+): Effect.fn.Return<boolean, ChainUnavailable> {
+  const { authorization, cache, permit } = held
+  if (permit?.approval === undefined) return false
+  if (cache.submitsApproval === undefined) {
+    const allowed = yield* read(guard, held, allowanceCall)
+    cache.submitsApproval = allowed === undefined || allowed < authorization.value
+  }
+  return cache.submitsApproval
+})

@@ -39,6 +39,8 @@ export interface PaymentCache {
   call?: TransferCall
   /** The hash of the payer's code, where that code is unknown. */
   codeHash?: string | undefined
+  /** Whether the call submits the approval of Permit2 that the payment brings. */
+  submitsApproval?: boolean
 }
 
 /** The token of an offer, by its address; `undefined` for one that is not configured. */

@@ -24,22 +24,27 @@ const approvalGas = 80_000n
 /** Our choice of contracts, beside the token and the payer's account. */
 const ours = [Permit2.address, Permit2.proxy]
 
-/** Makes the call. The domain is that of the token's approvals by signature; its name is empty where it has none. */
+/**
+ * Makes the call. The domain is that of the token's approvals by signature; its name is empty where it has none. `submitsApproval`
+ * tells whether the call submits the approval that the transfer brings.
+ */
 export const make = Effect.fnUntraced(function* (
   context: EvmTransferCall.Context,
   domain: Eip3009.Domain,
-  { approval, transfer }: PermittedTransfer,
-  signatureText: string
+  { approval: brought, transfer }: PermittedTransfer,
+  signatureText: string,
+  submitsApproval: Effect.Effect<boolean, ChainUnavailable>
 ): Effect.fn.Return<EvmTransferCall.TransferCall, PaymentError | ValidationError | ChainUnavailable> {
   const signature = yield* Effect.fromResult(EvmTransferCall.signatureOf(signatureText))
   const payer = transfer.from
-  if (approval !== undefined) yield* proveApproval(context, domain, approval)
+  if (brought !== undefined) yield* proveApproval(context, domain, brought)
   if (signature._tag === "Erc6492" && (yield* context.accounts.codeOf(payer)) === "0x") return yield* notDeployed
   const isByKey =
     signature._tag !== "Erc6492" &&
     (yield* EvmTransferCall.isByKey(context, payer, signature, (keccak256) =>
       Permit2.digest(domain.chainId, transfer, keccak256)
     ))
+  const approval = (yield* submitsApproval) ? brought : undefined
   const { contractGas, plainGas } = EvmTransferCall
   return {
     to: Permit2.proxy,

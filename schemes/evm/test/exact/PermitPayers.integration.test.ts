@@ -6,6 +6,8 @@ import { type Address, encodeFunctionData, type Hex } from "viem"
 
 import { exactEvm } from "../../src/index.ts"
 import {
+  ChildToken,
+  DaiToken,
   DollarToken,
   Erc1271Wallet,
   EvmTestChain,
@@ -44,6 +46,14 @@ const bitOf = Effect.fnUntraced(function* (owner: Address, nonce: bigint) {
     })
   )
   return (word >> (nonce & 255n)) & 1n
+})
+
+/** The amount that Permit2 may move of an account's token. */
+const allowanceOf = Effect.fnUntraced(function* (owner: Address, token?: Address) {
+  const one = yield* chain
+  const args = [owner, Permit2Contracts.published.permit2] as const
+  const call = { address: token ?? one.token.address, abi: DollarToken.abi, functionName: "allowance", args } as const
+  return yield* Effect.promise(() => one.client.readContract(call))
 })
 
 /** The number of transactions that the facilitator has sent. */
@@ -117,6 +127,122 @@ describe("a payment by Permit2", () => {
         const later = yield* settle(yield* Permit.request({ payer: other }), Payment.claim("later"))
         assert.strictEqual(later.status, "included")
         assert.strictEqual((yield* sentCount) - before, 2)
+      })
+    )
+
+    it.effect("that brings an approval which it does not need leaves the payer's approval as it is", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { facilitator } = yield* ready
+        const [, , , payer = one.accounts.payers[0]] = one.accounts.payers
+        yield* Permit2Contracts.approve(one, payer.address)
+        const { settle } = yield* facilitator()
+        const first = yield* settle(yield* Permit.request({ payer, approval: {} }), Payment.claim("alone"))
+        assert.strictEqual(first.status, "included")
+        assert.isTrue((yield* allowanceOf(payer.address)) > 2n ** 255n)
+        const requests = [
+          yield* Permit.request({ payer, approval: {} }),
+          yield* Permit.request({ payer }),
+          yield* Permit.request({ payer, approval: {} })
+        ]
+        const paid = yield* Effect.forEach(
+          requests,
+          (request, index) => settle(request, Payment.claim(`together ${index}`)),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(
+          paid.map(({ status }) => status),
+          ["included", "included", "included"]
+        )
+        assert.isTrue((yield* allowanceOf(payer.address)) > 2n ** 255n)
+      })
+    )
+
+    it.effect("waits while an approval that the payer needs is on its way, and settles by what is approved then", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { payer } = yield* ready
+        yield* Permit2Contracts.approve(one, payer.address, one.token.address, 9_999n)
+        const scheme = yield* Payment.scheme(one, { permit2: true })
+        const approving = yield* Payment.read(scheme, yield* Permit.request({ approval: {} }))
+        yield* scheme.verify(approving)
+        const plain = yield* Payment.read(
+          scheme,
+          yield* Permit.request({ signed: { amount: 9_999n }, requirements: { maxAmountRequired: "9999" } })
+        )
+        // The first reserves 10 000 of the payer's balance: with that, 9 999 do not cover the second.
+        assert.strictEqual(yield* scheme.balance(plain), 9_999n)
+        assert.strictEqual(yield* scheme.balance(approving), 10_000n)
+        const seen = yield* Payment.sendAlone(scheme, approving, yield* Payment.prepareAlone(scheme, approving))
+        assert.strictEqual(seen._tag, "Settled")
+        assert.strictEqual(yield* scheme.balance(plain), 0n)
+        // An approval that another payment has to wait for is not needed any more once the payer has approved.
+        const late = yield* Payment.read(scheme, yield* Permit.request({ approval: {} }))
+        yield* scheme.verify(late)
+        yield* Permit2Contracts.approve(one, payer.address, one.token.address, 50_000n)
+        assert.strictEqual(yield* scheme.balance(late), 50_000n)
+        const sent = yield* Payment.sendAlone(scheme, late, yield* Payment.prepareAlone(scheme, late))
+        assert.strictEqual(sent._tag, "Settled")
+        assert.strictEqual(yield* allowanceOf(payer.address), 40_000n)
+      })
+    )
+
+    for (const [shape, artifact, decimals] of [
+      ["DAI", DaiToken, 18],
+      ["a token that logs what is left of an approval behind its transfer", ChildToken, 6]
+    ] as const) {
+      it.effect(`settles after a plain approval in a token of the shape of ${shape}`, () =>
+        Effect.gen(function* () {
+          const one = yield* chain
+          const { payer } = yield* ready
+          const token = yield* one.deploy(artifact)
+          const args = [payer.address, 1_000_000n] as const
+          yield* one.send({ to: token, data: encodeFunctionData({ abi: artifact.abi, functionName: "mint", args }) })
+          const assets: ReadonlyArray<CustomAsset> = [{ network: one.network, address: token, symbol: "DAI", decimals }]
+          const { settle, verify } = yield* Payment.facilitatorOf({ permit2: true }, assets)
+          const bare = yield* Permit.request({ token })
+          assert.strictEqual(yield* Payment.outcome(verify(bare)), "unsupported_authorization allowance_below_amount")
+          yield* Permit2Contracts.approve(one, payer.address, token, 15_000n)
+          assert.strictEqual((yield* settle(bare, Payment.claim("one"))).status, "included")
+          assert.strictEqual(yield* one.balanceOf(one.accounts.payee.address, token), 10_000n)
+          assert.strictEqual(yield* allowanceOf(payer.address, token), 5_000n)
+        })
+      )
+    }
+
+    it.effect("with an approval by EIP-2612 in a token of DAI's shape is refused before anything is sent", () =>
+      Effect.gen(function* () {
+        const one = yield* chain
+        const { payer } = yield* ready
+        const token = yield* one.deploy(DaiToken)
+        const args = [payer.address, 1_000_000n] as const
+        yield* one.send({ to: token, data: encodeFunctionData({ abi: DaiToken.abi, functionName: "mint", args }) })
+        // The operator has the token's domain right, and takes its permits for those of EIP-2612.
+        const asset = { network: one.network, address: token, symbol: "DAI", decimals: 18, name: "Dai Stablecoin" }
+        const assets: ReadonlyArray<CustomAsset> = [{ ...asset, version: "1", assetTransferMethod: "permit2" }]
+        const { verify } = yield* Payment.facilitatorOf({ permit2: true }, assets)
+        const schemeClient = exactEvm.client({
+          signer: exactEvm.localSigner(one.accounts.payers[0].privateKey),
+          network: one.network,
+          assets,
+          rpcUrl: one.rpcUrl
+        })
+        const extra = { assetTransferMethod: "permit2", permit2: {} }
+        const requirements = { ...(yield* Payment.requirements), asset: token, extra }
+        const known = schemeClient.asset(requirements)
+        assert.isDefined(known)
+        const validBefore = Number(yield* Payment.latestTime) + 60
+        const signed = yield* schemeClient.sign({
+          requirements,
+          asset: known,
+          validAfter: 0,
+          validBefore,
+          binding: undefined
+        })
+        assert.property(signed.payload, "eip2612GasSponsoring")
+        const paymentPayload = PaymentPayload.sealPayload("exact", one.network, signed.payload)
+        const request = { paymentPayload, paymentRequirements: requirements }
+        assert.strictEqual(yield* Payment.outcome(verify(request)), "unsupported_authorization allowance_below_amount")
       })
     )
 
