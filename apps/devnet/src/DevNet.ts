@@ -7,7 +7,8 @@ import {
   deployBatchSettler,
   deployCounterfactualSettler,
   deployOpSettler,
-  deployPaymentGuard
+  deployPaymentGuard,
+  deployPermitSettler
 } from "@pontage/evm"
 import {
   type Anvil,
@@ -44,6 +45,8 @@ export interface EvmSmartAccounts {
   readonly operationSettler: string
   /** The contract that ends the validity of user operations. */
   readonly paymentGuard: string
+  /** The contract by which payments by Permit2 share a transaction. */
+  readonly permitSettler: string
   /** A token without transfer authorizations. */
   readonly plainToken: Address
   /** A Safe of the first payer's key that is not deployed yet; it has money in both tokens. */
@@ -83,6 +86,7 @@ const startSmartAccounts = Effect.fnUntraced(function* (evm: EvmTestChain.Shape)
   const counterfactualSettler = yield* Effect.orDie(deployCounterfactualSettler(deployment))
   const operationSettler = yield* Effect.orDie(deployOpSettler(deployment))
   const paymentGuard = yield* Effect.orDie(deployPaymentGuard(deployment))
+  const permitSettler = yield* Effect.orDie(deployPermitSettler(deployment))
   const plainToken = yield* evm.deploy(PlainToken)
   const { address: safe } = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
   const payer = evm.accounts.payers[0].address
@@ -93,7 +97,7 @@ const startSmartAccounts = Effect.fnUntraced(function* (evm: EvmTestChain.Shape)
   }
   yield* Permit2Contracts.deploy(evm)
   yield* Permit2Contracts.approve(evm, payer, plainToken)
-  return { counterfactualSettler, operationSettler, paymentGuard, plainToken, safe }
+  return { counterfactualSettler, operationSettler, paymentGuard, permitSettler, plainToken, safe }
 })
 
 const startTon = ({ blockTime, tonPort }: Options) =>
@@ -121,7 +125,7 @@ const describeEvm = ({ evm, evmBatchSettler, evmSmartAccounts }: DevNet): Readon
   const { accounts, network, rpcUrl, token } = evm
   const [signer] = accounts.signers
   const [payer] = accounts.payers
-  const { counterfactualSettler, operationSettler, paymentGuard, plainToken, safe } = evmSmartAccounts
+  const { counterfactualSettler, operationSettler, paymentGuard, permitSettler, plainToken, safe } = evmSmartAccounts
   const { entryPoint07, entryPoint08, safeFactory, simple7702, simpleFactory07, simpleFactory08 } =
     SmartAccountContracts.published
   const { exactProxy, permit2 } = Permit2Contracts.published
@@ -131,7 +135,8 @@ const describeEvm = ({ evm, evmBatchSettler, evmSmartAccounts }: DevNet): Readon
     `  token     PUSD ${plainToken} (6 decimals, without EIP-3009: by Permit2 and user operations)`,
     `  Permit2   ${permit2}, its proxy ${exactProxy}; the payer has approved it in PUSD`,
     `  channels  ${ChannelContract.address} (payment channels; a contract for tests at the published address)`,
-    `  batches   ${evmBatchSettler} (the batch settler), ${operationSettler} (the operation settler)`,
+    `  batches   ${evmBatchSettler} (the batch settler), ${operationSettler} (the operation settler),`,
+    `            ${permitSettler} (the permit settler)`,
     `  accounts  EntryPoint 0.7 ${entryPoint07} and 0.8 ${entryPoint08}; Simple7702Account ${simple7702}`,
     `  accounts  SimpleAccount's factories 0.7 ${simpleFactory07} and 0.8 ${simpleFactory08}, Safe's ${safeFactory}`,
     `  accounts  ${counterfactualSettler} (the counterfactual settler), ${paymentGuard} (the payment guard)`,

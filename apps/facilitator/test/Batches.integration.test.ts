@@ -4,7 +4,13 @@ import { join } from "node:path"
 
 import { assert, describe, layer } from "@effect/vitest"
 import { FacilitatorClient } from "@pontage/core"
-import { batchSettlerAddress, counterfactualSettlerAddress, opSettlerAddress, paymentGuardAddress } from "@pontage/evm"
+import {
+  batchSettlerAddress,
+  counterfactualSettlerAddress,
+  opSettlerAddress,
+  paymentGuardAddress,
+  permitSettlerAddress
+} from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 
@@ -52,10 +58,11 @@ describe("payments that travel together", () => {
             `the batch settler is at ${batchSettlerAddress} on ${network}\n` +
               `the counterfactual settler is at ${counterfactualSettlerAddress} on ${network}\n` +
               `the operation settler is at ${opSettlerAddress} on ${network}\n` +
-              `the payment guard is at ${paymentGuardAddress} on ${network}\n`
+              `the payment guard is at ${paymentGuardAddress} on ${network}\n` +
+              `the permit settler is at ${permitSettlerAddress} on ${network}\n`
           )
           assert.strictEqual(code, 0)
-          assert.strictEqual(yield* sent, 4)
+          assert.strictEqual(yield* sent, 5)
         }
         const mistaken = yield* ServiceProcess.run(environment, ["deploy"])
         assert.strictEqual(yield* mistaken.exited, 1)

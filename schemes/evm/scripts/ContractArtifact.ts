@@ -27,6 +27,7 @@ const products: ReadonlySet<string> = new Set([
   "CounterfactualSettler",
   "OpSettler",
   "PaymentGuard",
+  "PermitSettler",
   "TransferProbe"
 ])
 

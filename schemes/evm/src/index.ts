@@ -12,8 +12,10 @@ export {
   deployCctpRouter,
   deployCounterfactualSettler,
   deployOpSettler,
+  deployPermitSettler,
   deployPaymentGuard,
   opSettlerAddress,
+  permitSettlerAddress,
   paymentGuardAddress
 } from "./sending/OwnContracts.ts"
 export * as ChannelCall from "./voucher/ChannelCall.ts"

@@ -8,6 +8,7 @@ import {
   deployCounterfactualSettler,
   deployOpSettler,
   deployPaymentGuard,
+  deployPermitSettler,
   EvmCrypto,
   EvmNetwork,
   type EvmSigner,
@@ -18,6 +19,7 @@ import {
   type Anvil,
   type EvmTestAccounts,
   EvmTestChain,
+  Permit2Contracts,
   SmartAccountContracts,
   SmartAccounts
 } from "@pontage/evm/testing"
@@ -45,6 +47,8 @@ interface Kind {
   readonly make: (chain: EvmTestChain.Shape, owner: EvmTestAccounts.TestAccount) => Promise<EvmSigner.EvmSigner>
   /** The most gas that its later payments may use, 25 at once. */
   readonly target?: number
+  /** Whether it has approved Permit2, and pays by it. */
+  readonly isByPermit2?: boolean
 }
 
 const pays = "userOperations"
@@ -56,6 +60,13 @@ const kinds: ReadonlyArray<Kind> = [
     isMade: false,
     make: async (_, owner) => owner,
     target: 49_000
+  },
+  {
+    name: "plain account by Permit2",
+    isBatched: true,
+    isMade: false,
+    make: async (_, owner) => owner,
+    isByPermit2: true
   },
   {
     name: "SimpleAccount 0.8",
@@ -100,18 +111,21 @@ export const measure: Effect.Effect<ReadonlyArray<Row>, Failure, Scope.Scope> = 
 
 const facilitatorOn = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
   yield* SmartAccountContracts.deploy(chain)
+  yield* Permit2Contracts.deploy(chain)
   const deployment = { signer: chain.accounts.deployer, rpcUrl: chain.rpcUrl }
   yield* deployPaymentGuard(deployment)
   const batches = {
     settler: yield* deployBatchSettler(deployment),
-    operationSettler: yield* deployOpSettler(deployment)
+    operationSettler: yield* deployOpSettler(deployment),
+    permitSettler: yield* deployPermitSettler(deployment)
   }
   const options = {
     signer: chain.accounts.signers[0],
     rpcUrl: chain.rpcUrl,
     batches,
     counterfactualSettler: yield* deployCounterfactualSettler(deployment),
-    userOperations: { delegations: "known" }
+    userOperations: { delegations: "known" },
+    permit2: true
   } as const
   return yield* Effect.provideService(exactEvm.facilitator(options), EvmCrypto.EvmCrypto, yield* BestCrypto.make)
 })
@@ -146,12 +160,13 @@ const row = (name: string, value: number): Row => ({ name, value, unit: "gas" })
 const paymentOf = Effect.fnUntraced(function* (
   chain: EvmTestChain.Shape,
   scheme: SchemeFacilitator,
-  { make }: Kind,
+  { isByPermit2 = false, make }: Kind,
   owner: EvmTestAccounts.TestAccount,
   isFirst: boolean
 ) {
   const signer = yield* Effect.promise(() => make(chain, owner))
   if (isFirst && isAddress(signer.address)) yield* chain.mint(signer.address, balance)
+  if (isFirst && isByPermit2) yield* Permit2Contracts.approve(chain, owner.address)
   const client = exactEvm.client({ signer, network: chain.network })
   const requirements = {
     scheme: "exact",
@@ -160,7 +175,7 @@ const paymentOf = Effect.fnUntraced(function* (
     resource: "https://shop.example/report",
     payTo: chain.accounts.payee.address,
     asset: chain.token.address,
-    ...(scheme.extra && { extra: scheme.extra })
+    extra: { ...scheme.extra, ...(isByPermit2 && { assetTransferMethod: "permit2" }) }
   }
   const asset = client.asset(requirements)
   if (asset === undefined) return yield* Effect.die(new Error("the local chain's token is not known"))

@@ -8,7 +8,8 @@ import {
   EvmAddress,
   type EvmAsset,
   EvmNetwork,
-  opSettlerAddress
+  opSettlerAddress,
+  permitSettlerAddress
 } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -94,10 +95,20 @@ const within = (range: Range) => Schema.optionalKey(Schema.Int.check(Schema.isBe
 const Batches = Schema.Struct({
   settler: Schema.optionalKey(ContractAddress),
   operationSettler: Schema.optionalKey(ContractAddress),
+  permitSettler: Schema.optionalKey(ContractAddress),
   maximum: within(ranges.batchMaximum),
   maximumCost: Schema.optionalKey(PositiveAmount),
   windowMillis: within(ranges.batchWindowMillis)
-}).check(Schema.makeFilter(({ operationSettler, settler }) => (settler ?? operationSettler) !== undefined))
+}).check(Schema.makeFilter((batches) => hasSettler(batches)))
+
+/** Whether payments share transactions. */
+const hasSettler = ({
+  operationSettler,
+  permitSettler,
+  settler
+}: {
+  readonly [name in "operationSettler" | "permitSettler" | "settler"]?: string | undefined
+}): boolean => (settler ?? operationSettler ?? permitSettler) !== undefined
 
 /** Which delegations of plain accounts are sent. */
 const Delegations = Schema.Literals(["known", "none"])
@@ -211,6 +222,12 @@ const batches = {
     "PONTAGE_EVM_OPERATION_SETTLER",
     "the address that deploy-settler prints, 0x and 40 hexadecimal digits",
     opSettlerAddress,
+    ContractAddress
+  ),
+  permitSettler: make(
+    "PONTAGE_EVM_PERMIT_SETTLER",
+    "the address that deploy-settler prints, 0x and 40 hexadecimal digits",
+    permitSettlerAddress,
     ContractAddress
   ),
   maximum: whole("PONTAGE_EVM_BATCH_MAXIMUM", "payments", ranges.batchMaximum, "50"),
@@ -336,7 +353,7 @@ const networksOf = (values: EvmValues): ReadonlyArray<EvmNetworkSettings> => {
   }
   const { network, rpcUrl } = evmNode
   if (rpcUrl === undefined) return []
-  const hasBatches = (evmBatches.settler ?? evmBatches.operationSettler) !== undefined
+  const hasBatches = hasSettler(evmBatches)
   const { permit2, ...userOperations } = evmOperations
   const terms = {
     ...evmTerms,
@@ -361,13 +378,12 @@ export const contradictions = (
   callers: ReadonlyArray<CallerTerms.CallerTerms>
 ): ReadonlyArray<string> => {
   const { evm, evmBatches, evmNode, evmOperations, evmTerms } = values
-  const mistakes =
-    (evmBatches.settler ?? evmBatches.operationSettler) === undefined
-      ? namesSet(batches, evmBatches).map(
-          (name) =>
-            `${name}: each payment has its own transaction without PONTAGE_EVM_BATCH_SETTLER or PONTAGE_EVM_OPERATION_SETTLER; set one of them too`
-        )
-      : []
+  const mistakes = hasSettler(evmBatches)
+    ? []
+    : namesSet(batches, evmBatches).map(
+        (name) =>
+          `${name}: each payment has its own transaction without PONTAGE_EVM_BATCH_SETTLER, PONTAGE_EVM_OPERATION_SETTLER or PONTAGE_EVM_PERMIT_SETTLER; set one of them too`
+      )
   if (evmOperations.entryPoints === undefined) {
     const { permit2: _, ...ofOperations } = evmOperations
     const mistaken = namesSet(operations, ofOperations)
@@ -380,6 +396,11 @@ export const contradictions = (
   if (evmBatches.operationSettler !== undefined && evmOperations.entryPoints === undefined) {
     mistakes.push(
       "PONTAGE_EVM_OPERATION_SETTLER: no user operations are settled without PONTAGE_EVM_USER_OPERATIONS; set that too"
+    )
+  }
+  if (evmBatches.permitSettler !== undefined && evmOperations.permit2 !== "true") {
+    mistakes.push(
+      "PONTAGE_EVM_PERMIT_SETTLER: no payments by Permit2 are settled without PONTAGE_EVM_PERMIT2=true; set that too"
     )
   }
   if ((evm.entries !== undefined || evmNode.rpcUrl !== undefined) && evm.signerKey === undefined) {

@@ -8,6 +8,7 @@ import {
   deployCounterfactualSettler,
   deployOpSettler,
   deployPaymentGuard,
+  deployPermitSettler,
   EvmNetwork,
   EvmRpc,
   exactEvm
@@ -28,7 +29,8 @@ const contracts = [
   { name: "batch settler", deploy: deployBatchSettler },
   { name: "counterfactual settler", deploy: deployCounterfactualSettler },
   { name: "operation settler", deploy: deployOpSettler },
-  { name: "payment guard", deploy: deployPaymentGuard }
+  { name: "payment guard", deploy: deployPaymentGuard },
+  { name: "permit settler", deploy: deployPermitSettler }
 ]
 
 /**

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { inspect } from "node:util"
 
 import { assert, describe, it } from "@effect/vitest"
+import { permitSettlerAddress } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 
@@ -182,13 +183,14 @@ describe("settings", () => {
       const operations = yield* read({
         ...enough,
         PONTAGE_EVM_OPERATION_SETTLER: euro.address,
+        PONTAGE_EVM_PERMIT_SETTLER: permitSettlerAddress,
         PONTAGE_EVM_USER_OPERATIONS: "0.8,0.9",
         PONTAGE_EVM_USER_OPERATION_MINIMUM: "50000",
         PONTAGE_EVM_DELEGATIONS: "known",
         PONTAGE_EVM_PERMIT2: "true"
       })
       assert.deepStrictEqual(operations.evm[0]?.terms, {
-        batches: { operationSettler: euro.address },
+        batches: { operationSettler: euro.address, permitSettler: permitSettlerAddress },
         userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n, delegations: "known" },
         permit2: true
       })
@@ -703,11 +705,15 @@ describe("a mistake names the variable, shows an example and never the value", (
     ],
     [
       { ...enough, PONTAGE_EVM_BATCH_MAXIMUM: "9", PONTAGE_EVM_BATCH_WINDOW_MS: "9" },
-      /^PONTAGE_EVM_BATCH_MAXIMUM: .*BATCH_SETTLER or .*; set one .* too\nPONTAGE_EVM_BATCH_WINDOW_MS: .*set one .* too$/
+      /^PONTAGE_EVM_BATCH_MAXIMUM: .*_SETTLER or .*; set one .* too\nPONTAGE_EVM_BATCH_WINDOW_MS: .*set one .* too$/
     ],
     [
       { ...enough, PONTAGE_EVM_OPERATION_SETTLER: euro.address },
       /^PONTAGE_EVM_OPERATION_SETTLER: .*PONTAGE_EVM_USER_OPERATIONS; set that too$/
+    ],
+    [
+      { ...enough, PONTAGE_EVM_PERMIT_SETTLER: permitSettlerAddress },
+      /^PONTAGE_EVM_PERMIT_SETTLER: .*PONTAGE_EVM_PERMIT2=true; set that too$/
     ],
     [{ ...enough, HOST: "0.0.0.0" }, /^HOST: other machines could settle at your signer's cost; set PONTAGE_API_KEYS/],
     [

@@ -10,6 +10,7 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as Permit2 from "../transfer/Permit2.ts"
 import * as EvmTransferEvidence from "./EvmTransferEvidence.ts"
 import type { SoughtEnd } from "./EvmTransferEvidence.ts"
+import * as PermitEvidence from "./PermitEvidence.ts"
 
 /** Blocks searched for an earlier use: they may pass between a payment's verification and its preparation. */
 export const blocksBefore = 1000n
@@ -128,7 +129,7 @@ const endsIn = Effect.fnUntraced(function* (
     Effect.fnUntraced(function* ({ expected, since }) {
       for (const log of logs) {
         if (!isWanted(log, since) || !EvmTransferEvidence.isEnding(expected, log)) continue
-        if (expected.permit === undefined || EvmTransferEvidence.isCancellation(log.topics)) return log
+        if (expected.permit === undefined || !PermitEvidence.isTransfer(expected.permit, log)) return log
         const transaction = yield* transactionOf(log.transactionHash)
         if (transaction === undefined) return yield* EvmRpc.unknownBlock(rpc, log.blockNumber)
         if (Permit2.isSubmitted(expected.permit, transaction)) return log

@@ -42,8 +42,10 @@ export interface IncludedTransaction {
   readonly receipt: EvmRpc.Receipt
   /** The number of its payments. */
   readonly paymentCount: number
-  /** Whether it does nothing but use its slot up. */
+  /** Whether it does nothing but use its slot up: it has tried no payment, and only the end of their validity is proof. */
   readonly isNoop: boolean
+  /** Whether it calls x402's proxy itself. */
+  readonly isDirect: boolean
 }
 
 /** The result of one search for a payment: it is settled, nothing is known, or it has failed as of this block. */

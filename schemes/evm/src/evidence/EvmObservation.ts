@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
+import * as Permit2 from "../transfer/Permit2.ts"
 import * as EvmAuthorizationSearch from "./EvmAuthorizationSearch.ts"
 import * as EvmMissingTransfers from "./EvmMissingTransfers.ts"
 import * as EvmTokenState from "./EvmTokenState.ts"
@@ -89,7 +90,7 @@ const observeNow = Effect.fnUntraced(function* (
     const against = observedPayments.map(({ expected }) => context.failures.find(expected)?.failure.error)
     return { inclusion: undefined, observations: observedPayments.map(() => pending), against, lost: 0n }
   }
-  const uses = EvmTransferEvidence.usesIn(included.receipt.logs)
+  const uses = EvmTransferEvidence.usesIn(included.receipt.logs, included.isDirect)
   const own = observedPayments.map(({ expected }) => findingOf(included, uses, expected))
   const assessments = yield* Effect.catch(assessAll(context, included, observedPayments, own), (error) =>
     Effect.as(
@@ -121,13 +122,11 @@ export const includedOf = Effect.fnUntraced(function* (
       block: { number: receipt.blockNumber, hash: receipt.blockHash },
       cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n)
     }
-    return { inclusion, receipt, paymentCount, isNoop: isNoop(attempt) }
+    const call = Eip1559.callIn(attempt.bytes)
+    return { inclusion, receipt, paymentCount, isNoop: call?.data === "0x", isDirect: call?.to === Permit2.proxy }
   }
   return undefined
 })
-
-/** A transaction without a call has tried no payment: only the end of their validity is proof. */
-const isNoop = ({ bytes }: PreparedTransaction): boolean => Eip1559.callIn(bytes)?.data === "0x"
 
 const findingOf = (
   included: EvmMissingTransfers.IncludedTransaction,
@@ -279,8 +278,8 @@ const laterUse = Effect.fnUntraced(function* (
 
 /** The least gas of a transfer that succeeds: the failed ones have burnt the rest. */
 const leastGas = 40_000n
-/** The most gas that a failed transfer of a batch can burn, and a failed user operation, which may deploy its account. */
-const mostGas = { transfer: 175_000n, operation: 1_000_000n }
+/** The most gas that a failed transfer of a batch can burn, by Permit2 too, and a failed user operation, which may deploy its account. */
+const mostGas = { transfer: 175_000n, permit: 240_000n, operation: 1_000_000n }
 
 /** The loss by each failed payment, in wei. */
 const lostWith = (
@@ -296,10 +295,10 @@ const lostWith = (
   const settled = BigInt(
     assessments.filter(({ observation }) => observation._tag === "Settled" && !observation.external).length
   )
-  const isOperation = observedPayments.some(
-    ({ expected }, index) => expected.operation !== undefined && isFailed(index)
-  )
-  const most = isOperation ? mostGas.operation : mostGas.transfer
+  const hasFailed = (way: "operation" | "permit") =>
+    observedPayments.some(({ expected }, index) => expected[way] !== undefined && isFailed(index))
+  const ofPermits = hasFailed("permit") ? mostGas.permit : mostGas.transfer
+  const most = hasFailed("operation") ? mostGas.operation : ofPermits
   const burnt = gasUsed > settled * leastGas ? (gasUsed - settled * leastGas) / failed : 0n
   return ((burnt < most ? burnt : most) * cost) / gasUsed
 }

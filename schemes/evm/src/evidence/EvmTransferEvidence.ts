@@ -19,6 +19,7 @@ import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as Permit2 from "../transfer/Permit2.ts"
+import * as PermitCall from "../transfer/PermitCall.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 import * as PermitEvidence from "./PermitEvidence.ts"
 import * as UserOperationEvidence from "./UserOperationEvidence.ts"
@@ -75,8 +76,8 @@ export const endings = (sought: ReadonlyArray<ExpectedTransfer>): EvmRpc.LogFilt
   return permits.length === 0
     ? { address: distinct(addresses), topics: [names] }
     : {
-        address: distinct([...addresses, Permit2.address]),
-        topics: [[...names, Eip3009.transferTopic, Permit2.invalidationTopic]]
+        address: distinct([...addresses, Permit2.address, PermitCall.settler]),
+        topics: [[...names, ...permitTopics]]
       }
 }
 
@@ -95,13 +96,16 @@ const endingsOfOperations = (sought: ReadonlyArray<UserOperationEvidence.Expecte
   topics: [UserOperation.operationTopic, null, distinct(sought.map(({ sender }) => Eip3009.addressTopic(sender)))]
 })
 
-/** The payer is the first topic of both events behind their names. */
+const permitTopics: ReadonlyArray<EvmHex.Hex> = [
+  Eip3009.transferTopic,
+  Permit2.invalidationTopic,
+  PermitCall.submittedTopic
+]
+
+/** The payer is the first topic of all three events behind their names. */
 const endingsOfPermits = (sought: ReadonlyArray<Permit2.PermitTransfer>): EvmRpc.LogFilter => ({
-  address: distinct([Permit2.address, ...sought.map(({ permitted }) => permitted.token)]),
-  topics: [
-    [Eip3009.transferTopic, Permit2.invalidationTopic],
-    distinct(sought.map(({ from }) => Eip3009.addressTopic(from)))
-  ]
+  address: distinct([Permit2.address, PermitCall.settler, ...sought.map(({ permitted }) => permitted.token)]),
+  topics: [permitTopics, distinct(sought.map(({ from }) => Eip3009.addressTopic(from)))]
 })
 
 const distinct = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(values)]
@@ -113,7 +117,13 @@ const distinct = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(
 export const isEnding = (expected: ExpectedTransfer, log: EvmRpc.Log): boolean => {
   const { operation, permit } = expected
   if (operation !== undefined) return UserOperationEvidence.isEnding(operation, log)
-  if (permit !== undefined) return PermitEvidence.isTransfer(permit, log) || PermitEvidence.isInvalidation(permit, log)
+  if (permit !== undefined) {
+    return (
+      PermitEvidence.isTransfer(permit, log) ||
+      PermitEvidence.isSubmission(permit, log) ||
+      PermitEvidence.isInvalidation(permit, log)
+    )
+  }
   return isOf(expected, log) && (log.topics[0] === Eip3009.authorizationUsedTopic || isCancellation(log.topics))
 }
 
@@ -125,6 +135,8 @@ export const isCancellation = ([event]: EvmRpc.Event["topics"]): boolean =>
 export interface LoggedUses {
   readonly byNonce: ReadonlyMap<EvmHex.Hex, ReadonlyArray<LoggedUse>>
   readonly logs: ReadonlyArray<EvmRpc.Event>
+  /** Whether the transaction calls x402's proxy itself, with the one transfer that it is judged for. */
+  readonly isDirect: boolean
 }
 
 /** A use, and the log right behind it. */
@@ -134,7 +146,7 @@ interface LoggedUse {
 }
 
 /** Reads the logs of one transaction, once for all payments that {@link judge} decides by them. */
-export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>): LoggedUses => {
+export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>, isDirect = false): LoggedUses => {
   const uses = new Map<EvmHex.Hex, Array<LoggedUse>>()
   for (const [place, use] of logs.entries()) {
     const [event, , nonce] = use.topics
@@ -143,7 +155,7 @@ export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>): LoggedUses => {
     others.push({ use, next: logs[place + 1] })
     uses.set(nonce, others)
   }
-  return { byNonce: uses, logs }
+  return { byNonce: uses, logs, isDirect }
 }
 
 /**
@@ -152,10 +164,13 @@ export const usesIn = (logs: ReadonlyArray<EvmRpc.Event>): LoggedUses => {
  */
 export const judge = (
   expected: ExpectedTransfer,
-  { byNonce, logs }: LoggedUses
+  { byNonce, isDirect, logs }: LoggedUses
 ): UserOperationEvidence.OperationVerdict => {
   const { authorization, operation, permit, token } = expected
-  if (permit !== undefined) return PermitEvidence.isPaid(permit, logs) ? "paid" : "absent"
+  if (permit !== undefined) {
+    if (PermitEvidence.isPaid(permit, logs, isDirect)) return "paid"
+    return logs.some((log) => PermitEvidence.isSubmission(permit, log)) ? "burnt" : "absent"
+  }
   if (operation !== undefined) {
     const { to, value } = authorization
     return UserOperationEvidence.judge(operation, { token, to, value }, logs)
@@ -207,12 +222,15 @@ export const reader = (rpc: EvmRpc.Shape) => {
   })
   return Effect.fnUntraced(function* (
     { expected, isOurs }: Pick<SoughtAuthorization, "expected" | "isOurs">,
-    { topics, transactionHash }: EvmRpc.Log
+    end: EvmRpc.Log
   ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
-    if (isCancellation(topics)) return failed(transactionHash, canceled(transactionHash))
+    const { transactionHash } = end
+    if (isCancellation(end.topics)) return failed(transactionHash, canceled(transactionHash))
     const receipt = yield* receiptOf(transactionHash)
     if (receipt === undefined) return { _tag: "Pending" }
-    switch (judge(expected, usesIn(receipt.logs))) {
+    // The search passes the token's event of a permit only where the transaction calls the proxy.
+    const isDirect = end.address !== PermitCall.settler
+    switch (judge(expected, usesIn(receipt.logs, isDirect))) {
       case "paid":
         return settled(receipt, !isOurs(receipt.from, receipt.time))
       case "burnt":

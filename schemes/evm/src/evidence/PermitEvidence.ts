@@ -1,12 +1,13 @@
 /**
  * Evidence of transfers by Permit2. Permit2 logs nothing when it uses a nonce up, so the token's `Transfer` proves a payment only
- * together with the call that names the nonce: a call of x402's proxy itself. A transfer that a stranger submits by another
+ * together with what names the nonce: a transaction that calls x402's proxy itself, or the event of our `PermitSettler`. A transfer that a stranger submits by another
  * contract proves nothing, because the same payer may have signed several transfers of the same amount to the same recipient.
  */
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as Permit2 from "../transfer/Permit2.ts"
+import * as PermitCall from "../transfer/PermitCall.ts"
 
 /** Whether an event is the token's transfer of exactly the amount from the payer to the recipient. */
 export const isTransfer = (
@@ -28,13 +29,29 @@ export const isInvalidation = (transfer: Permit2.PermitTransfer, { address, data
   return BigInt(data.slice(0, 66)) === word && (BigInt(`0x${data.slice(66)}`) & mask) !== 0n
 }
 
+/** Whether an event of our settler names the transfer as one that it has submitted. */
+export const isSubmission = ({ from, nonce }: Permit2.PermitTransfer, { address, topics }: EvmRpc.Event): boolean =>
+  address === PermitCall.settler &&
+  topics[0] === PermitCall.submittedTopic &&
+  topics[1] === Eip3009.addressTopic(from) &&
+  topics[2] === `0x${EvmHex.toWord(nonce)}`
+
 /**
- * Whether the events of a transaction that submits the transfer show it: the token's event, and behind it the proxy's. Between them
- * there may be events of the token that move nothing, such as what is left of the approval. A transfer of less than the amount, as by
- * a token that keeps a fee, is none.
+ * Whether the events of a transaction show the transfer: the token's event, behind it the proxy's, and behind that the settler's,
+ * unless the transaction calls the proxy with this very transfer (`isDirect`). Between the first two there may be events of the token
+ * that move nothing, such as what is left of the approval. A transfer of less than the amount, as by a token that keeps a fee, is none.
  */
-export const isPaid = (transfer: Permit2.PermitTransfer, logs: ReadonlyArray<EvmRpc.Event>): boolean =>
-  logs.some((log, place) => isTransfer(transfer, log) && isSettled(logs[behind(logs, place)]))
+export const isPaid = (
+  transfer: Permit2.PermitTransfer,
+  logs: ReadonlyArray<EvmRpc.Event>,
+  isDirect: boolean
+): boolean =>
+  logs.some((log, place) => {
+    if (!isTransfer(transfer, log)) return false
+    const next = behind(logs, place)
+    const named = logs[next + 1]
+    return isSettled(logs[next]) && (isDirect || (named !== undefined && isSubmission(transfer, named)))
+  })
 
 /** The place of the first event behind a transfer that is another's than the token's, or a transfer too. */
 const behind = (logs: ReadonlyArray<EvmRpc.Event>, transfer: number): number => {

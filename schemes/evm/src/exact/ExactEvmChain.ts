@@ -29,6 +29,7 @@ import * as EvmLosses from "../sending/EvmLosses.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import * as OperationSettling from "../sending/OperationSettling.ts"
 import * as OwnContracts from "../sending/OwnContracts.ts"
+import * as PermitSettling from "../sending/PermitSettling.ts"
 import type * as CounterfactualTransfer from "../transfer/CounterfactualTransfer.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
@@ -39,6 +40,7 @@ import * as KnownFactories from "../transfer/KnownFactories.ts"
 import type * as OperationCall from "../transfer/OperationCall.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
 import * as PayerDelegation from "../transfer/PayerDelegation.ts"
+import * as PermitCall from "../transfer/PermitCall.ts"
 import * as TransferSimulation from "../transfer/TransferSimulation.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
@@ -49,7 +51,7 @@ import * as OperationPayers from "./OperationPayers.ts"
 import * as PermitPayers from "./PermitPayers.ts"
 
 /** The settlers of batches, and the batches' limits. */
-export interface ServedBatches extends Required<Omit<Batches, "settler" | "operationSettler">> {
+export interface ServedBatches extends Required<Omit<Batches, "settler" | "operationSettler" | "permitSettler">> {
   readonly settlers: BatchCall.Settlers
 }
 
@@ -99,8 +101,10 @@ export const connect = Effect.fnUntraced(function* (
   yield* inRange("finalityDepth", finalityDepth, 0, Number.MAX_SAFE_INTEGER)
   yield* inRange("verifyWindowMillis", verifyWindowMillis, 0, 1_000)
   const { batches } = options
-  if (batches !== undefined && (batches.settler ?? batches.operationSettler) === undefined) {
-    return yield* wrong("batches: give settler for EIP-3009 transfers, operationSettler for user operations, or both")
+  if (batches !== undefined && (batches.settler ?? batches.operationSettler ?? batches.permitSettler) === undefined) {
+    return yield* wrong(
+      "batches: give settler for EIP-3009 transfers, operationSettler for user operations, permitSettler for Permit2, or several of them"
+    )
   }
   const assets = yield* Effect.fromResult(EvmAsset.table(options.assets ?? []))
   const { network, node } = yield* connected(options)
@@ -254,14 +258,20 @@ const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches)
   if (maximumCost <= 0n) return yield* wrong(`batches.maximumCost ${maximumCost} is not above zero`)
   const settlers: BatchCall.Settlers = {
     transfers: yield* settlerAt(rpc, "settler", BatchSettling.contract, given.settler),
-    operations: yield* settlerAt(rpc, "operationSettler", OperationSettling.contract, given.operationSettler)
+    operations: yield* settlerAt(rpc, "operationSettler", OperationSettling.contract, given.operationSettler),
+    permits: yield* settlerAt(rpc, "permitSettler", PermitSettling.contract, given.permitSettler)
+  }
+  if (settlers.permits !== undefined && settlers.permits !== PermitCall.settler) {
+    return yield* wrong(
+      `batches.permitSettler: ${EvmAddress.checksum(settlers.permits)} is not ${OwnContracts.permitSettlerAddress}, whose events prove transfers`
+    )
   }
   return { settlers, maximum, maximumCost, windowMillis }
 })
 
 const settlerAt = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  name: "settler" | "operationSettler",
+  name: "settler" | "operationSettler" | "permitSettler",
   contract: ContractDeployment.OwnContract,
   given: string | undefined
 ) {

@@ -20,11 +20,16 @@ export interface Batches {
    * `settler` is given too. Its code is checked at start.
    */
   readonly operationSettler?: string
+  /**
+   * The address of the contract `PermitSettler`, which `deployPermitSettler` makes, the same on every chain: transfers by Permit2 share a
+   * transaction, with those that `settler` and `operationSettler` settle. Its code is checked at start.
+   */
+  readonly permitSettler?: string
   /** The most payments of one transaction: 2 to 100, default 50. */
   readonly maximum?: number
   /**
    * The maximum cost of one transaction, in wei; default 1 ether, since nodes commonly reject a dearer one (`rpc.txfeecap` of
-   * geth). It counts the most gas that the payments may use, about 160 000 each, and 410 000 of a user operation.
+   * geth). It counts the most gas that the payments may use, about 160 000 each, 220 000 by Permit2, and 410 000 of a user operation.
    */
   readonly maximumCost?: bigint
   /** The longest wait of a payment for others of its batch, in milliseconds; default 50. */
@@ -133,6 +138,7 @@ export const check = OptionCheck.options<Options>({
     OptionCheck.options<Batches>({
       settler: OptionCheck.optional(OptionCheck.text),
       operationSettler: OptionCheck.optional(OptionCheck.text),
+      permitSettler: OptionCheck.optional(OptionCheck.text),
       maximum: OptionCheck.optional(OptionCheck.whole()),
       maximumCost: OptionCheck.optional(OptionCheck.amount()),
       windowMillis: OptionCheck.optional(OptionCheck.whole())

@@ -177,7 +177,7 @@ const affordable = (
 
 /** The most gas that may be lost with a payment, alone or in a batch. */
 const riskOf = (call: TransferCall): bigint =>
-  call.plain === undefined ? call.gas : BatchCall.gasOf([call, call]) / 2n
+  call.plain === undefined && call.permit === undefined ? call.gas : BatchCall.gasOf([call, call]) / 2n
 
 /** The payer was banned after the verification: nothing has happened to the payment, and it may be tried again later. */
 const notRisked = ({ message }: ValidationError) => Effect.fail(new FacilitatorUnavailable({ message }))

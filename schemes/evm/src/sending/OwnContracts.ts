@@ -9,6 +9,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as BatchSettling from "./BatchSettling.ts"
 import * as ContractDeployment from "./ContractDeployment.ts"
 import * as OperationSettling from "./OperationSettling.ts"
+import * as PermitSettling from "./PermitSettling.ts"
 
 /** The contract that deploys a payer's account and submits its transfer in one transaction. */
 export const counterfactualSettler: ContractDeployment.OwnContract = {
@@ -59,6 +60,9 @@ export const opSettlerAddress: string = /* @__PURE__ */ addressOf(OperationSettl
 /** The address of the contract that {@link deployPaymentGuard} makes; with its checksum. */
 export const paymentGuardAddress: string = /* @__PURE__ */ addressOf(paymentGuard)
 
+/** The address of the contract that {@link deployPermitSettler} makes; with its checksum. */
+export const permitSettlerAddress: string = /* @__PURE__ */ addressOf(PermitSettling.contract)
+
 /** Deploys the batch settler (`ContractDeployment.deploy`). */
 export const deployBatchSettler = /* @__PURE__ */ ContractDeployment.deploy(BatchSettling.contract)
 
@@ -76,3 +80,6 @@ export const deployOpSettler = /* @__PURE__ */ ContractDeployment.deploy(Operati
 
 /** Deploys the payment guard (`ContractDeployment.deploy`). */
 export const deployPaymentGuard = /* @__PURE__ */ ContractDeployment.deploy(paymentGuard)
+
+/** Deploys the permit settler (`ContractDeployment.deploy`). */
+export const deployPermitSettler = /* @__PURE__ */ ContractDeployment.deploy(PermitSettling.contract)

@@ -30,6 +30,8 @@ export interface TransferCall {
   readonly plain: PackedTransfers.PlainTransfer | undefined
   /** The user operation that it submits, where its EntryPoint takes several in one transaction. */
   readonly operation?: PackedOperations.BatchedOperation
+  /** The transfer by Permit2 of a plain account, without an approval, in a form that can be batched: its end is inclusive. */
+  readonly permit?: PackedTransfers.PlainTransfer
   /** The authorization by which the payer's account delegates to code in the same transaction (EIP-7702). */
   readonly authorizationList?: ReadonlyArray<Eip7702.Authorization>
   /** The payer's account, where the call deploys it. */

@@ -4,11 +4,15 @@
 import { type ChainUnavailable, invalid, type PaymentError, type ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import { PermitSettler } from "../artifacts/PermitSettler.ts"
 import * as EvmSignature from "../crypto/EvmSignature.ts"
+import * as Create2 from "../primitives/Create2.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip2612 from "./Eip2612.ts"
 import type * as Eip3009 from "./Eip3009.ts"
 import * as EvmTransferCall from "./EvmTransferCall.ts"
+import * as PackedTransfers from "./PackedTransfers.ts"
 import * as Permit2 from "./Permit2.ts"
 
 /** A transfer, and the approval of Permit2 that it brings. */
@@ -20,6 +24,12 @@ export interface PermittedTransfer {
 /** Gas for Permit2 and its proxy beside the token's own work, and for an approval. */
 const permitGas = 60_000n
 const approvalGas = 80_000n
+
+/** The contract `PermitSettler`, whose events name the transfers of a batch: its address is the same on every chain. */
+export const settler = /* @__PURE__ */ Create2.addressOf(PermitSettler.bytecode)
+
+/** First topic of `Submitted(address indexed owner, uint256 indexed nonce)` of the settler. */
+export const submittedTopic = "0x1439dff93e9e1f47823f730d1ac6d0e67fd98a81c2dc5e02d6b0f7d9af4edc8a"
 
 /** Our choice of contracts, beside the token and the payer's account. */
 const ours = [Permit2.address, Permit2.proxy]
@@ -53,9 +63,26 @@ export const make = Effect.fnUntraced(function* (
     payer,
     isByKey,
     plain: undefined,
-    ours
+    ours,
+    ...(isByKey && approval === undefined && signature._tag === "Ecdsa" && batchedOf(transfer, signature.hex))
   }
 })
+
+/** The transfer in a form that can be batched, where its numbers are of usual size. */
+const batchedOf = (
+  { deadline, from, nonce, permitted, witness }: Permit2.PermitTransfer,
+  signature: EvmHex.Hex
+): Pick<EvmTransferCall.TransferCall, "permit"> => {
+  const authorization = {
+    from,
+    to: witness.to,
+    value: permitted.amount,
+    validAfter: witness.validAfter,
+    validBefore: deadline,
+    nonce: EvmHex.fromTrusted(`0x${EvmHex.toWord(nonce)}`)
+  }
+  return PackedTransfers.fits(authorization) ? { permit: { token: permitted.token, authorization, signature } } : {}
+}
 
 /** The token would ignore an approval that its owner has not signed, and the transfer would fail at the facilitator's cost. */
 const proveApproval = Effect.fnUntraced(function* (
