@@ -9,6 +9,8 @@ const reserved: ReadonlyArray<readonly [string, number]> = [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
   ["127.0.0.0", 8],
+  // Azure's platform, from each of its machines, though the address is a public one by its range.
+  ["168.63.129.16", 32],
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
