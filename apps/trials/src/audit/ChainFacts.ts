@@ -2,6 +2,7 @@
  * The chain's facts, read by plain requests to the node: every transfer to our payees with the authorization that moved
  * it, every transaction of our signers, and the transactions in the pool. This module does not know how a facilitator works.
  */
+import { permitSettlerAddress } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -15,7 +16,7 @@ export interface ChainTransfer {
   readonly from: string
   readonly to: string
   readonly value: bigint
-  /** The nonce of the authorization (EIP-3009) or user operation that moved it; `undefined` for a transfer by its owner. */
+  /** The nonce of the authorization (EIP-3009), user operation or Permit2's transfer that moved it; `undefined` for one by its owner. */
   readonly nonce: string | undefined
   /** Sender of the transaction. */
   readonly sender: string
@@ -66,10 +67,10 @@ export const read = Effect.fnUntraced(function* (rpc: ChainRpc, parties: Parties
   const first = parties.fromBlock ?? 0n
   const logs = yield* readLogs(rpc, parties, first, head)
   const blocks = yield* readBlocks(rpc, first, head)
-  const senders = new Map(blocks.flatMap(({ transactions }) => transactions.map((one) => [one.hash, one.from])))
+  const transactions = new Map(blocks.flatMap((block) => block.transactions.map((one) => [one.hash, one])))
   const facts: ChainFacts = {
     head,
-    transfers: transfersOf(logs, parties, senders),
+    transfers: transfersOf(logs, parties, transactions),
     transactions: transactionsOf(blocks, parties),
     standings: yield* readStandings(rpc, parties)
   }
@@ -86,6 +87,7 @@ const Log = Schema.Struct({
 const Transaction = Schema.Struct({
   hash: Schema.String,
   from: Schema.String,
+  to: Schema.NullOr(Schema.String),
   nonce: Quantity,
   input: Schema.String
 })
@@ -102,6 +104,7 @@ const Pooled = Schema.Record(Schema.String, Schema.Record(Schema.String, Pool))
 const PoolContent = Schema.Struct({ pending: Pooled, queued: Pooled })
 
 type Log = typeof Log.Type
+type Transaction = typeof Transaction.Type
 interface FullBlock extends Schema.Schema.Type<typeof Block> {
   readonly receipts: typeof Receipts.Type
 }
@@ -109,6 +112,11 @@ interface FullBlock extends Schema.Schema.Type<typeof Block> {
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 const entryPoint = "0x4337084d9e255ff0702461cf8895ce9e3b5ff108"
 const operationTopic = "0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f"
+/** The proxy of x402 that submits transfers by Permit2, and its call of one transfer. */
+const permitProxy = "0x402085c248eea27d92e8b30b2c58ed07f9e20001"
+const settleSelector = "0x13cd3b53"
+/** `Submitted(address,uint256)` of the contract that settles several. */
+const submittedTopic = "0x1439dff93e9e1f47823f730d1ac6d0e67fd98a81c2dc5e02d6b0f7d9af4edc8a"
 const usedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 
 /** Blocks in one request. */
@@ -118,8 +126,9 @@ const readLogs = Effect.fnUntraced(function* (rpc: ChainRpc, { token }: Parties,
   const found: Array<Log> = []
   for (let from = first; from <= head; from += stride) {
     const to = from + stride - 1n < head ? from + stride - 1n : head
-    const range = { address: [token, entryPoint], fromBlock: toQuantity(from), toBlock: toQuantity(to) }
-    const topics = [[transferTopic, usedTopic, operationTopic]]
+    const address = [token, entryPoint, permitSettlerAddress.toLowerCase()]
+    const range = { address, fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+    const topics = [[transferTopic, usedTopic, operationTopic, submittedTopic]]
     found.push(...(yield* rpc.ask(Schema.Array(Log), "eth_getLogs", [{ ...range, topics }])))
   }
   return found
@@ -147,17 +156,28 @@ const operationNonce = (transfer: Log, next: Log | undefined): string | undefine
   return `userop:${entryPoint}:${sender}:${BigInt(next.data.slice(0, 66))}`
 }
 
+/** The nonce of Permit2's transfer: by the event behind it, or by the call of the proxy, whose third word it is. */
+const permitNonce = (transfer: Log, next: Log | undefined, by: Transaction | undefined): string | undefined => {
+  const owner = addressOf(transfer.topics[1])
+  if (next?.topics[0] === submittedTopic && next.transactionHash === transfer.transactionHash)
+    return addressOf(next.topics[1]) === owner ? `permit2:${owner}:${BigInt(next.topics[2] ?? "0x0")}` : undefined
+  if (by?.to?.toLowerCase() !== permitProxy || !by.input.startsWith(settleSelector)) return undefined
+  return `permit2:${owner}:${BigInt(`0x${by.input.slice(10 + 128, 10 + 192)}`)}`
+}
+
 /** The token tells of an authorization's use right before the transfer that it made, in the same transaction. */
 const transfersOf = (
   logs: ReadonlyArray<Log>,
   { payees }: Parties,
-  senders: ReadonlyMap<string, string>
+  transactions: ReadonlyMap<string, Transaction>
 ): ReadonlyArray<ChainTransfer> => {
   const ours = new Set(payees.map((payee) => payee.toLowerCase()))
   return logs.flatMap((log, index) => {
     const [topic, from, to] = log.topics
     if (topic !== transferTopic || !ours.has(addressOf(to))) return []
     const before = logs[index - 1]
+    const next = logs[index + 1]
+    const by = transactions.get(log.transactionHash)
     const used = before?.transactionHash === log.transactionHash && before.topics[0] === usedTopic
     const byAuthorization = used && addressOf(before.topics[1]) === addressOf(from)
     return {
@@ -167,8 +187,10 @@ const transfersOf = (
       from: addressOf(from),
       to: addressOf(to),
       value: BigInt(log.data),
-      nonce: byAuthorization ? before.topics[2]?.toLowerCase() : operationNonce(log, logs[index + 1]),
-      sender: (senders.get(log.transactionHash) ?? "").toLowerCase()
+      nonce: byAuthorization
+        ? before.topics[2]?.toLowerCase()
+        : (operationNonce(log, next) ?? permitNonce(log, next, by)),
+      sender: (by?.from ?? "").toLowerCase()
     }
   })
 }

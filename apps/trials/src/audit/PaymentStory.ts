@@ -86,9 +86,9 @@ const exchangesOf = (journal: ReadonlyArray<JournalLine>): ReadonlyArray<Exchang
   )
 }
 
-/** The digits of a nonce as a call has them; that of a user operation is a decimal number at the end of its name. */
+/** The digits of a nonce as a call has them; that of a user operation or of Permit2 is a decimal number at the end of its name. */
 const digitsOf = (key: string): string =>
-  key.includes(",userop:")
+  /,(?:userop|permit2):/.test(key)
     ? BigInt(key.slice(key.lastIndexOf(":") + 1))
         .toString(16)
         .padStart(64, "0")

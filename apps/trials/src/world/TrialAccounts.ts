@@ -1,9 +1,15 @@
 /**
  * Smart accounts (SimpleAccount of EntryPoint 0.8) of a trial's payers, deployed and with money: they pay by user operations beside
- * the authorizations of plain accounts, and both share the facilitator's transactions.
+ * the authorizations of plain accounts, which have approved Permit2 and pay by it too. All share the facilitator's transactions.
  */
-import { deployBatchSettler, deployCounterfactualSettler, deployOpSettler, deployPaymentGuard } from "@pontage/evm"
-import { type EvmTestChain, SmartAccountContracts, SmartAccounts } from "@pontage/evm/testing"
+import {
+  deployBatchSettler,
+  deployCounterfactualSettler,
+  deployOpSettler,
+  deployPaymentGuard,
+  deployPermitSettler
+} from "@pontage/evm"
+import { type EvmTestChain, Permit2Contracts, SmartAccountContracts, SmartAccounts } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import type { SmartAccount } from "viem/account-abstraction"
 
@@ -13,6 +19,7 @@ export interface TrialAccounts {
   readonly settling: {
     readonly batchSettler: string
     readonly operationSettler: string
+    readonly permitSettler: string
     readonly counterfactualSettler: string
   }
 }
@@ -33,10 +40,13 @@ export const make = Effect.fnUntraced(function* (
     Effect.all({
       batchSettler: deployBatchSettler(deployment),
       operationSettler: deployOpSettler(deployment),
+      permitSettler: deployPermitSettler(deployment),
       counterfactualSettler: deployCounterfactualSettler(deployment)
     })
   )
   yield* Effect.orDie(deployPaymentGuard(deployment))
+  yield* Permit2Contracts.deploy(chain)
+  for (const { address } of chain.accounts.payers) yield* Permit2Contracts.approve(chain, address)
   yield* chain.request("anvil_setBalance", [senderCreator, "0xde0b6b3a7640000"])
   yield* chain.request("anvil_impersonateAccount", [senderCreator])
   const accounts = yield* Effect.forEach(chain.accounts.payers.slice(0, most), (owner) =>

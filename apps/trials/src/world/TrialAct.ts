@@ -71,6 +71,7 @@ export const figures = ({ counts, drainSeconds, said }: ActResult<unknown>) => (
   payments: said.books.length,
   ...counts,
   "paid by user operations": said.chain.transfers.filter(({ nonce }) => nonce?.startsWith("userop:") === true).length,
+  "paid by Permit2": said.chain.transfers.filter(({ nonce }) => nonce?.startsWith("permit2:") === true).length,
   transactions: said.chain.transactions.length,
   reverted: said.chain.transactions.filter(({ reverted }) => reverted).length,
   "drain, seconds": drainSeconds

@@ -41,7 +41,8 @@ const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) =
 }
 
 const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }: Mutation): FacilitatorScheme => {
-  const { assets, batchSettler, counterfactualSettler, finalityDepth, maxFeePerGas, operationSettler } = settings
+  const { assets, batchSettler, counterfactualSettler, finalityDepth, maxFeePerGas, operationSettler, permitSettler } =
+    settings
   const { rpcTimeoutMillis, rpcUrl, signerKeys } = settings
   const scheme = exactEvm.facilitator({
     signer: signerKeys.map((key) => privateKeyToAccount(key)),
@@ -50,11 +51,16 @@ const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }:
     finalityDepth,
     rpcTimeoutMillis,
     ...(maxFeePerGas !== undefined && { maxFeePerGas }),
-    ...((batchSettler !== undefined || operationSettler !== undefined) && {
-      batches: { ...(batchSettler && { settler: batchSettler }), ...(operationSettler && { operationSettler }) }
+    ...((batchSettler ?? operationSettler ?? permitSettler) !== undefined && {
+      batches: {
+        ...(batchSettler && { settler: batchSettler }),
+        ...(operationSettler && { operationSettler }),
+        ...(permitSettler && { permitSettler })
+      }
     }),
     ...(counterfactualSettler !== undefined && { counterfactualSettler }),
-    ...(operationSettler !== undefined && { userOperations: {} })
+    ...(operationSettler !== undefined && { userOperations: {} }),
+    ...(permitSettler !== undefined && { permit2: true })
   })
   return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), mutated)
 }

@@ -22,7 +22,7 @@ export interface Options {
   readonly facilitators: ReadonlyArray<string>
   readonly payers: ReadonlyArray<EvmTestAccounts.TestAccount>
   readonly payTo: Address
-  /** Smart accounts, which pay by user operations; default none. */
+  /** Smart accounts, which pay by user operations; default none. With them some plain accounts pay by Permit2. */
   readonly accounts?: ReadonlyArray<SmartAccount>
   /** Number of buyers at once. */
   readonly concurrency: number
@@ -41,8 +41,9 @@ export interface Mix {
   readonly copied: number
 }
 
-/** Purchases of smart accounts per thousand, where there are any. */
+/** Purchases of smart accounts per thousand, and those of plain accounts by Permit2, where there are smart accounts. */
 const byOperation = 400
+const byPermit = 200
 
 /** The end of a purchase for its buyer. */
 export type PurchaseEnd = "settled" | "used" | "refused" | "elsewhere" | "unknown"
@@ -94,12 +95,14 @@ export const purchase = Effect.fnUntraced(function* (options: Options, luck: Tri
   }
   const { accounts = [], market } = options
   const way = luck.branch("way")
-  const account = accounts.length > 0 && way.perMille(byOperation) ? way.pick(accounts) : undefined
-  const payment = yield* Effect.promise(() =>
-    account === undefined
-      ? TrialPayment.sign(market, terms, luck.branch("nonce"))
-      : TrialPayment.signOperation(market, { ...terms, account }, luck.branch("nonce"))
-  )
+  const drawn = accounts.length === 0 ? 1_000 : way.below(1_000)
+  const nonce = luck.branch("nonce")
+  const payment = yield* Effect.promise(() => {
+    if (drawn < byOperation) return TrialPayment.signOperation(market, { ...terms, account: way.pick(accounts) }, nonce)
+    return drawn < byOperation + byPermit
+      ? TrialPayment.signPermit(market, terms, nonce)
+      : TrialPayment.sign(market, terms, nonce)
+  })
   const claimed = !luck.perMille(mix.unclaimed)
   const attempt: Attempt = {
     options,

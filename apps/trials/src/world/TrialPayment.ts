@@ -1,11 +1,11 @@
 /**
- * Payments as a trial needs them: by the thousand, each a signed authorization (EIP-3009) or user operation (ERC-4337) and the body of the request that
+ * Payments as a trial needs them: by the thousand, each a signed authorization (EIP-3009), user operation (ERC-4337) or transfer by Permit2, and the body of the request that
  * presents it. They are put together here by hand, so that the facilitator is judged by something else than our client.
  */
 import { createHash } from "node:crypto"
 
 import { paymentGuardAddress } from "@pontage/evm"
-import type { EvmTestAccounts } from "@pontage/evm/testing"
+import { type EvmTestAccounts, Permit2Contracts } from "@pontage/evm/testing"
 import { type Address, encodeFunctionData, type Hex, isAddress, parseAbi } from "viem"
 import type { SmartAccount } from "viem/account-abstraction"
 
@@ -116,6 +116,60 @@ export const signOperation = async (
     body: bodyOf(market, terms, { entryPoint, userOperation, ...(binding !== undefined && { binding }) })
   }
 }
+
+/** Signs a payment by Permit2, as x402 has it, of an account that has approved it; its nonce is drawn. */
+export const signPermit = async (market: Market, terms: Terms, random: TrialRandom): Promise<TrialPayment> => {
+  const { amount, payTo, payer, validBefore } = terms
+  const binding = terms.bound ? { challenge: "the-challenge-of-a-trial", salt: saltOf(random) } : undefined
+  const nonce = BigInt(binding === undefined ? nonceOf(bytesOf(random, 24)) : boundNonce(binding))
+  const { exactProxy: spender, permit2 } = Permit2Contracts.published
+  // The end of a transfer by Permit2 is inclusive.
+  const deadline = BigInt(validBefore) - 1n
+  const message = {
+    permitted: { token: market.token.address, amount },
+    spender,
+    nonce,
+    deadline,
+    witness: { to: payTo, validAfter: 0n }
+  }
+  const domain = { name: "Permit2", chainId: market.chainId, verifyingContract: permit2 }
+  const data = { domain, types: permitTypes, primaryType: "PermitWitnessTransferFrom", message } as const
+  const signature = await payer.signTypedData(data)
+  const permit2Authorization = {
+    from: payer.address,
+    permitted: { token: market.token.address, amount: `${amount}` },
+    spender,
+    nonce: `${nonce}`,
+    deadline: `${deadline}`,
+    witness: { to: payTo, validAfter: "0" }
+  }
+  const payload = { signature, permit2Authorization, ...(binding !== undefined && { binding }) }
+  const claim = `permit2:${payer.address}:${nonce}`.toLowerCase()
+  return {
+    journal: { payer: payer.address.toLowerCase(), nonce: claim, payTo: payTo.toLowerCase(), amount },
+    signature,
+    validBefore,
+    body: bodyOf(market, terms, payload)
+  }
+}
+
+const permitTypes = {
+  PermitWitnessTransferFrom: [
+    { name: "permitted", type: "TokenPermissions" },
+    { name: "spender", type: "address" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+    { name: "witness", type: "Witness" }
+  ],
+  TokenPermissions: [
+    { name: "token", type: "address" },
+    { name: "amount", type: "uint256" }
+  ],
+  Witness: [
+    { name: "to", type: "address" },
+    { name: "validAfter", type: "uint256" }
+  ]
+} as const
 
 const types = {
   TransferWithAuthorization: [

@@ -51,6 +51,8 @@ export const TrialSettings = Schema.Struct({
   batchSettler: Schema.optionalKey(Schema.String),
   /** User operations travel together through this contract; without it none are settled. */
   operationSettler: Schema.optionalKey(Schema.String),
+  /** Payments by Permit2 travel together through this contract; without it none are settled. */
+  permitSettler: Schema.optionalKey(Schema.String),
   /** Accounts that their payment deploys are simulated by this contract. */
   counterfactualSettler: Schema.optionalKey(Schema.String),
   /** Wei for a unit of gas. */
