@@ -29,7 +29,7 @@ const navigating = {
 
 const shop =
   (settle: "before-handler" | "after-handler") =>
-  ({ sent }: { readonly sent: () => void }): TrialParts => ({
+  ({ ran }: { readonly ran: () => void }): TrialParts => ({
     paywall,
     sold: { "GET /report": { ...terms, settle } },
     routes: [
@@ -37,7 +37,7 @@ const shop =
         method: "GET",
         path: "/report",
         handler: () => {
-          sent()
+          ran()
           return { body: "the goods" }
         }
       },
@@ -48,7 +48,7 @@ const shop =
 /** Counts the runs of the handler. */
 const counted = () => {
   let runs = 0
-  return { runs: () => runs, sent: () => void runs++ }
+  return { runs: () => runs, ran: () => void runs++ }
 }
 
 const person = (settle: "before-handler" | "after-handler"): HostLaw => {
