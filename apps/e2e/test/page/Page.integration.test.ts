@@ -129,6 +129,16 @@ describe("the page", () => {
       assert.strictEqual(readFileSync(join(folder, "rain.csv"), "utf8"), "day,rain\n1,12\n")
     }))
 
+  it("leaves pages of the shop's own free: the sample of @pontage/wallets pays by the wallet that it finds", () =>
+    visit(async (opened) => {
+      const { faults, page } = opened
+      await page.goto(`${market.origin}/own`)
+      await OpenPage.press(page, "Pay with Amber Wallet")
+      await page.waitForFunction(() => document.body.textContent.includes("It will rain, and then it will not."))
+      assert.strictEqual(signatures(opened), 1)
+      assert.deepStrictEqual(faults, [])
+    }))
+
   it("shows HTML that was bought without letting it near the page", () =>
     visit(async ({ page }) => {
       await page.goto(`${market.origin}/letter`)

@@ -14,6 +14,7 @@ import Koa from "koa"
 
 import { listen } from "../OpenServer.ts"
 import { secret, settling } from "../TestMarket.ts"
+import * as OwnPage from "./OwnPage.ts"
 
 /** Markup that would run if any part of the page took it for more than text. */
 export const hostile = `</script><script>window.robbed=1</script><img src=x onerror="window.robbed=1">"'`
@@ -111,6 +112,14 @@ const routes = (handlers: Handlers): Router => {
   router.get("/form", (context) => {
     context.type = "html"
     context.body = `<!doctype html><html lang="en"><title>Form</title><form action="/search"><input name="q" aria-label="Query"><button>Search</button></form></html>`
+  })
+  router.get("/own", (context) => {
+    context.type = "html"
+    context.body = OwnPage.html
+  })
+  router.get("/own.js", async (context) => {
+    context.type = "js"
+    context.body = await OwnPage.script()
   })
   router.get("/report", (context) => {
     handlers.runs++
