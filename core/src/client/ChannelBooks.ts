@@ -12,7 +12,7 @@ export interface Drawn {
   readonly ceiling: bigint | undefined
   /** The most that earlier vouchers allowed to claim when it began. */
   readonly floor: bigint
-  /** Whether the books were lost, so that earlier vouchers are unknown. */
+  /** Whether the books were lost, so that earlier vouchers are unknown: a correction counts them, but for one like its own. */
   readonly isRecovered: boolean
 }
 
@@ -25,7 +25,7 @@ export type Judgement =
   /** Neither the chain nor a signature proves it. */
   | { readonly _tag: "Unproven"; readonly charged: bigint }
 
-/** Judges a correction by the channel's state on the chain, read at `now`. */
+/** Judges a correction by the channel's state on the chain. `now` dates the book, in Unix milliseconds. */
 export const judge = (
   known: ChannelEntry,
   { charged: said, proven: voucher = 0n }: Correction,
@@ -39,12 +39,14 @@ export const judge = (
   if (charged < standing.claimed || isAbove || isUnsigned(known, standing, voucher)) {
     return { _tag: "Unproven", charged }
   }
-  const read = afterReading(known, standing, now)
+  const read = afterReading(known, standing)
   const mark = lostIn(known, charged)
   const book = { ...read, ...mark, charged: `${charged}`, signed: `${larger(BigInt(read.signed), voucher)}`, at: now }
   // A proven voucher above all of this purchase's own is an earlier one, or one of another device.
   const earlier = drawn.ceiling !== undefined && proven > drawn.ceiling ? larger(drawn.floor, proven) : drawn.floor
-  const floor = drawn.isRecovered ? larger(earlier, charged) : earlier
+  // After lost books a voucher as high as this purchase's own is either: an earlier one would be paid once more, so it counts as this one.
+  const isOwn = drawn.ceiling !== undefined && proven === drawn.ceiling
+  const floor = drawn.isRecovered && !isOwn ? larger(earlier, charged) : earlier
   return charged > floor ? { _tag: "Charged", book } : { _tag: "Accepted", book, floor }
 }
 

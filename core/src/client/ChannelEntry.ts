@@ -40,6 +40,8 @@ export const ChannelEntry = /* @__PURE__ */ Schema.Struct({
   balance: Amount.Text,
   /** The sum of all claims, by the chain when it was last read. */
   claimed: Amount.Text,
+  /** The time of the block that the chain was last read at, in Unix seconds; absent before, and in journals of earlier versions. */
+  readAt: /* @__PURE__ */ Schema.optionalKey(Schema.Int),
   /** The sum of all charges that the payer has accepted: the next voucher adds its request's amount. */
   charged: Amount.Text,
   /**

@@ -46,19 +46,22 @@ export const needsChain = (book: ChannelEntry | undefined, amount: bigint): bool
   BigInt(book.charged) + amount > funds(book)
 
 /**
- * The book after the chain was read at `now`, in Unix milliseconds. A deposit is over when the chain shows it, or can show it no
- * more. Claims prove that the payer has signed for them, and that they are charged.
+ * The book after the chain was read. A deposit is over when the chain shows it, or can show it no more: by the time of the block that
+ * was read, because a node that hangs shows an old one. A reading of an earlier block than the last one changes nothing. Claims prove
+ * that the payer has signed for them, and that they are charged.
  */
-export const afterReading = (book: ChannelEntry, { balance, claimed }: ChannelStanding, now: number): ChannelEntry => {
-  const { deposit, ...rest } = book
+export const afterReading = (book: ChannelEntry, { balance, claimed, time }: ChannelStanding): ChannelEntry => {
+  const { deposit, readAt, ...rest } = book
+  if (readAt !== undefined && time < readAt) return book
   const isOver =
     deposit === undefined ||
     balance >= BigInt(deposit.onTopOf) + BigInt(deposit.amount) ||
-    isExpired({ validBefore: deposit.validBefore }, now)
+    isExpired({ validBefore: deposit.validBefore }, time * 1000)
   return {
     ...(isOver ? rest : { ...rest, deposit }),
     balance: `${balance}`,
     claimed: `${claimed}`,
+    readAt: time,
     ...lostIn(book, claimed),
     charged: `${larger(BigInt(book.charged), claimed)}`,
     signed: `${larger(BigInt(book.signed), claimed)}`
@@ -164,7 +167,7 @@ const waiting = (
 ): PaymentDeclined =>
   decline(
     "over_channel_limit",
-    `the deposit of ${amount} into the payment channel with ${host} is not on the chain yet and valid until ${validBefore} (Unix seconds); another one is signed when the chain shows it, or it has expired: repeat the request later`
+    `the deposit of ${amount} into the payment channel with ${host} is not on the chain yet and valid until ${validBefore} (Unix seconds); another one is signed when the chain shows it, or a block later than that: repeat the request later`
   )
 
 /** A price for people. */

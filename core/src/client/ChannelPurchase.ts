@@ -1,7 +1,7 @@
 /**
  * A purchase through a payment channel: the voucher of each request allows to claim what is charged and its own amount, and goes
- * out when the journal has it. Requests of one channel go one after the other, each until the head of its response, because a shop
- * accepts no other order. One purchase never allows to claim more than its own amount, whatever the shop says.
+ * out when the journal has it. Requests of one channel to one host go one after the other, each until the head of its response,
+ * because a shop accepts no other order. One purchase never allows to claim more than its own amount, whatever the shop says.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -47,7 +47,7 @@ export const make = (signer: ChannelSigner): OwnPurchase => ({
     Effect.flatMap(offeredOf(signer, order), (offered) =>
       ChannelTurns.alone(
         context.journal,
-        offered.id,
+        ChannelTurns.turnOf(offered, new URL(order.quote.url).host),
         Effect.uninterruptibleMask((restore) => bought({ context, signer, request, order, offered }, restore))
       )
     ),
@@ -56,12 +56,16 @@ export const make = (signer: ChannelSigner): OwnPurchase => ({
       ? Effect.undefined
       : ChannelTurns.alone(
           context.journal,
-          entry.draw.channel,
+          ChannelTurns.turnOf({ id: entry.draw.channel }, entry.host),
           resumed(context, signer, request, { ...entry, draw: entry.draw })
         ),
   refund: (context, request, order, amount) =>
     Effect.flatMap(offeredOf(signer, order), (offered) =>
-      ChannelTurns.alone(context.journal, offered.id, refunded({ context, signer, request, order, offered }, amount))
+      ChannelTurns.alone(
+        context.journal,
+        ChannelTurns.turnOf(offered, new URL(order.quote.url).host),
+        refunded({ context, signer, request, order, offered }, amount)
+      )
     )
 })
 
@@ -194,7 +198,7 @@ const bookOf = (
   const settled = ChannelFunds.withoutUnsigned(book)
   if (standing === undefined) return Result.succeed(settled)
   if (ChannelFunds.isUnsigned(known, standing)) return Result.fail(ChannelFunds.unsigned(book, standing))
-  return Result.succeed({ ...ChannelFunds.afterReading(settled, standing, now), at: now })
+  return Result.succeed({ ...ChannelFunds.afterReading(settled, standing), at: now })
 }
 
 /** The Unix second before which a deposit that is signed at `now` ends. */
@@ -374,7 +378,7 @@ const conclude = (context: Purchase.PurchaseContext, entry: JournalEntry, judged
 
 const failureOf = ({ host, paymentId = "" }: JournalEntry, judged: Judged, { error }: PurchaseResponse.Refused) => {
   if (judged._tag === "Charged") {
-    const message = `${host} says that it has charged the voucher of this request, and no response came: it was lost, or another process of this payer has sent the same voucher; nothing more was signed: repeat the request to buy it`
+    const message = `${host} says that it has charged the voucher of this request, and no response came: it was lost, or another process or an earlier journal of this payer has sent the same voucher; nothing more was signed: repeat the request to buy it`
     return invalid("already_used", "voucher_charged", message)
   }
   if (judged._tag !== "Unproven") return error
@@ -442,7 +446,8 @@ const paidBack = Effect.fnUntraced(function* (
       const back = before.balance > after.balance ? before.balance - after.balance : 0n
       return { transaction: receipt.transaction, amount: back }
     }
-    const floor = { ceiling: charged, floor: charged, isRecovered: true }
+    // Its voucher buys nothing, so that every proven charge is an earlier one.
+    const floor = { ceiling: undefined, floor: charged, isRecovered: true }
     const judged = yield* corrected(context, signer, { entry, ...floor }, meaning)
     if (judged._tag !== "Accepted" || corrections === mostCorrections) {
       return yield* Effect.fail(failureOf(entry, judged, meaning))

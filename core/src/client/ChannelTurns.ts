@@ -1,6 +1,7 @@
 /**
  * The order of payments through a channel: one after the other, in a process by a queue and among the tabs that share a journal by
- * a mark. Two vouchers at once would allow to claim the same amount, and a shop takes only one of them.
+ * a mark. Two vouchers at once would allow to claim the same amount, and a shop takes only one of them. Each host has turns of its own:
+ * anybody may copy the offer of a shop, and a response that never comes would hold up the shop's channel.
  */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -19,31 +20,34 @@ interface Queue {
 
 const queuesOf = new WeakMap<Journal, Map<string, Queue>>()
 
-/** Runs a payment through the channel of this id when all earlier ones have ended. */
+/** The name of the turns at a host that is paid through a channel. */
+export const turnOf = ({ id }: { readonly id: string }, host: string): string => `${id} ${host}`
+
+/** Runs a payment when all earlier ones of these turns have ended. */
 export const alone = <A, E>(
   journal: Journal,
-  channelId: string,
+  name: string,
   payment: Effect.Effect<A, E>
 ): Effect.Effect<A, E | JournalUnavailable> =>
   Effect.suspend(() => {
     const queues = queuesOf.get(journal) ?? new Map<string, Queue>()
     queuesOf.set(journal, queues)
-    const queue = queues.get(channelId) ?? { semaphore: Semaphore.makeUnsafe(1), length: 0 }
-    queues.set(channelId, queue)
+    const queue = queues.get(name) ?? { semaphore: Semaphore.makeUnsafe(1), length: 0 }
+    queues.set(name, queue)
     queue.length++
     const turn = Effect.acquireUseRelease(
-      Effect.interruptible(marked(journal, channelId)),
+      Effect.interruptible(marked(journal, name)),
       () => payment,
-      () => journal.marks.letGo(channelId)
+      () => journal.marks.letGo(name)
     )
     return Effect.ensuring(
       queue.semaphore.withPermits(1)(turn),
       Effect.sync(() => {
-        if (--queue.length === 0) queues.delete(channelId)
+        if (--queue.length === 0) queues.delete(name)
       })
     )
   })
 
-const marked = Effect.fnUntraced(function* ({ marks }: Journal, channelId: string) {
-  while (!(yield* marks.take(channelId))) yield* Effect.sleep(markPause)
+const marked = Effect.fnUntraced(function* ({ marks }: Journal, name: string) {
+  while (!(yield* marks.take(name))) yield* Effect.sleep(markPause)
 })

@@ -68,6 +68,7 @@ export const channelEntry = /* @__PURE__ */ Shape.struct<ChannelEntry>({
   ),
   balance: amount,
   claimed: amount,
+  readAt: /* @__PURE__ */ Shape.optional(Shape.int),
   charged: amount,
   lost: /* @__PURE__ */ Shape.optional(amount),
   signed: amount,

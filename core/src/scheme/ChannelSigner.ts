@@ -33,6 +33,8 @@ export interface ChannelStanding {
   readonly claimed: bigint
   /** Whether a withdrawal has begun. */
   readonly isClosing: boolean
+  /** The time of the block, in Unix seconds. */
+  readonly time: number
 }
 
 /** The deposit that goes with a voucher: a new one, or one that was signed before and is sent again. */

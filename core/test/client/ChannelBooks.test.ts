@@ -34,7 +34,7 @@ const drawn = (changes: Partial<ChannelBooks.Drawn> = {}): ChannelBooks.Drawn =>
   ...changes
 })
 
-const standing = (claimed = 0n, balance = 1000n) => ({ balance, claimed, isClosing: false })
+const standing = (claimed = 0n, balance = 1000n, time = 0) => ({ balance, claimed, isClosing: false, time })
 
 const judged = (
   charged: bigint | undefined,
@@ -91,8 +91,25 @@ describe("a correction", () => {
     const judgement = judged(undefined, undefined, { book, claimed: 40n })
     assert.deepInclude(judgement._tag === "Accepted" ? judgement.book : {}, { charged: "40", signed: "40" })
     assert.deepInclude(judged(undefined, undefined, { book, claimed: 10n }), { _tag: "Charged" })
-    const lost = judged(undefined, undefined, { book, claimed: 10n, own: drawn({ isRecovered: true }) })
-    assert.deepInclude(lost._tag === "Accepted" ? lost.book : {}, { charged: "10" })
+    const lost = judged(undefined, undefined, { book, claimed: 11n, own: drawn({ isRecovered: true }) })
+    assert.deepInclude(lost._tag === "Accepted" ? lost.book : {}, { charged: "11" })
+  })
+
+  it("after lost books is followed, but for a voucher that may be the purchase's own", () => {
+    const book = bookOf({ signed: "40" })
+    const own = drawn({ isRecovered: true })
+    for (const [charged, proven] of [
+      [5n, 5n],
+      [9n, 9n],
+      [11n, 11n],
+      [40n, 40n]
+    ] as const) {
+      assert.deepInclude(judged(charged, proven, { book, own }), { _tag: "Accepted" })
+    }
+    for (const charged of [1n, 9n, 10n]) {
+      assert.deepInclude(judged(charged, 10n, { book, own }), { _tag: "Charged" })
+    }
+    assert.deepInclude(judged(0n, 10n, { book, own }), { _tag: "Accepted" })
   })
 
   it("never lets one purchase allow more than its amount above earlier vouchers", () => {
@@ -144,6 +161,15 @@ const planned = (
     new Map(others.map((one) => [one.id, one]))
   )
 
+describe("a reading of the chain", () => {
+  it("of an earlier block than the last one changes nothing", () => {
+    const book = ChannelFunds.afterReading(bookOf(), standing(10n, 2_000n, 60))
+    assert.deepInclude(book, { balance: "2000", claimed: "10", readAt: 60 })
+    assert.strictEqual(ChannelFunds.afterReading(book, standing(0n, 0n, 59)), book)
+    assert.deepInclude(ChannelFunds.afterReading(book, standing(10n, 500n, 60)), { balance: "500" })
+  })
+})
+
 describe("the next voucher", () => {
   const empty = bookOf({ balance: "0" })
 
@@ -184,10 +210,10 @@ describe("the next voucher", () => {
     assert.deepInclude(Result.getOrThrow(planned(pending)), { funding: { _tag: "Again", amount: 100_000n } })
     const reported = { ...empty, charged: "100000", deposit: { ...open, isReported: true } }
     assert.deepInclude(Result.getOrThrow(Result.flip(planned(reported))), { rule: "over_channel_limit" })
-    const made = ChannelFunds.afterReading(reported, standing(0n, 100_000n), 0)
+    const made = ChannelFunds.afterReading(reported, standing(0n, 100_000n))
     assert.isUndefined(made.deposit)
-    const dead = ChannelFunds.afterReading(reported, standing(0n, 0n), 360_000)
+    const dead = ChannelFunds.afterReading(reported, standing(0n, 0n, 360))
     assert.isUndefined(dead.deposit)
-    assert.isDefined(ChannelFunds.afterReading(reported, standing(0n, 0n), 359_999).deposit)
+    assert.isDefined(ChannelFunds.afterReading(reported, standing(0n, 0n, 359)).deposit)
   })
 })

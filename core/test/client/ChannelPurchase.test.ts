@@ -23,12 +23,12 @@ const correct = (charged: bigint) => Shop.refuse(402, offer(100n, { charged: `${
 const other = { url: "https://shop.example/other" }
 
 /** A payer through one channel; its node says what `node.standing` is at the time, and `drawn` holds what it has signed. */
-const payerOf = Effect.fnUntraced(function* (standing: Omit<ChannelStanding, "isClosing">) {
-  const node = { standing }
+const payerOf = Effect.fnUntraced(function* (standing: Omit<ChannelStanding, "isClosing" | "time">) {
+  const node = { standing, time: 0 }
   const drawn: Array<Pick<DrawRequest, "ceiling" | "deposit">> = []
   const signer: ChannelSigner = {
     channelOf: () => ({ id: "0xa", terms: {}, withdrawDelay: 900, leastDeposit: 0n, wantedDeposit: 0n }),
-    read: () => Effect.sync(() => ({ ...node.standing, isClosing: false })),
+    read: () => Effect.sync(() => ({ ...node.standing, isClosing: false, time: node.time })),
     sign: ({ ceiling, deposit }) =>
       Effect.sync(() => {
         drawn.push({ ceiling, deposit })
@@ -74,6 +74,67 @@ describe("a node that shows claims which the payer has not signed for", () => {
       const payer = yield* payerOf({ balance: 1000n, claimed: 500n })
       assert.strictEqual(yield* buyText(payer, Shop.make(Shop.paid()).request(), priced(100n)), "the report")
       assert.deepStrictEqual(payer.ceilings(), [600n])
+    })
+  )
+})
+
+describe("a journal that was lost", () => {
+  it.effect("has a purchase sign for its own amount once, where the shop has a voucher as high as its own", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 1000n, claimed: 0n })
+      const shop = Shop.make(correct(100n), Shop.paid())
+      const error = yield* failure(buy(payer, shop.request(), priced(100n)))
+      assert.deepInclude(error, { reason: "already_used", detail: "voucher_charged" })
+      assert.deepStrictEqual(payer.ceilings(), [100n])
+      assert.strictEqual(yield* buyText(payer, shop.request(), priced(100n)), "the report")
+      assert.deepStrictEqual(payer.ceilings(), [100n, 200n])
+    })
+  )
+
+  it.effect("is made up for by a correction to any other voucher", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 1000n, claimed: 0n })
+      const shop = Shop.make(correct(300n), Shop.paid())
+      assert.strictEqual(yield* buyText(payer, shop.request(), priced(100n)), "the report")
+      assert.deepStrictEqual(payer.ceilings(), [100n, 400n])
+    })
+  )
+})
+
+describe("a node that hangs", () => {
+  it.effect("has no second deposit signed before a block shows that the first one is over", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 0n, claimed: 0n })
+      const shop = Shop.make(Shop.paid(), Shop.paid())
+      assert.strictEqual(yield* buyText(payer, shop.request(), priced(100n)), "the report")
+      yield* TestClock.adjust("2 hours")
+      const declined = yield* failure(buy(payer, shop.request(other), priced(100n)))
+      assert.deepInclude(declined, { _tag: "PaymentDeclined", rule: "over_channel_limit" })
+      payer.node.time = 7_200
+      assert.strictEqual(yield* buyText(payer, shop.request(other), priced(100n)), "the report")
+      assert.deepStrictEqual(
+        payer.drawn.map(({ deposit }) => deposit?._tag),
+        ["New", "New"]
+      )
+    })
+  )
+})
+
+describe("another host that copies the shop's offer", () => {
+  it.effect("and never responds holds up no purchase at the shop, which needs no higher voucher", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 1000n, claimed: 0n })
+      const thief = Shop.make(Shop.never)
+      const copy = { url: "https://copy.example/report" }
+      yield* Effect.forkChild(buy(payer, thief.request(copy), priced(100n)))
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(payer.ceilings(), [100n])
+      const shop = Shop.make(Shop.paid())
+      const buying = yield* Effect.forkChild(buyText(payer, shop.request(), priced(100n)))
+      yield* TestClock.adjust("1 second")
+      assert.isDefined(buying.pollUnsafe())
+      assert.strictEqual(yield* Fiber.join(buying), "the report")
+      assert.deepStrictEqual(payer.ceilings(), [100n, 100n])
     })
   )
 })

@@ -145,11 +145,11 @@ const read = Effect.fnUntraced(function* (
     }
     return yield* ChannelReading.read(rpc, EvmHex.fromTrusted(id))
   })
-  const { balance, claimed, withdrawal } = yield* Effect.catchTags(reading, {
+  const { balance, block, claimed, withdrawal } = yield* Effect.catchTags(reading, {
     ChainUnavailable: (cause) => unread(network, cause),
     Misconfigured: (cause) => unread(network, cause)
   })
-  return { balance, claimed, isClosing: withdrawal !== undefined }
+  return { balance, claimed, isClosing: withdrawal !== undefined, time: block.time }
 })
 
 const unread = (network: string, cause: { readonly message: string }) =>
