@@ -1,7 +1,8 @@
 /**
- * Lanes on record whose signer is not configured any more, or whose whole network is not. Their transactions are watched to their
- * ends and nothing is signed; payments that were never sent, or that a foreign transaction has displaced for good, leave them. A network that is not configured cannot be queried: its
- * payments stay as they are until it is configured again.
+ * Lanes on record whose signer is not configured any more, or whose whole network or scheme is not. Their transactions are watched to
+ * their ends and nothing is signed; payments that were never sent, or that a foreign transaction has displaced for good, leave them.
+ * A network that is not configured cannot be queried, and the payments of another scheme cannot be read: they stay as they are until
+ * it is configured again.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -19,13 +20,13 @@ export interface OrphanedLane {
   readonly name: string
   /** The signer's address; empty for a family without slots. */
   readonly address: string
-  /** The scheme of its network; `undefined` if that is not configured. */
+  /** The scheme of its payments on its network; `undefined` if that is not configured. */
   readonly scheme: SchemeFacilitator | undefined
 }
 
 /** The pause between attempts to read the records. */
 const pause = Duration.seconds(2)
-/** The pause between looks into the queue of a lane whose network is not configured. */
+/** The pause between looks into the queue of a lane whose network or scheme is not configured. */
 const queuePause = Duration.seconds(5)
 /** The most payments that leave a lane in one step. */
 const atOnce = 500
@@ -39,24 +40,39 @@ export const find = Effect.fnUntraced(function* (
   schemes: ReadonlyArray<SchemeFacilitator>,
   names: ReadonlyArray<string>
 ): Effect.fn.Return<ReadonlyArray<OrphanedLane>> {
-  const query = Effect.tapError(store.lanesInUse, ({ message }) =>
-    Effect.andThen(Effect.logWarning(`the query for the lanes on record failed: ${message}`), Effect.sleep(pause))
-  )
-  const used = yield* Effect.eventually(query)
-  return used
-    .filter((name) => !names.includes(name))
-    .map((name): OrphanedLane => {
+  const used = yield* Effect.eventually(loudly(store.lanesInUse))
+  return yield* Effect.forEach(
+    used.filter((name) => !names.includes(name)),
+    Effect.fnUntraced(function* (name): Effect.fn.Return<OrphanedLane> {
       const network = TransactionCost.networkOf(name)
       const address = name.slice(network.length + 1)
-      return { name, address, scheme: schemes.find((scheme) => scheme.network === network) }
+      const ofNetwork = schemes.filter((scheme) => scheme.network === network)
+      const paid = yield* Effect.eventually(loudly(schemesIn(store, name)))
+      // A transaction without payments, such as one that only used a number up, is the same for all schemes.
+      const isReadable = ({ scheme }: SchemeFacilitator) => paid.size === 0 || paid.has(scheme.name)
+      return { name, address, scheme: ofNetwork.find(isReadable) }
     })
+  )
 })
+
+/** The names of the schemes whose payments are in a lane: one, as long as no other scheme has sent from its signer. */
+const schemesIn = Effect.fnUntraced(function* (store: PaymentStore["Service"], lane: string) {
+  const sent = (yield* store.openTransactions(lane)).flatMap(({ payments }) => payments)
+  const payments = sent.length > 0 ? sent : yield* store.queued(lane, 1)
+  return new Set(payments.map(({ requirements }) => requirements.scheme))
+})
+
+/** Logs a failure, and waits before the next attempt. */
+const loudly = <A>(query: Effect.Effect<A, FacilitatorUnavailable>) =>
+  Effect.tapError(query, ({ message }) =>
+    Effect.andThen(Effect.logWarning(`the query for the lanes on record failed: ${message}`), Effect.sleep(pause))
+  )
 
 /** Logs that this process watches such a lane. */
 export const logWatch = ({ name, scheme }: OrphanedLane): Effect.Effect<void> =>
   Effect.logWarning(
     scheme === undefined
-      ? `the lane ${name} is on record and its network is not configured any more: its payments have no end until it is configured again`
+      ? `the lane ${name} is on record and its network or its payments' scheme is not configured any more: they have no end until it is configured again`
       : `the lane ${name} is on record and its signer is not configured any more: its transactions are watched, and nothing is signed for it`
   )
 
@@ -69,7 +85,7 @@ export const displacedWithoutSigner = [
   "signer_missing"
 ] as const
 
-/** Takes payments that were never sent out of a lane whose network is not configured, as long as the lease holds. */
+/** Takes payments that were never sent out of a lane whose network or scheme is not configured, as long as the lease holds. */
 export const release = (store: PaymentStore["Service"], lease: Lease): Effect.Effect<void> => {
   const round: Effect.Effect<void, FacilitatorUnavailable | LeaseLost> = Effect.gen(function* () {
     const unsent = (yield* store.queued(lease.lane, atOnce)).filter((one) => !wasSent(one))

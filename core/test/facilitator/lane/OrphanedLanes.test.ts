@@ -352,6 +352,43 @@ describe("a network that is not configured any more", () => {
   )
 })
 
+const unreadable = Effect.fail(invalid("malformed", "other_scheme", "the payload is of another scheme"))
+
+/** A scheme facilitator of another name on the same chain, which cannot read the first one's payments. */
+const stranger = (ledger: TestLedger): SchemeFacilitator => {
+  const scheme = TestScheme.facilitator(ledger, { lanes: ["signer-3"] })
+  return { ...scheme, scheme: { ...scheme.scheme, name: "stranger" }, read: () => unreadable }
+}
+
+describe("a lane without its signer on a network of two schemes", () => {
+  it.effect("is watched by the scheme of its payments, whichever is configured first", () =>
+    Effect.gen(function* () {
+      const shop = yield* interrupted(2, { batches, scheme: (scheme) => ({ ...scheme, submit: () => Effect.never }) })
+      const { ledger, restartWith, store } = shop
+      yield* restartWith([stranger(ledger), other(ledger, [])])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["final", "final"])
+      assert.deepStrictEqual(yield* store.lanesInUse, [])
+    })
+  )
+
+  it.effect("waits for its scheme where only the other one is configured, and its unsent payments leave it", () =>
+    Effect.gen(function* () {
+      const { ledger, restartWith, store } = yield* withOneUnsent
+      yield* restartWith([stranger(ledger)])
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("30 seconds")
+      const [sent, waiting] = yield* store.page(0n, 2)
+      assert.deepStrictEqual([sent?.status, sent?.lane], ["sent", lane])
+      assert.deepStrictEqual([waiting?.status, waiting?.lane], ["accepted", undefined])
+      yield* restartWith([stranger(ledger), other(ledger, [])])
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual((yield* store.page(0n, 1))[0]?.status, "final")
+    })
+  )
+})
+
 /** The promises above are tested: each fault, brought back, breaks its own. */
 describe("without what keeps an earlier configuration's payments alive", () => {
   it.effect("a batch that obeys today's maximum is not replaced, and its payments expire", () =>
