@@ -9,6 +9,7 @@ import * as Amount from "@pontage/core/Amount"
 import * as Schema from "effect/Schema"
 
 import type { Keccak256 } from "../crypto/EvmCrypto.ts"
+import * as TypedDigest from "../crypto/TypedDigest.ts"
 import * as AbiEncoding from "../primitives/AbiEncoding.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
@@ -80,21 +81,19 @@ export const typedData = (
   message: { permitted, spender, nonce, deadline, witness }
 })
 
-const utf8 = new TextEncoder()
-const hashText = (text: string): string => EvmHex.fromBytes(keccak_256(utf8.encode(text))).slice(2)
-
 // A payer needs nothing below: constants computed at load are marked pure, so that its bundle leaves them out.
-const permissionTypeHash = /* @__PURE__ */ hashText("TokenPermissions(address token,uint256 amount)")
-const witnessTypeHash = /* @__PURE__ */ hashText("Witness(address to,uint256 validAfter)")
-const typeHash = /* @__PURE__ */ hashText(
+const permissionTypeHash = /* @__PURE__ */ TypedDigest.textHash("TokenPermissions(address token,uint256 amount)")
+const witnessTypeHash = /* @__PURE__ */ TypedDigest.textHash("Witness(address to,uint256 validAfter)")
+const typeHash = /* @__PURE__ */ TypedDigest.textHash(
   "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)TokenPermissions(address token,uint256 amount)Witness(address to,uint256 validAfter)"
 )
 const domainHead = /* @__PURE__ */ (() =>
-  hashText("EIP712Domain(string name,uint256 chainId,address verifyingContract)") + hashText("Permit2"))()
+  TypedDigest.textHash("EIP712Domain(string name,uint256 chainId,address verifyingContract)") +
+  TypedDigest.textHash("Permit2"))()
 
 /** Permit2's EIP-712 domain separator on a chain, 32 bytes, as its `DOMAIN_SEPARATOR()` returns it. */
 export const domainSeparator = (chainId: number, keccak256: Keccak256 = keccak_256): EvmHex.Hex =>
-  EvmHex.fromBytes(keccak256(EvmHex.toBytes(`0x${domainHead}${EvmHex.toWord(chainId)}${AbiEncoding.address(address)}`)))
+  `0x${TypedDigest.wordsHash(domainHead + EvmHex.toWord(chainId) + AbiEncoding.address(address), keccak256)}`
 
 /** The terms that are signed; the signature names the payer. */
 type SignedTerms = Omit<PermitTransfer, "from">
@@ -109,7 +108,7 @@ const witnessOf = ({ witness: { to, validAfter } }: SignedTerms): string =>
 
 /** The 32 bytes that a payer signs (EIP-712). */
 export const digest = (chainId: number, permit: SignedTerms, keccak256: Keccak256 = keccak_256): Uint8Array => {
-  const hashOf = (words: string): string => EvmHex.fromBytes(keccak256(EvmHex.toBytes(`0x${words}`))).slice(2)
+  const hashOf = (words: string): string => TypedDigest.wordsHash(words, keccak256)
   const { permission, times } = termsOf(permit)
   const struct = hashOf(
     typeHash +
@@ -118,7 +117,7 @@ export const digest = (chainId: number, permit: SignedTerms, keccak256: Keccak25
       times +
       hashOf(witnessTypeHash + witnessOf(permit))
   )
-  return keccak256(EvmHex.toBytes(`0x1901${domainSeparator(chainId, keccak256).slice(2)}${struct}`))
+  return TypedDigest.of(domainSeparator(chainId, keccak256).slice(2), struct, keccak256)
 }
 
 /** settle(((address,uint256),uint256,uint256),address,(address,uint256),bytes) of the proxy */

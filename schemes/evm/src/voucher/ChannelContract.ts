@@ -5,6 +5,7 @@
 import { keccak_256 } from "@noble/hashes/sha3.js"
 
 import type { Keccak256 } from "../crypto/EvmCrypto.ts"
+import * as TypedDigest from "../crypto/TypedDigest.ts"
 import * as AbiEncoding from "../primitives/AbiEncoding.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
@@ -42,10 +43,8 @@ export const domain = (chainId: number): Domain => ({
   verifyingContract: address
 })
 
-const utf8 = new TextEncoder()
-
 /** The Keccak-256 hash of a text, as 64 digits: the hash of an EIP-712 type. */
-export const hashText = (text: string): string => EvmHex.fromBytes(keccak_256(utf8.encode(text))).slice(2)
+export const hashText = (text: string): string => TypedDigest.textHash(text)
 
 const domainHead = /* @__PURE__ */ (() =>
   hashText("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)") +

@@ -7,6 +7,7 @@ import * as Amount from "@pontage/core/Amount"
 import * as Schema from "effect/Schema"
 
 import type { Keccak256 } from "../crypto/EvmCrypto.ts"
+import * as TypedDigest from "../crypto/TypedDigest.ts"
 import * as AbiEncoding from "../primitives/AbiEncoding.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
@@ -82,9 +83,6 @@ const receiveTypeHash = /* @__PURE__ */ ChannelContract.hashText(
   "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
 )
 
-const structHash = (words: string, keccak256: Keccak256): string =>
-  EvmHex.fromBytes(keccak256(EvmHex.toBytes(`0x${words}`))).slice(2)
-
 /** The 32 bytes that the payer signs for a deposit by transfer authorization (EIP-712). */
 export const receiveDigest = (
   domain: Eip3009.Domain,
@@ -97,9 +95,8 @@ export const receiveDigest = (
     ...[message.value, message.validAfter, message.validBefore].map(EvmHex.toWord),
     message.nonce.slice(2)
   ]
-  const struct = structHash(receiveTypeHash + words.join(""), keccak256)
   const separator = EvmHex.fromBytes(Eip3009.domainSeparator(domain)).slice(2)
-  return keccak256(EvmHex.toBytes(`0x1901${separator}${struct}`))
+  return TypedDigest.of(separator, TypedDigest.wordsHash(receiveTypeHash + words.join(""), keccak256), keccak256)
 }
 
 /** The EIP-712 types of a deposit by Permit2. */
@@ -152,14 +149,14 @@ export const permitDigest = (
   keccak256: Keccak256 = keccak_256
 ): Uint8Array => {
   const permission = AbiEncoding.address(permitted.token) + EvmHex.toWord(permitted.amount)
-  const struct = structHash(
+  const hashOf = (words: string): string => TypedDigest.wordsHash(words, keccak256)
+  const struct = hashOf(
     permitTypeHash +
-      structHash(permissionTypeHash + permission, keccak256) +
+      hashOf(permissionTypeHash + permission) +
       AbiEncoding.address(spender) +
       EvmHex.toWord(nonce) +
       EvmHex.toWord(deadline) +
-      structHash(witnessTypeHash + witness.channelId.slice(2), keccak256),
-    keccak256
+      hashOf(witnessTypeHash + witness.channelId.slice(2))
   )
-  return keccak256(EvmHex.toBytes(`0x1901${Permit2.domainSeparator(chainId, keccak256).slice(2)}${struct}`))
+  return TypedDigest.of(Permit2.domainSeparator(chainId, keccak256).slice(2), struct, keccak256)
 }

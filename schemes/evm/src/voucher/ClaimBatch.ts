@@ -6,6 +6,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js"
 import * as Schema from "effect/Schema"
 
 import type { Keccak256 } from "../crypto/EvmCrypto.ts"
+import * as TypedDigest from "../crypto/TypedDigest.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as ChannelConfig from "./ChannelConfig.ts"
 import * as ChannelContract from "./ChannelContract.ts"
@@ -81,7 +82,7 @@ export const digest = (
   claims: ReadonlyArray<ClaimEntry>,
   keccak256: Keccak256 = keccak_256
 ): Uint8Array => {
-  const hashOf = (words: string): string => EvmHex.fromBytes(keccak256(EvmHex.toBytes(`0x${words}`))).slice(2)
+  const hashOf = (words: string): string => TypedDigest.wordsHash(words, keccak256)
   const rows = claims.map(({ channelId, maxClaimableAmount, totalClaimed }) =>
     hashOf(entryTypeHash + channelId.slice(2) + EvmHex.toWord(maxClaimableAmount) + EvmHex.toWord(totalClaimed))
   )
