@@ -102,6 +102,8 @@ export type {
   ChannelRequest,
   ChannelStep,
   InspectedChannel,
+  JobRecord,
+  JobRecords,
   SchemeChannels
 } from "./scheme/SchemeChannels.ts"
 export * as OwnTransfer from "./scheme/OwnTransfer.ts"

@@ -10,7 +10,7 @@ import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { sealPayload } from "../../protocol/PaymentPayload.ts"
 import { SettlementPending } from "../../protocol/ProtocolError.ts"
 import { isDead } from "../../protocol/Settlement.ts"
-import type { ChannelReport, ChannelRequest, SchemeChannels } from "../../scheme/SchemeChannels.ts"
+import type { ChannelReport, ChannelRequest, JobRecords, SchemeChannels } from "../../scheme/SchemeChannels.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { PaymentRequest, Settled, Verified } from "../Facilitator.ts"
@@ -71,15 +71,20 @@ const verify = Effect.fnUntraced(function* (
   const { facilitator } = presented
   yield* context.intake.passNew(facilitator.network)
   yield* context.clocks.demand(facilitator)
-  const { facts, payer } = yield* channels.inspect(requestOf(presented), (job) =>
+  const { facts, payer } = yield* channels.inspect(requestOf(presented), recordOf(context, presented))
+  return { payer, extra: facts }
+})
+
+const recordOf =
+  (context: IntakeContext, presented: Presented): JobRecords =>
+  (job) =>
     Effect.gen(function* () {
       const planned = yield* present(context, jobRequest(presented, job))
       const known = yield* context.store.find(planned.paymentId)
-      return known !== undefined && Presentation.isOf(planned, known) && !isDead(known.status)
+      if (known === undefined) return "none"
+      if (isDead(known.status) || known.refusal !== undefined) return "ended"
+      return Presentation.isOf(planned, known) ? "kept" : "other"
     })
-  )
-  return { payer, extra: facts }
-})
 
 /** The request for a planned job. */
 const jobRequest = ({ facilitator, request }: Presented, job: Schema.Json): PaymentRequest => ({
@@ -94,20 +99,44 @@ const settleNow = Effect.fnUntraced(function* (
   progress: Progress
 ): Effect.fn.Return<Settled, PaymentFailure> {
   if (presented.refusal !== undefined) return yield* presented.refusal
-  const step = yield* channels.plan(requestOf(presented))
+  const step = yield* channels.plan(requestOf(presented), recordOf(context, presented))
   if (step._tag === "Done") return settledOf(presented, undefined, step.report)
-  const planned = yield* present(context, jobRequest(presented, step.payload))
-  const stored = yield* context.engine.whileWaiting(planned.paymentId, (update) =>
+  const jobs = yield* Effect.forEach([step.payload, ...(step.apart ?? [])], (payload) =>
+    present(context, jobRequest(presented, payload))
+  )
+  // A part that fails, or is not taken in, fails nothing else.
+  const ends = yield* Effect.forEach(
+    jobs,
+    (job, index) => Effect.exit(settleJob(context, job, index === 0 ? progress : { last: undefined })),
+    { concurrency: "unbounded" }
+  )
+  const [planned, end] = [jobs[0], ends[0]]
+  if (planned === undefined || end === undefined) return yield* Effect.die("a plan without a job")
+  const stored = yield* end
+  const failed = jobs.filter((_, index) => ends[index]?._tag === "Failure")
+  const report = yield* channels.report(
+    planned.payment,
+    stored.transaction,
+    failed.map(({ payment }) => payment)
+  )
+  yield* Effect.forEach(
+    ends.flatMap((one) => (one._tag === "Success" ? [one.value] : [])),
+    ({ paymentId }) => takeAnswer(context, paymentId, Checkpoint.pass("responded")),
+    { discard: true }
+  )
+  return settledOf(planned, stored, report)
+})
+
+const settleJob = Effect.fnUntraced(function* (context: IntakeContext, job: Presented, progress: Progress) {
+  const stored = yield* context.engine.whileWaiting(job.paymentId, (update) =>
     Effect.gen(function* () {
-      const taken = yield* take(context, planned, undefined, true)
+      const taken = yield* take(context, job, undefined, true)
       progress.last = taken.stored
       return yield* transfer(context, taken, update)
     })
   )
   progress.last = stored
-  const report = yield* channels.report(planned.payment, stored.transaction)
-  yield* takeAnswer(context, stored.paymentId, Checkpoint.pass("responded"))
-  return settledOf(planned, stored, report)
+  return stored
 })
 
 /** Waits for the jobs of the same account that are on their way, of any process. */

@@ -1,7 +1,7 @@
 /**
  * The ends of a channel's jobs, as the chain proves them. A deposit is proven by the token's own events, as a payment is: its nonce is
  * made of the channel's id, and only the contract's collector may submit it. A claim and a payout are proven by the contract's sums,
- * which only rise; a refund by the contract's event in our own transaction.
+ * which only rise; a refund by the contract's count of refunds.
  */
 import {
   type ChainUnavailable,
@@ -29,6 +29,7 @@ import type { ChannelChain } from "./ChannelChain.ts"
 import * as ChannelJob from "./ChannelJob.ts"
 import * as ChannelReads from "./ChannelReads.ts"
 import * as ChannelRefusal from "./ChannelRefusal.ts"
+import * as RefundEvidence from "./RefundEvidence.ts"
 
 type Observed = ObservedPayment<ChannelJob.ChannelWork>
 
@@ -101,17 +102,20 @@ const soughtOf = (chain: ChannelChain, observed: Observed): SoughtPayment | unde
 
 type Included = NonNullable<Effect.Success<ReturnType<typeof EvmObservation.includedOf>>>
 
+type Settled = Extract<PaymentObservation, { readonly _tag: "Settled" }>
+
 /** The outcome of a claim, a payout or a refund whose transaction is included. */
 const outcomeOf = Effect.fnUntraced(function* (
   chain: ChannelChain,
-  { payment }: Observed,
-  { inclusion, isNoop, receipt }: Included
+  observed: Observed,
+  included: Included
 ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
+  const { payment } = observed
   const { job } = payment.payload
-  const done = EvmTransferEvidence.settled(receipt, false)
-  const isShown = receipt.status === "success" && showsIn(chain, job, receipt.logs)
-  if (isShown || (yield* isDone(chain, job, receipt.blockNumber)))
-    return yield* Effect.as(chain.losses.settle(payment), done)
+  const { inclusion, isNoop, receipt } = included
+  const end = yield* endOf(chain, observed, included)
+  if (end?._tag === "Settled") yield* chain.losses.settle(payment)
+  if (end !== undefined) return end
   if (isNoop || receipt.status === "success" || job.kind === "message" || job.kind === "deposit") return pending
   const message = `the transaction of the ${job.kind} reverted, although its trial had succeeded; send the request again`
   const error = ChannelRefusal.make(`${job.kind}_transaction_failed`, message)
@@ -120,6 +124,35 @@ const outcomeOf = Effect.fnUntraced(function* (
   const isProven = job.kind !== "refund" || receipt.blockNumber <= (yield* chain.chainHead).final
   return isProven ? EvmTransferEvidence.failed(receipt.transactionHash, error) : pending
 })
+
+/** The proof that a job is done, by our transaction or by another; `undefined` if the chain shows that it is not. */
+const endOf = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  { payment: { payload }, since }: Observed,
+  { isNoop, receipt }: Included
+): Effect.fn.Return<PaymentObservation | undefined, ChainUnavailable> {
+  const { job } = payload
+  const own = EvmTransferEvidence.settled(receipt, false)
+  const isSuccess = receipt.status === "success"
+  if (isSuccess && showsIn(chain, job, receipt.logs)) return own
+  if (job.kind !== "refund") return (yield* isDone(chain, job, receipt.blockNumber)) ? own : undefined
+  const made = yield* RefundEvidence.find(chain, job, since)
+  if (made === undefined) return undefined
+  const shown = settledBy(made)
+  if (shown !== undefined) return shown
+  // Our own refund was included when nothing was left of the channel: it has moved nothing, and its place is used.
+  const isCertain = (isSuccess && !isNoop) || receipt.blockNumber <= (yield* chain.chainHead).final
+  return isCertain ? own : pending
+})
+
+/** The proof by the event of a refund, whoever has sent it. */
+const settledBy = ({ log }: RefundEvidence.Made): Settled | undefined =>
+  log && {
+    _tag: "Settled",
+    transaction: log.transactionHash,
+    block: { number: log.blockNumber, hash: log.blockHash },
+    external: false
+  }
 
 /** Whether the logs of a transaction show a job: each row's claim, the payout, or the refund. */
 const showsIn = (
@@ -149,7 +182,7 @@ const showsIn = (
   }
 }
 
-/** Whether the contract's sums as of a block show a job as done, whoever has sent it. A refund shows in no sum. */
+/** Whether the contract's sums as of a block show a job as done, whoever has sent it. A refund shows in its count alone. */
 const isDone = (
   { chainId, rpc }: ChannelChain,
   job: ChannelJob.ChannelJob | ChannelJob.Unplanned,
@@ -187,18 +220,30 @@ export const conclude = Effect.fnUntraced(function* (
       ? { ...conclusion, reason: depositFailed(conclusion.reason) }
       : conclusion
   }
-  const { authorization, payload } = observed.payment
-  const { confirm, rpc } = chain.lagGuard
-  const newest = yield* confirm((block) =>
-    Effect.map(isDone(chain, payload.job, block), (is) => (is ? block : undefined))
-  )
-  if (newest !== undefined) {
-    const block = yield* rpc.getBlock(newest)
-    if (block === undefined) return { _tag: "Pending" }
-    return { _tag: "Settled", transaction: "", block: { number: block.number, hash: block.hash }, external: false }
-  }
+  const { authorization } = observed.payment
+  const { rpc } = chain.lagGuard
+  const done = yield* doneBy(chain, observed)
+  if (done !== undefined) return done
   const final = yield* rpc.getBlock((yield* chain.chainHead).final)
   return final !== undefined && final.timestamp >= BigInt(authorization.validBefore)
     ? { _tag: "Unused", at: { number: final.number, hash: final.hash } }
     : { _tag: "Pending" }
+})
+
+/** The proof of a claim, a payout or a refund by the newest state. */
+const doneBy = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  { payment: { payload }, since }: Observed
+): Effect.fn.Return<Conclusion | undefined, ChainUnavailable> {
+  const { job } = payload
+  const { confirm, rpc } = chain.lagGuard
+  const made = job.kind === "refund" ? yield* RefundEvidence.find(chain, job, since) : undefined
+  const shown = made && settledBy(made)
+  if (shown !== undefined) return shown
+  const newest =
+    made?.block ?? (yield* confirm((block) => Effect.map(isDone(chain, job, block), (is) => (is ? block : undefined))))
+  if (newest === undefined) return undefined
+  const block = yield* rpc.getBlock(newest)
+  if (block === undefined) return pending
+  return { _tag: "Settled", transaction: "", block: { number: block.number, hash: block.hash }, external: false }
 })

@@ -51,10 +51,14 @@ const schemeFacilitator = (chain: ChannelChain): SchemeFacilitator<ChannelJob.Ch
       inspect: ChannelInspection.make(chain),
       takesTurns: ({ payload }) => isWork(payload) && payload.message.type !== "deposit",
       plan: ChannelPlan.make(chain),
-      report: (payment, transaction) =>
-        isWork(payment.payload)
-          ? ChannelReport.make(chain, { ...payment, payload: payment.payload }, transaction)
-          : Effect.succeed({ payer: "", amount: "", facts: {} })
+      report: (payment, transaction, failed) => {
+        const [job, ...others] = [payment, ...failed].flatMap((one) =>
+          isWork(one.payload) ? [{ ...one, payload: one.payload }] : []
+        )
+        return job === undefined
+          ? Effect.succeed({ payer: "", amount: "", facts: {} })
+          : ChannelReport.make(chain, job, transaction, others)
+      }
     },
     read: (requirements, json) => ChannelJob.read(network, chainId, assets.find, requirements, json),
     recall: (requirements, json) => ChannelJob.read(network, chainId, EvmAsset.retired, requirements, json),

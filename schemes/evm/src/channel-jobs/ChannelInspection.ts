@@ -30,7 +30,7 @@ export const factsOf = (channelId: EvmHex.Hex, state: ChannelReads.OnChain) => (
 /** Verifies a message. */
 export const make =
   (chain: ChannelChain): SchemeChannels["inspect"] =>
-  (request, isRecorded) =>
+  (request, recordOf) =>
     Effect.gen(function* () {
       const { assets, chainId, network } = chain
       const payment = yield* ChannelJob.read(network, chainId, assets.find, request.requirements, request.payload)
@@ -46,7 +46,7 @@ export const make =
       if (job.kind !== "deposit" || message.type !== "deposit")
         return { payer, facts: factsOf(channelId, yield* demand(chain, wanted)) }
       yield* ChannelChecks.deposit(chain, job, { token })
-      if (yield* isRecorded(JobPayload.ofDeposit(message))) {
+      if ((yield* recordOf(JobPayload.ofDeposit(message))) === "kept") {
         return { payer, facts: factsOf(channelId, yield* demandBeside(chain, wanted, job)) }
       }
       yield* ChannelChecks.window(job, Math.floor((yield* Clock.currentTimeMillis) / 1000))

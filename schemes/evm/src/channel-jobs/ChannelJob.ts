@@ -206,7 +206,8 @@ const refundOf = (chainId: number, token: Asset, message: JobPayload.Refund): Re
   const { amount, channelConfig: config, claims: rows = [], job, refundNonce: nonce } = message
   const { claimAuthorizerSignature: claimSignature, refundAuthorizerSignature: signature } = message
   if (job === undefined || amount === undefined || nonce === undefined || signature === undefined) {
-    return unplanned(config.payer, config.receiver, token)
+    // Its job changes the receiver's channels, as a claim does: both take the receiver's turn.
+    return unplanned(config.receiver, config.receiver, token)
   }
   const channelId = ChannelConfig.id(chainId, config)
   return {

@@ -2,7 +2,7 @@
  * Plans of what a server asks to settle, by the newest state of the chain. A deposit is a job as it came; a payout is one up to the sum
  * that is claimed by now; a refund is one under the channel's own count of refunds, so that the same request is the same job.
  */
-import type { ChannelRequest, ChannelStep, SchemeChannels } from "@pontage/core"
+import type { ChannelRequest, ChannelStep, JobRecords, SchemeChannels } from "@pontage/core"
 import * as Entropy from "@pontage/core/Entropy"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -19,10 +19,13 @@ import * as ChannelChecks from "./ChannelChecks.ts"
 import * as ChannelJob from "./ChannelJob.ts"
 import * as ChannelReads from "./ChannelReads.ts"
 import * as ChannelRefusal from "./ChannelRefusal.ts"
+import * as ChannelReport from "./ChannelReport.ts"
 import * as ChannelSimulation from "./ChannelSimulation.ts"
 import * as ClaimRows from "./ClaimRows.ts"
 import * as IdentifiedRows from "./IdentifiedRows.ts"
 import * as JobPayload from "./JobPayload.ts"
+import * as RefundEvidence from "./RefundEvidence.ts"
+import * as RefundTries from "./RefundTries.ts"
 
 const refuse = (name: ChannelRefusal.Name, message: string) => Effect.fail(ChannelRefusal.make(name, message))
 
@@ -31,7 +34,7 @@ const nothingLeft = (amount: string): ChannelStep => ({ _tag: "Done", report: { 
 /** Plans a request. A field `job` that came with it counts for nothing. */
 export const make =
   (chain: ChannelChain): SchemeChannels["plan"] =>
-  (request) =>
+  (request, recordOf) =>
     Effect.gen(function* () {
       const { assets, chainId, network } = chain
       const payment = yield* ChannelJob.read(network, chainId, assets.find, request.requirements, request.payload)
@@ -47,7 +50,7 @@ export const make =
         case "settle":
           return yield* settle(chain, message)
         case "refund":
-          return yield* refund(chain, request, message)
+          return yield* refund(chain, request, message, recordOf)
         case "voucher":
           return yield* refuse("payload_type", "a voucher alone moves nothing on the chain: claim it")
       }
@@ -68,16 +71,18 @@ const claim = Effect.fnUntraced(function* (chain: ChannelChain, { caller }: Chan
   const authority = yield* ChannelAuthorizing.ofClaims(chain, caller, rows, message.claimAuthorizerSignature)
   const found = yield* ClaimRows.claimable(chain, rows, authority)
   if (found === undefined) return nothingLeft("")
-  const { held, signature } = found
-  return {
-    _tag: "Job",
-    payload: {
+  const [payload, ...apart] = yield* Effect.forEach([found, ...found.apart], ({ rows: part, signature }, index) =>
+    Effect.map(newJob, (job) => ({
       type: "claim",
-      claims: found.rows.map(({ row }) => ClaimBatch.onWire(row)),
+      claims: part.map(({ row }) => ClaimBatch.onWire(row)),
       claimAuthorizerSignature: signature,
-      job: { ...(yield* newJob), held: held.map(({ channelId, reason }) => ({ channelId, reason })) }
-    }
-  } satisfies ChannelStep
+      job: {
+        ...job,
+        held: index === 0 ? found.held.map(({ channelId, reason }) => ({ channelId, reason })) : []
+      }
+    }))
+  )
+  return payload === undefined ? nothingLeft("") : ({ _tag: "Job", payload, apart } satisfies ChannelStep)
 })
 
 const settle = Effect.fnUntraced(function* (chain: ChannelChain, { receiver, token }: JobPayload.Settle) {
@@ -100,13 +105,11 @@ const settle = Effect.fnUntraced(function* (chain: ChannelChain, { receiver, tok
   } satisfies ChannelStep
 })
 
-/** Half a day: a refund's end of validity is one of its multiples, so that a repeated request is the same job. */
-const halfDay = 43_200
-
 const refund = Effect.fnUntraced(function* (
   chain: ChannelChain,
   { caller }: ChannelRequest,
-  message: JobPayload.Refund
+  message: JobPayload.Refund,
+  recordOf: JobRecords
 ) {
   const { amount, channelConfig: config, claims = [], refundNonce: nonce, voucher } = message
   if (amount === undefined || nonce === undefined) {
@@ -131,37 +134,60 @@ const refund = Effect.fnUntraced(function* (
     rows.length === 0
       ? undefined
       : yield* (yield* ChannelAuthorizing.ofClaims(chain, caller, rows, message.claimAuthorizerSignature)).sign(rows)
-  yield* demandMoney(chain, channelId, nonce, rows)
-  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const id = chain.callContext.crypto.keccak256(EvmHex.toBytes(`0x${channelId.slice(2)}${EvmHex.toWord(nonce)}`))
-  return {
-    _tag: "Job",
-    payload: {
-      type: "refund",
-      channelConfig: ChannelConfig.onWire(config),
-      voucher: Voucher.onWire(voucher),
-      amount: `${amount}`,
-      refundNonce: `${nonce}`,
-      claims: claims.map((row) => ClaimBatch.onWire(row)),
-      refundAuthorizerSignature: signature,
-      ...(claimSignature !== undefined && { claimAuthorizerSignature: claimSignature }),
-      job: { id: EvmHex.fromBytes(id), until: (Math.floor(now / halfDay) + 2) * halfDay }
-    }
-  } satisfies ChannelStep
+  const payload = {
+    type: "refund",
+    channelConfig: ChannelConfig.onWire(config),
+    voucher: Voucher.onWire(voucher),
+    amount: `${amount}`,
+    refundNonce: `${nonce}`,
+    claims: claims.map((row) => ClaimBatch.onWire(row)),
+    refundAuthorizerSignature: signature,
+    ...(claimSignature !== undefined && { claimAuthorizerSignature: claimSignature })
+  }
+  const tries = yield* RefundTries.find(chain, terms, (job) => recordOf({ ...payload, job }))
+  const step = { _tag: "Job", payload: { ...payload, job: tries.job } } satisfies ChannelStep
+  return tries.isKnown
+    ? step
+    : ((yield* madeBefore(chain, config, terms)) ?? (yield* withMoney(chain, terms, rows, step)))
 })
 
-/** A channel without money beyond its claims has nothing to refund. One whose count has passed may have been refunded by this very job. */
-const demandMoney = Effect.fnUntraced(function* (
+/** A refund that the chain shows, and no job on record: another party has sent it, or the records were lost. */
+const madeBefore = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  config: ChannelConfig.ChannelConfig,
+  { amount, channelId, nonce }: ChannelRefund.ChannelRefund
+) {
+  const made = yield* RefundEvidence.find(chain, { channelId, nonce }, undefined)
+  if (made === undefined) return undefined
+  const moved = RefundEvidence.movedBy(made)
+  if (made.log !== undefined && moved <= amount) {
+    const report = yield* ChannelReport.ofRefund(chain, { channelId, config }, moved)
+    return { _tag: "Done", report } satisfies ChannelStep
+  }
+  const message = `the channel's refund ${nonce} is made already, and it is not this one; read the channel's refundNonce and ask again`
+  return yield* refuse("refund_simulation_failed", message)
+})
+
+/**
+ * The step, if the channel has money for it. The rest alone is refunded by the contract; behind claims an amount above the rest is
+ * refused, because whoever sees the transaction may send the refund without the claims, which the rest then lacks.
+ */
+const withMoney = Effect.fnUntraced(function* (
   { lagGuard: { confirm, rpc } }: ChannelChain,
-  channelId: EvmHex.Hex,
-  nonce: bigint,
-  rows: ReadonlyArray<IdentifiedRows.IdentifiedRow>
+  { amount, channelId }: ChannelRefund.ChannelRefund,
+  rows: ReadonlyArray<IdentifiedRows.IdentifiedRow>,
+  step: ChannelStep
 ) {
   const state = yield* confirm((block) => ChannelReads.channel(rpc, channelId, block))
-  if (state.refundNonce > nonce) return
   const claimed = rows.reduce((most, { row }) => (row.totalClaimed > most ? row.totalClaimed : most), state.claimed)
   if (state.balance <= claimed) {
     const message = `the channel holds ${state.balance}, of which ${claimed} are claimed: nothing is left to refund`
-    yield* refuse("refund_no_balance", message)
+    return yield* refuse("refund_no_balance", message)
   }
+  const rest = state.balance - claimed
+  if (claimed > state.claimed && amount > rest) {
+    const message = `the refund is of ${amount}, the channel's rest beside the claims is ${rest}; ask for that at most, or claim first`
+    return yield* refuse("refund_amount_invalid", message)
+  }
+  return step
 })

@@ -102,7 +102,8 @@ export const channel = (
   block: EvmRpc.BlockTag
 ): Effect.Effect<OnChain, ChainUnavailable> => Effect.map(channels(rpc, [id], block), ([one = nothing]) => one)
 
-const nothing: OnChain = { balance: 0n, claimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n }
+/** A channel without money. */
+export const nothing: OnChain = { balance: 0n, claimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n }
 
 /** A receiver's sums as of a block. */
 export const receiver = (

@@ -1,10 +1,12 @@
 /**
  * The rows of a claim. One that the contract refuses reverts all of them, so each is judged first: by its signature, by the channel's
- * state, and by a trial of the whole. A row that spoils the trial is found by halving.
+ * state, and by a trial of the whole. A row that spoils the trial is found by halving. A row whose payer can take the money out at once
+ * may pass its trial and spoil the transaction, so it has one of its own.
  */
 import type { ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import type { Authority } from "./ChannelAuthorizing.ts"
@@ -16,12 +18,23 @@ import * as ChannelSimulation from "./ChannelSimulation.ts"
 import type { IdentifiedRow } from "./IdentifiedRows.ts"
 import type * as JobPayload from "./JobPayload.ts"
 
-/** Rows that can be claimed now, the authorizer's signature of them, and the rows that cannot. */
-export interface Claimable {
+/** Rows that are claimed together, and the authorizer's signature of them. */
+export interface SignedRows {
   readonly rows: ReadonlyArray<IdentifiedRow>
   readonly signature: EvmHex.Hex
+}
+
+/** Rows that can be claimed now, those of `apart` each by itself, and the rows that cannot. */
+export interface Claimable extends SignedRows {
+  readonly apart: ReadonlyArray<SignedRows>
   readonly held: ReadonlyArray<JobPayload.Held>
 }
+
+/** Seconds before the end of a withdrawal's delay from which a row is claimed apart: the time that its transaction may need to a block. */
+const soonSeconds = 600
+
+/** The most rows of one request that are claimed apart: each costs a transaction. */
+const mostApart = 20
 
 type Refusal = ChannelRefusal.ChannelRefusal
 
@@ -60,37 +73,57 @@ export const claimable = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Claimable | undefined, Refusal | ChainUnavailable | Misconfigured> {
   const { confirm, rpc } = chain.lagGuard
   const ids = rows.map(({ channelId }) => channelId)
-  const states = yield* confirm((block) => ChannelReads.channels(rpc, ids, block))
+  const [states, now] = yield* confirm((block) =>
+    Effect.all([ChannelReads.channels(rpc, ids, block), timeOf(rpc, block)], { concurrency: "unbounded" })
+  )
   const held: Array<JobPayload.Held> = []
   const open: Array<IdentifiedRow> = []
+  const endable: Array<IdentifiedRow> = []
   for (const [index, one] of rows.entries()) {
-    const { balance, claimed } = states[index] ?? { balance: 0n, claimed: 0n }
-    const { totalClaimed } = one.row
+    const { balance, claimed, withdrawRequestedAt } = states[index] ?? ChannelReads.nothing
+    const { totalClaimed, voucher } = one.row
     if (totalClaimed <= claimed) continue
     const flaw = yield* flawOf(chain, one)
     const reason =
       flaw ?? (totalClaimed > balance ? `claim of ${totalClaimed} exceeds the balance ${balance}` : undefined)
-    if (reason === undefined) open.push(one)
+    const endsAt = withdrawRequestedAt + voucher.channel.withdrawDelay
+    const isEndable = withdrawRequestedAt !== 0 && now + soonSeconds >= endsAt
+    if (reason === undefined) (isEndable ? endable : open).push(one)
     else held.push({ channelId: one.channelId, reason })
   }
-  if (open.length + held.length === 0) return undefined
+  if (open.length + endable.length + held.length === 0) return undefined
+  // One signature of the shop covers all of its rows.
   if (!authority.isOurs) {
     if (held.length > 0) return yield* refused(held)
     const signature = yield* authority.sign(rows)
     const outcome = yield* ChannelSimulation.run(chain, jobOf(rows, signature))
-    if (outcome._tag === "Returned") return { rows, signature, held }
+    if (outcome._tag === "Returned") return { rows, signature, apart: [], held }
     return yield* ChannelRefusal.make(
       "claim_simulation_failed",
       `the contract would refuse the claim: ${ChannelSimulation.reasonOf(outcome)}`
     )
   }
-  const good = yield* bisected(chain, open, authority, held)
-  if (good.length === 0) return yield* refused(held)
+  for (const { channelId } of endable.splice(mostApart)) {
+    held.push({ channelId, reason: `its withdrawal can end, and ${mostApart} such channels are claimed at once` })
+  }
+  const together = yield* bisected(chain, open, authority, held)
+  const alone = yield* Effect.forEach(endable, (row) => bisected(chain, [row], authority, held))
+  const parts = [together, ...alone].filter(({ length }) => length > 0)
+  const [first, ...apart] = yield* Effect.forEach(parts, (part) =>
+    Effect.map(authority.sign(part), (signature): SignedRows => ({ rows: part, signature }))
+  )
+  if (first === undefined) return yield* refused(held)
   yield* Effect.when(
     Effect.logWarning(`${held.length} of ${rows.length} channels cannot be claimed and are left out: ${listed(held)}`),
     Effect.sync(() => held.length > 0)
   )
-  return { rows: good, signature: yield* authority.sign(good), held }
+  return { ...first, apart, held }
+})
+
+/** The time of a block, in Unix seconds. */
+const timeOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, number: bigint) {
+  const block = yield* rpc.getBlock(number)
+  return block === undefined ? yield* EvmRpc.unknownBlock(rpc, number) : Number(block.timestamp)
 })
 
 const jobOf = (rows: ReadonlyArray<IdentifiedRow>, signature: EvmHex.Hex) =>

@@ -7,12 +7,13 @@ import { Facilitator, type PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { encodeFunctionData, erc20Abi, type Hex, numberToHex } from "viem"
+import { encodeFunctionData, erc20Abi, type Hex, keccak256, numberToHex, pad } from "viem"
 
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as ChannelCall from "../../src/voucher/ChannelCall.ts"
-import type * as ChannelConfig from "../../src/voucher/ChannelConfig.ts"
+import * as ChannelConfig from "../../src/voucher/ChannelConfig.ts"
 import * as ChannelContract from "../../src/voucher/ChannelContract.ts"
+import * as ChannelRefund from "../../src/voucher/ChannelRefund.ts"
 import * as TestChannel from "../voucher/TestChannel.ts"
 import * as TestEscrow from "../voucher/TestEscrow.ts"
 import * as ChannelDesk from "./ChannelDesk.ts"
@@ -24,7 +25,7 @@ type Chain = EvmTestChain.Shape
 type Config = ChannelConfig.ChannelConfig
 
 const attackLayer = ChannelDesk.layer({ finalityDepth: 2 }, { settleTimeoutMillis: 3_000, drainMillis: 0 }).pipe(
-  Layer.provideMerge(EvmTestChain.layer({ payers: 10 }))
+  Layer.provideMerge(EvmTestChain.layer({ payers: 20 }))
 )
 
 const nameOf = (failure: PaymentFailure): string =>
@@ -67,6 +68,28 @@ const overtaken = Effect.fnUntraced(function* (
   yield* chain.mine()
   return settling
 })
+
+/** The place of a channel's pending withdrawal in the contract's storage: the mapping `pendingWithdrawals` is its second variable. */
+const withdrawalSlot = (chain: Chain, config: Config): Hex =>
+  keccak256(`0x${ChannelConfig.id(chain.chainId, config).slice(2)}${pad("0x1").slice(2)}`)
+
+/** Begins a withdrawal whose delay is over: the chain's clock stays where the facilitator's is. */
+const withdrawable = Effect.fnUntraced(function* (chain: Chain, config: Config, amount: bigint) {
+  yield* send(chain, config.payer, ChannelCall.initiateWithdraw(config, amount))
+  const { timestamp } = yield* Effect.promise(() => chain.client.getBlock())
+  const state = ((timestamp - BigInt(config.withdrawDelay) - 10n) << 128n) | amount
+  const word = pad(numberToHex(state))
+  yield* chain.request("anvil_setStorageAt", [ChannelContract.address, withdrawalSlot(chain, config), word])
+})
+
+/** A refund by a stranger, with the authorizer's signature. */
+const refundCall = (chain: Chain, config: Config, amount: bigint, nonce: bigint) =>
+  Effect.promise(async () => {
+    const channelId = ChannelConfig.id(chain.chainId, config)
+    const typed = ChannelRefund.typedData(chain.chainId, { channelId, nonce, amount })
+    const signature = await chain.accounts.signers[2].signTypedData(typed)
+    return ChannelCall.refundWithSignature(config, amount, nonce, signature)
+  })
 
 layer(attackLayer, { excludeTestServices: true })("an attacker who is first in the block", (it) => {
   describe("a deposit", () => {
@@ -160,6 +183,44 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
       })
     )
 
+    it.effect("whose payer can withdraw has a transaction of its own, which fails no other row", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const facilitator = yield* Facilitator
+        const payers = [6, 7, 8].map((index) => payerOf(chain, index))
+        const rows = []
+        for (const payer of payers) {
+          const config = lentConfig(chain, payer)
+          yield* opened(chain, payer, config, 50_000n)
+          rows.push(yield* rowOf(chain, payer, config, 20_000n, 20_000n))
+        }
+        const [thief, slow, sound] = payers.map((payer) => lentConfig(chain, payer))
+        if (!thief || !slow || !sound) return yield* Effect.die("no channels")
+        yield* withdrawable(chain, thief, 50_000n)
+        yield* withdrawable(chain, slow, 50_000n)
+        const before = yield* sentBy(chain, "latest")
+        yield* chain.setAutomine(false)
+        const claim = requestOf(chain, sound, yield* claimOf(chain, rows))
+        const settling = yield* Effect.forkChild(facilitator.settle(claim))
+        while ((yield* sentBy(chain, "pending")) < before + 3) yield* Effect.yieldNow
+        const theft = ChannelCall.finalizeWithdraw(thief)
+        yield* overtaking(chain, thief.payer, ChannelContract.address, theft)
+        yield* chain.setAutomine(true)
+        yield* chain.mine()
+        const { extra, status } = yield* Fiber.join(settling)
+        assert.strictEqual(status, "included")
+        const held = (extra?.["held"] ?? []) as ReadonlyArray<{ readonly channelId: string }>
+        assert.deepStrictEqual(
+          held.map(({ channelId }) => channelId),
+          [ChannelConfig.id(chain.chainId, thief)]
+        )
+        assert.deepStrictEqual(yield* standing(chain, thief), [0n, 0n])
+        assert.deepStrictEqual(yield* standing(chain, slow), [50_000n, 20_000n])
+        assert.deepStrictEqual(yield* standing(chain, sound), [50_000n, 20_000n])
+        return undefined
+      })
+    )
+
     it.effect("and a refund with a job of the shop's own making are planned anew", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
@@ -175,6 +236,117 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         const refund = { ...(yield* refundOf(chain, payer, config, { amount: 30_000n, nonce: 0n })), job }
         assert.strictEqual(yield* settled(chain, config, refund), "included")
         assert.deepStrictEqual(yield* standing(chain, config), [20_000n, 20_000n])
+      })
+    )
+  })
+
+  describe("a refund", () => {
+    it.effect("that a stranger sends first is done, once, and its report is of the stranger's transaction", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const facilitator = yield* Facilitator
+        const payer = payerOf(chain, 9)
+        const config = lentConfig(chain, payer)
+        yield* opened(chain, payer, config, 50_000n)
+        const payload = yield* refundOf(chain, payer, config, { amount: 10_000n, nonce: 0n })
+        const data = yield* refundCall(chain, config, 10_000n, 0n)
+        const { address } = chain.accounts.stranger
+        const settling = yield* overtaken(
+          chain,
+          config,
+          payload,
+          overtaking(chain, address, ChannelContract.address, data)
+        )
+        assert.strictEqual(yield* Fiber.join(settling), "included")
+        const { amount, transaction } = yield* facilitator.settle(requestOf(chain, config, payload))
+        assert.strictEqual(amount, "10000")
+        const { from } = yield* Effect.promise(() => chain.client.getTransaction({ hash: transaction as Hex }))
+        assert.strictEqual(from.toLowerCase(), address.toLowerCase())
+        yield* send(chain, address, yield* refundCall(chain, config, 5_000n, 1n))
+        const sent = yield* sentBy(chain, "latest")
+        const second = yield* refundOf(chain, payer, config, { amount: 5_000n, nonce: 1n })
+        assert.strictEqual((yield* facilitator.settle(requestOf(chain, config, second))).amount, "5000")
+        const less = yield* refundOf(chain, payer, config, { amount: 4_999n, nonce: 1n })
+        assert.strictEqual(yield* settled(chain, config, less), "refund_simulation_failed")
+        assert.strictEqual(yield* sentBy(chain, "latest"), sent)
+        assert.deepStrictEqual(yield* standing(chain, config), [35_000n, 0n])
+      })
+    )
+
+    it.effect("that has failed is tried again at once, and is made once", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const payer = payerOf(chain, 10)
+        const config = lentConfig(chain, payer)
+        yield* opened(chain, payer, config, 50_000n)
+        yield* withdrawable(chain, config, 50_000n)
+        const row = yield* rowOf(chain, payer, config, 20_000n, 20_000n)
+        const payload = yield* refundOf(chain, payer, config, { amount: 30_000n, nonce: 0n }, [row])
+        const theft = ChannelCall.finalizeWithdraw(config)
+        const settling = yield* overtaken(
+          chain,
+          config,
+          payload,
+          overtaking(chain, config.payer, ChannelContract.address, theft)
+        )
+        yield* chain.mine()
+        yield* chain.mine()
+        let outcome = yield* Fiber.join(settling)
+        while (outcome === "SettlementPending") outcome = yield* settled(chain, config, payload)
+        assert.strictEqual(outcome, "refund_transaction_failed")
+        assert.deepStrictEqual(yield* standing(chain, config), [0n, 0n])
+        yield* chain.mint(payer.address, 50_000n)
+        yield* send(chain, chain.accounts.deployer.address, yield* depositCall(chain, payer, config, 50_000n, 7))
+        const again = yield* Effect.all(
+          Array.from({ length: 4 }, () => settled(chain, config, payload)),
+          {
+            concurrency: "unbounded"
+          }
+        )
+        assert.deepStrictEqual([...new Set(again)], ["included"])
+        assert.deepStrictEqual(yield* standing(chain, config), [20_000n, 20_000n])
+      })
+    )
+
+    it.effect("behind claims is of the rest at most, so that it cannot be sent alone at the claims' cost", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const payer = payerOf(chain, 11)
+        const config = lentConfig(chain, payer)
+        yield* opened(chain, payer, config, 50_000n)
+        const row = yield* rowOf(chain, payer, config, 20_000n, 20_000n)
+        const greedy = yield* refundOf(chain, payer, config, { amount: 30_001n, nonce: 0n }, [row])
+        assert.strictEqual(yield* settled(chain, config, greedy), "refund_amount_invalid")
+        const whole = yield* refundOf(chain, payer, config, { amount: 30_000n, nonce: 0n }, [row])
+        const [claim, refund] = yield* Effect.all(
+          [settled(chain, config, yield* claimOf(chain, [row])), settled(chain, config, whole)],
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual([claim, refund], ["included", "included"])
+        assert.deepStrictEqual(yield* standing(chain, config), [20_000n, 20_000n])
+      })
+    )
+
+    it.effect("under way has the claims of its receiver wait, and none is sent for money that it takes", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const payer = payerOf(chain, 12)
+        const config = lentConfig(chain, payer)
+        yield* opened(chain, payer, config, 50_000n)
+        const row = yield* rowOf(chain, payer, config, 20_000n, 20_000n)
+        const refund = yield* refundOf(chain, payer, config, { amount: 50_000n, nonce: 0n })
+        const before = yield* sentBy(chain, "latest")
+        yield* chain.setAutomine(false)
+        const refunding = yield* Effect.forkChild(settled(chain, config, refund))
+        while ((yield* sentBy(chain, "pending")) === before) yield* Effect.yieldNow
+        const claiming = yield* Effect.forkChild(settled(chain, config, yield* claimOf(chain, [row])))
+        // Time for a claim that does not wait: it would be sent within a few requests.
+        for (let request = 0; request < 50; request++) yield* sentBy(chain, "pending")
+        yield* chain.setAutomine(true)
+        yield* chain.mine()
+        assert.strictEqual(yield* Fiber.join(refunding), "included")
+        assert.strictEqual(yield* Fiber.join(claiming), "claim_simulation_failed")
+        assert.strictEqual(yield* sentBy(chain, "latest"), before + 1)
       })
     )
   })
