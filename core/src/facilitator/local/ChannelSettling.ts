@@ -139,7 +139,10 @@ const settleJob = Effect.fnUntraced(function* (context: IntakeContext, job: Pres
   return stored
 })
 
-/** Waits for the jobs of the same account that are on their way, of any process. */
+/**
+ * Waits for the jobs of the same account that are on their way, of any process. A job whose transaction is in a block is not waited for:
+ * its end may need a final block, and a withdrawal may end before that, ahead of the claims that wait.
+ */
 const awaitEarlier = Effect.fnUntraced(function* (context: IntakeContext, presented: Presented) {
   const { engine, store } = context
   const { amounts } = yield* store.openPayments(presented)
@@ -148,11 +151,19 @@ const awaitEarlier = Effect.fnUntraced(function* (context: IntakeContext, presen
       Effect.gen(function* () {
         const stored = yield* store.find(paymentId)
         if (stored === undefined || !isUnderWay(presented.facilitator, stored)) return
+        if (yield* isInBlock(context, stored)) return
         yield* Effect.ignore(engine.settle(presented.facilitator, { stored, update, isNew: false }))
       })
     )
   }
 })
+
+const isInBlock = ({ store }: IntakeContext, { lane, paymentId }: StoredPayment) =>
+  Effect.map(lane === undefined ? Effect.succeed([]) : store.openTransactions(lane), (transactions) =>
+    transactions.some(
+      ({ inclusion, payments }) => inclusion !== undefined && payments.some((one) => one.paymentId === paymentId)
+    )
+  )
 
 const isUnderWay = ({ scheme }: SchemeFacilitator, stored: StoredPayment): boolean =>
   stored.requirements.scheme === scheme.name && stored.lane !== undefined && !isOver(stored)
