@@ -13,7 +13,8 @@ import * as Effect from "effect/Effect"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
-import { addressOf, type ExactEvmChain } from "./ExactEvmChain.ts"
+import { addressOf } from "./EvmSender.ts"
+import type { ExactEvmChain } from "./ExactEvmChain.ts"
 
 /**
  * The account's count of transactions on the configured network: the same key may be used on others, and a node that now serves
