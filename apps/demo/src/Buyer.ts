@@ -2,7 +2,7 @@
  * Buyers: `fetch` with a wallet and limits. Where a server responds with 402, it signs, pays and asks again.
  */
 import type { SchemeClient } from "@pontage/core"
-import { type EvmSmartAccount, exactEvm } from "@pontage/evm"
+import { type EvmAsset, type EvmSmartAccount, exactEvm } from "@pontage/evm"
 import { wrapFetch } from "@pontage/fetch"
 import { exactTon, type TonSigner } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
@@ -14,9 +14,23 @@ export const buyer = (privateKey: string) =>
     limits: { perRequest: "$0.05", perDay: "$2" }
   })
 
-/** Pays on the local EVM chain by a smart account, which owns no coin either: by transfer authorizations, or by user operations. */
-export const accountBuyer = (account: EvmSmartAccount.EvmSmartAccount, pays?: "userOperations") =>
-  buyerWith(exactEvm.client({ signer: exactEvm.smartAccount(account, pays && { pays }), network: "eip155:31337" }))
+/** Pays on the local EVM chain in a token without transfer authorizations by Permit2, which the account has approved. */
+export const permitBuyer = (privateKey: string, token: EvmAsset.CustomAsset, rpcUrl: string) =>
+  buyerWith(
+    exactEvm.client({
+      signer: exactEvm.localSigner(privateKey),
+      network: "eip155:31337",
+      assets: [token],
+      rpcUrl
+    })
+  )
+
+/**
+ * Pays on the local EVM chain by a smart account, which owns no coin either: by transfer authorizations, and by user operations in
+ * tokens without them.
+ */
+export const accountBuyer = (account: EvmSmartAccount.EvmSmartAccount, token: EvmAsset.CustomAsset) =>
+  buyerWith(exactEvm.client({ account, network: "eip155:31337", assets: [token] }))
 
 /** Pays on the local TON chain, with a wallet that holds no TON. */
 export const tonBuyer = (signer: TonSigner.TonKeyPair, rpcUrl: string) =>

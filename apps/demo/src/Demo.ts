@@ -1,13 +1,13 @@
 /**
- * The whole flow on one machine: three chains, a facilitator, two shops, a buyer on each chain who pays each of them, and a smart
- * account on the EVM chain.
+ * The whole flow on one machine: three chains, a facilitator, two shops, a buyer on each chain who pays each of them, and on the EVM
+ * chain a smart account, and a shop that sells in a token without transfer authorizations.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 
 import { LocalFacilitator } from "@pontage/core"
 import { DevNet } from "@pontage/devnet"
-import { exactEvm } from "@pontage/evm"
+import { type EvmAsset, exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import { SmartAccounts } from "@pontage/evm/testing"
 import * as FacilitatorService from "@pontage/facilitator"
@@ -19,12 +19,13 @@ import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
-import { accountBuyer, buyer, tonBuyer, tronBuyer } from "./Buyer.ts"
+import { accountBuyer, buyer, permitBuyer, tonBuyer, tronBuyer } from "./Buyer.ts"
 import { koaShop } from "./KoaShop.ts"
 import { evmLedger, tonLedger, tronLedger } from "./Ledgers.ts"
 import type { Narrator } from "./Narrator.ts"
 import { nestShop } from "./NestShop.ts"
 import * as Purchase from "./Purchase.ts"
+import { tokenShop } from "./TokenShop.ts"
 
 /**
  * Where everything listens: fixed ports for a person who wants to try it, free ones for a program.
@@ -74,12 +75,22 @@ export const run = Effect.fnUntraced(function* (
   yield* narrator.row("Koa", koa, "sells GET /report for $0.01, and GET /render/:pages by the page")
   const nest = yield* startNestShop(common, ports.nest)
   yield* narrator.row("Nest", nest, "sells GET /report for $0.01")
+  const inToken = yield* startTokenShop(common, plainTokenOf(chains))
+  yield* narrator.row("PUSD", inToken, "sells GET /report for 0.01 PUSD, a token without transfer authorizations")
   const shops = [
     { name: "Koa", origin: koa },
     { name: "Nest", origin: nest }
   ]
-  yield* buyEverywhere(chains, shops, narrator)
+  yield* buyEverywhere(chains, shops, { name: "PUSD", origin: inToken }, narrator)
   return { koa, nest }
+})
+
+/** The chain's token of USDT's shape. */
+const plainTokenOf = ({ evm, evmSmartAccounts }: DevNet.DevNet): EvmAsset.CustomAsset => ({
+  network: evm.network,
+  address: evmSmartAccounts.plainToken,
+  symbol: "PUSD",
+  decimals: 6
 })
 
 const startChains = Effect.fnUntraced(function* (ports: Ports, narrator: Narrator) {
@@ -101,7 +112,14 @@ const startFacilitator = Effect.fnUntraced(function* (chains: DevNet.DevNet, por
   const { counterfactualSettler } = evmSmartAccounts
   const [signer] = evm.accounts.signers
   const schemes = [
-    exactEvm.facilitator({ signer, rpcUrl: evm.rpcUrl, counterfactualSettler, userOperations: {} }),
+    exactEvm.facilitator({
+      signer,
+      rpcUrl: evm.rpcUrl,
+      assets: [plainTokenOf(chains)],
+      counterfactualSettler,
+      userOperations: {},
+      permit2: true
+    }),
     exactTon.facilitator({ signer: ton.accounts.relayers[0], rpcUrl: ton.rpcUrl, network: "ton:local" }),
     exactTron.facilitator({ rpcUrl: tron.rpcUrl, network: "tron:local" })
   ]
@@ -111,20 +129,35 @@ const startFacilitator = Effect.fnUntraced(function* (chains: DevNet.DevNet, por
   return yield* FacilitatorService.serve({ host, port }).pipe(Effect.provide(yield* Layer.build(facilitator)))
 })
 
-/** Each buyer buys from each shop. */
+/** Each buyer buys from each shop that sells in its token. */
 const buyEverywhere = Effect.fnUntraced(function* (
   chains: DevNet.DevNet,
   shops: ReadonlyArray<Purchase.Shop>,
+  inToken: Purchase.Shop,
   narrator: Narrator
 ): Effect.fn.Return<void> {
   yield* narrator.heading("Buyers")
-  const buyers = [...(yield* keyBuyers(chains, narrator)), ...(yield* safeBuyers(chains, narrator))]
-  for (const { origin } of shops) yield* untilOnSale(origin)
+  const keys = yield* keyBuyers(chains, narrator)
+  const { byAuthorization, byOperation } = yield* safeBuyers(chains, narrator)
+  const byPermit = permitBuyerOn(chains)
+  for (const { origin } of [...shops, inToken]) yield* untilOnSale(origin)
   yield* narrator.heading("Purchases of GET /report, each found on its chain")
-  for (const one of buyers) {
+  for (const one of keys) {
     for (const shop of shops) yield* narrator.bought(yield* Purchase.buy(one, shop, "/report"))
   }
+  for (const one of [byPermit, byOperation]) yield* narrator.bought(yield* Purchase.buy(one, inToken, "/report"))
+  for (const shop of shops) yield* narrator.bought(yield* Purchase.buy(byAuthorization, shop, "/report"))
 })
+
+/** The first payer, which has approved Permit2 in the token without transfer authorizations. */
+const permitBuyerOn = (chains: DevNet.DevNet): Purchase.Buyer => {
+  const { evm, evmSmartAccounts } = chains
+  return {
+    kind: "key, by Permit2",
+    pay: permitBuyer(evm.accounts.payers[0].privateKey, plainTokenOf(chains), evm.rpcUrl),
+    ledger: evmLedger(chains, evmSmartAccounts.plainToken)
+  }
+}
 
 /** Buyers with a key, one on each chain. */
 const keyBuyers = Effect.fnUntraced(function* (chains: DevNet.DevNet, narrator: Narrator) {
@@ -132,7 +165,7 @@ const keyBuyers = Effect.fnUntraced(function* (chains: DevNet.DevNet, narrator: 
   const [evmPayer] = evm.accounts.payers
   const [tonPayer] = ton.accounts.payers
   const [tronPayer] = tron.accounts.payers
-  yield* narrator.row("EVM", evmPayer.address, `owns ${evm.token.symbol} and no coin for gas`)
+  yield* narrator.row("EVM", evmPayer.address, `owns ${evm.token.symbol}, PUSD and no coin for gas`)
   yield* narrator.row("TON", tonPayer.raw, `owns ${ton.jetton.symbol} and no TON`)
   yield* narrator.row("TRON", tronPayer.address, `owns ${tron.token.symbol}, and TRX for the fees of the chain`)
   const kind = "key"
@@ -143,16 +176,20 @@ const keyBuyers = Effect.fnUntraced(function* (chains: DevNet.DevNet, narrator: 
   ] satisfies ReadonlyArray<Purchase.Buyer>
 })
 
-/** A Safe that does not exist yet buys by a user operation, which deploys it; then, deployed, by a transfer authorization. */
+/**
+ * A Safe that does not exist yet buys by a user operation in the token without transfer authorizations, which deploys it; then, deployed,
+ * by a transfer authorization.
+ */
 const safeBuyers = Effect.fnUntraced(function* (chains: DevNet.DevNet, narrator: Narrator) {
-  const { evm } = chains
-  const ledger = evmLedger(chains)
+  const { evm, evmSmartAccounts } = chains
   const safe = yield* Effect.promise(() => SmartAccounts.safe(evm, evm.accounts.payers[0]))
-  yield* narrator.row("Safe", safe.address, `is not deployed yet, owns ${evm.token.symbol} and no coin for gas`)
-  return [
-    { kind: "Safe, by user operation", pay: accountBuyer(safe, "userOperations"), ledger },
-    { kind: "Safe, by authorization", pay: accountBuyer(safe), ledger }
-  ] satisfies ReadonlyArray<Purchase.Buyer>
+  yield* narrator.row("Safe", safe.address, `is not deployed yet, owns ${evm.token.symbol}, PUSD and no coin for gas`)
+  const pay = accountBuyer(safe, plainTokenOf(chains))
+  const ledger = evmLedger(chains, evmSmartAccounts.plainToken)
+  return {
+    byOperation: { kind: "Safe, by user operation", pay, ledger },
+    byAuthorization: { kind: "Safe, by authorization", pay, ledger: evmLedger(chains) }
+  } satisfies Record<string, Purchase.Buyer>
 })
 
 /** A shop sells nothing (503) before it has proven its wiring against chain and facilitator, which takes a moment. */
@@ -171,6 +208,16 @@ const startKoaShop = Effect.fnUntraced(function* (common: Common, port: number) 
   const server = createServer()
   const origin = yield* listen(server, port)
   server.on("request", koaShop({ ...common, origin }).callback())
+  return origin
+})
+
+const startTokenShop = Effect.fnUntraced(function* (
+  { evm, facilitator, secret: shopSecret }: Common,
+  token: EvmAsset.CustomAsset
+) {
+  const server = createServer()
+  const origin = yield* listen(server, 0)
+  server.on("request", tokenShop({ origin, facilitator, secret: shopSecret, evm, token }).callback())
   return origin
 })
 

@@ -4,12 +4,14 @@
  */
 import type { DevNet } from "@pontage/devnet"
 import * as Effect from "effect/Effect"
+import type { Address } from "viem"
 
 import type { Ledger } from "./Purchase.ts"
 
-export const evmLedger = ({ evm }: DevNet.DevNet): Ledger => ({
+/** The ledger of a token on the EVM chain, by default of the chain's own. */
+export const evmLedger = ({ evm }: DevNet.DevNet, token: Address = evm.token.address): Ledger => ({
   payTo: evm.accounts.payee.address,
-  transfers: Effect.map(evm.transfers(), (transfers) =>
+  transfers: Effect.map(evm.transfers({ token }), (transfers) =>
     transfers.map(({ to, transactionHash, value }) => ({ transaction: transactionHash, to, amount: value }))
   )
 })
