@@ -59,17 +59,15 @@ const theirFacilitator = Effect.fnUntraced(function* ({ accounts, rpcUrl }: TonT
   return { url: yield* listen(createServer(app)) }
 })
 
-/** Our shop on Koa. */
-const ourShop = Effect.fnUntraced(function* (chain: TonTestChain.Shape, facilitator: string) {
-  const goods = Goods.make()
-  const router = new Router()
-  router.get(Goods.paths.report, (context) => {
+const routerOf = (goods: Goods.Goods): Router =>
+  new Router().get(Goods.paths.report, (context) => {
     context.body = goods.deliver(Goods.paths.report).body
   })
-  const server = createServer()
-  const url = yield* listen(server)
-  const payment = paymentMiddleware({
-    origin: url,
+
+/** Our payment middleware on Koa. */
+const ourPayment = (chain: TonTestChain.Shape, facilitator: string, origin: string, router: Router) =>
+  paymentMiddleware({
+    origin,
     facilitator,
     secret,
     schemes: [exactTon.server({ rpcUrl: chain.rpcUrl, network: chain.network })],
@@ -83,6 +81,14 @@ const ourShop = Effect.fnUntraced(function* (chain: TonTestChain.Shape, facilita
       }
     }
   })
+
+/** Our shop on Koa. */
+const ourShop = Effect.fnUntraced(function* (chain: TonTestChain.Shape, facilitator: string) {
+  const goods = Goods.make()
+  const router = routerOf(goods)
+  const server = createServer()
+  const url = yield* listen(server)
+  const payment = ourPayment(chain, facilitator, url, router)
   server.on("request", new Koa().use(payment).use(router.routes()).callback())
   yield* Effect.addFinalizer(() => Effect.promise(() => payment.close()))
   yield* untilOnSale(url)
@@ -240,6 +246,17 @@ layer(Layer.effect(Market, opened), { excludeTestServices: true, timeout: "120 s
         assert.strictEqual(yield* balanceOf(accounts.payee.address), before)
         assert.strictEqual(yield* coins(accounts.relayers[0].address), spent)
       })
+  )
+
+  it.effect("our shop at x402's facilitator, which keeps no claims, does not start, and says what to do", () =>
+    Effect.gen(function* () {
+      const { chain, facilitators } = yield* Market
+      const payment = ourPayment(chain, facilitators.theirs, "http://127.0.0.1", routerOf(Goods.make()))
+      const refusal = yield* Effect.promise(() => payment.ready().then(String, String))
+      yield* Effect.promise(() => payment.close())
+      assert.match(refusal, /keeps no claims, so payments by "exact" on tvm:-217 must be read here/)
+      assert.match(refusal, /Sell them through a Pontage facilitator/)
+    })
   )
 
   it.effect("our buyer pays no shop that forwards TON, and signs nothing for it", () =>

@@ -162,7 +162,8 @@ const affordable = (
   const needed = lower(tariff.transfer(token), maxInnerTon)
   const isEmulated = emulation !== undefined && kind === "w5-internal"
   if (request.mode !== 64 && value < needed && !isEmulated) {
-    const message = `the request hands on ${value} nanotons, too little for a transfer; it needs ${needed}`
+    const emulated = kind === "w5-internal" ? "; this facilitator has no emulation, which could accept less" : ""
+    const message = `the request hands on ${value} nanotons, and ${needed} are safe for a transfer${emulated}; sign a request that hands on ${needed}`
     return Effect.fail(invalid("unsupported_authorization", "too_little_ton", message))
   }
   if (kind !== "external") return Effect.void

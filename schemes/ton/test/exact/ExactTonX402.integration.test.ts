@@ -220,6 +220,12 @@ describe("a payment of x402 is refused where", () => {
         const verdictOf = ({ facilitator }: Trial.Trial, payload: unknown) =>
           Trial.wordOf(Effect.flatMap(Trial.read(trial, payload), (payment) => facilitator.verify(payment)))
         assert.strictEqual(yield* verdictOf(blind, enough), "unsupported_authorization too_little_ton")
+        const payment = yield* Trial.read(blind, enough)
+        const { message } = yield* Effect.flip(blind.facilitator.verify(payment))
+        assert.match(
+          message,
+          /^the request hands on 25000000 nanotons, and \d+ are safe for a transfer; this facilitator has/
+        )
         assert.strictEqual(yield* verdictOf(trial, few), "INSUFFICIENT_BALANCE transfer_refused")
         assert.strictEqual(yield* verdictOf(trial, enough), "ok")
         assert.isTrue(Trial.isSettled(yield* settle(trial, enough)))
