@@ -100,13 +100,17 @@ export const make = Effect.fnUntraced(function* (
 /**
  * The receipt on a response: the payment as the server reports it. `undefined` if there is none, or it cannot be read.
  * Not every wire format contains the payer, the amount and the payment's id; `onPayment` receives all of them. A receipt of
- * the Machine Payments Protocol may name no network, and then it is read on the response of a paying `fetch` alone.
+ * the Machine Payments Protocol may name no network, and then it is read on the response of a paying `fetch` alone. On such a
+ * response a receipt of another network, amount or challenge than was paid counts as none.
  */
 export const settlementOf = (
   response: Response,
   dialects: ReadonlyArray<PayerDialect> = PayerDialects.usual
-): Settlement.Receipt | undefined =>
-  PayerDialects.readReceipt(dialects, (name) => response.headers.get(name)) ?? PaymentClient.settlementOf(response)
+): Settlement.Receipt | undefined => {
+  const settlement = PaymentClient.settlementOf(response)
+  if (settlement === undefined && PaymentClient.isPaid(response)) return undefined
+  return PayerDialects.readReceipt(dialects, (name) => response.headers.get(name)) ?? settlement
+}
 
 /**
  * The shop's signed receipt of a response that a paying `fetch` has paid for, if the shop signs any and its fields are those of the

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { protocolSeller } from "@pontage/core"
+import { Network, protocolSeller } from "@pontage/core"
 
+import { settlementOf } from "../src/index.ts"
 import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
@@ -74,6 +75,24 @@ describe("a server that takes the payment", () => {
     assert.strictEqual(new Set(shop.paid().map(({ payment }) => payment)).size, 1, "one transfer")
     assert.strictEqual(signed.length, 1)
     assert.notInclude(outcomes, 200)
+  })
+
+  const foreign = [
+    ["network", { network: Network.make("eip155:1") }],
+    ["amount", { amount: "9" }],
+    ["transaction", { transaction: "" }]
+  ] as const
+  it.each(foreign)("and serves it with a receipt of another %s gives none", async (_, change) => {
+    const headers = protocolSeller.receiptHeaders({ ...PaidShop.receipt, ...change }, { now: 0 })
+    await using shop = await PaidShop.open(
+      PaidShop.paidWith((response) => void response.writeHead(200, { ...headers }).end("the goods"))
+    )
+    const told: Array<unknown> = []
+    const { fetch } = TestPayer.make({ onPayment: (receipt) => void told.push(receipt) })
+    const response = await fetch(shop.origin)
+    assert.strictEqual(await response.text(), "the goods")
+    assert.isUndefined(settlementOf(response))
+    assert.lengthOf(told, 0)
   })
 
   it("and serves it in the end has been paid once", async () => {

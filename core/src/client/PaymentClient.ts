@@ -105,7 +105,7 @@ export interface PaymentStatus {
 /** The failures of a payment. */
 export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | ProtocolError
 
-export { settlementOf, signedReceiptOf } from "./PurchaseResponse.ts"
+export { isPaid, settlementOf, signedReceiptOf } from "./PurchaseResponse.ts"
 
 /** The service. */
 export class PaymentClient extends Context.Service<

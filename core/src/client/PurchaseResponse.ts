@@ -87,6 +87,12 @@ const signedReceipts = new WeakMap<Response, PurchaseReceipt>()
  */
 export const signedReceiptOf = (response: Response): PurchaseReceipt | undefined => signedReceipts.get(response)
 
+/** Responses that were paid for here. */
+const paid = new WeakSet<Response>()
+
+/** Whether a response was paid for here: its receipt is `settlementOf` then, and another one on it is of another purchase. */
+export const isPaid = (response: Response): boolean => paid.has(response)
+
 /** The receipt of a response that was paid for here. */
 export const settlementOf = (response: Response): Settlement | undefined => receipts.get(response)
 
@@ -104,6 +110,7 @@ export const fromResponse = Effect.fnUntraced(function* (
   // A response with a receipt is the paid one, even if the handler passed on another server's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
+    paid.add(response)
     const read = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name), sentWith(entry))
     const signed = receipt && read?.signed && ReceiptFit.isFor(read.signed, entry, receipt) ? read.signed : undefined
     if (receipt !== undefined) receipts.set(response, receipt)
