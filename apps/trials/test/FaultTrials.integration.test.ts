@@ -7,19 +7,13 @@ import * as ReorganisationTrial from "../src/trials/ReorganisationTrial.ts"
 import type { TrialOptions } from "../src/world/TrialOptions.ts"
 import { breaks, keeps } from "./TrialCase.ts"
 
-const hurt = (...faults: ReadonlyArray<string>) => ({
-  run: (options: TrialOptions) => DatabaseTrial.run(options, faults)
-})
+/** Every fault of the store, one after another. */
+const hurt = { run: (options: TrialOptions) => DatabaseTrial.run(options, { isOneWorld: true }) }
 
 // The longest come first: five run side by side.
 describe.concurrent("a database", () => {
-  keeps("may lose its power and its connections", {
-    ...hurt("power cuts", "cut connections"),
-    size: 2,
-    store: "postgres"
-  })
-  keeps("may lose its room, and refuse writes", { ...hurt("read only", "disk full"), store: "postgres" })
-  keeps("in a file may run out of room, and be deleted", hurt("disk full", "file deleted"))
+  keeps("may lose its power, its connections and its room, and refuse writes", { ...hurt, size: 2, store: "postgres" })
+  keeps("in a file may run out of room, and be deleted", hurt)
 })
 
 describe.concurrent("a chain", () => {

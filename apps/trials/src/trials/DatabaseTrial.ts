@@ -94,26 +94,34 @@ const limit = (facilitator: FacilitatorLife, bytes: number | "unlimited") => {
   return pid === undefined ? Effect.void : FileSizeLimit.set(pid, bytes)
 }
 
-/** Runs the trial; its size counts the power cuts. */
+/** Runs the trial, by default with a world for each fault; its size counts the power cuts. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions,
-  only?: ReadonlyArray<string>
+  { isOneWorld = false }: { readonly isOneWorld?: boolean } = {}
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed> {
-  const faults = options.store === "postgres" ? postgresFaults : sqliteFaults
-  const names = only ?? Object.keys(faults)
-  const runs = yield* Effect.forEach(
-    names,
-    (name) => Effect.scoped(suffer(options, name, faults[name] ?? (() => Effect.die(new Error(`no fault ${name}`))))),
-    { concurrency: 2 }
-  )
+  const faults = Object.entries(options.store === "postgres" ? postgresFaults : sqliteFaults)
+  const worlds = isOneWorld ? [inTurn(faults)] : faults
+  const runs = yield* Effect.forEach(worlds, ([name, fault]) => Effect.scoped(suffer(options, name, fault)), {
+    concurrency: 2
+  })
   return {
     goal: "G10",
-    title: names.join(", "),
+    title: worlds.map(([name]) => name).join(", "),
     options,
     figures: Object.assign({}, ...runs.map(({ figures }) => figures)),
     findings: runs.flatMap(({ findings }) => findings)
   }
 })
+
+/** The faults one after another, as one. */
+const inTurn = (faults: ReadonlyArray<readonly [string, Fault]>): readonly [string, Fault] => [
+  faults.map(([name]) => name).join(", "),
+  (scene) =>
+    Effect.map(
+      Effect.forEach(faults, ([, fault]) => fault(scene)),
+      (broken) => broken.flatMap((found) => found ?? [])
+    )
+]
 
 const suffer = Effect.fnUntraced(function* (
   options: TrialOptions,
