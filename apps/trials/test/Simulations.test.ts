@@ -32,7 +32,9 @@ const found = [
   // A stranger settles an unbound payment while it waits for its payer's balance: its buyer is told that the balance is too low.
   741006034,
   // Another facilitator takes a copy in, and a stranger sends it while this one asks for the payer's balance: it is refused as used.
-  750027804
+  750027804,
+  // A transaction that is included again at a higher price costs its ceiling more.
+  753040998
 ]
 
 describe("simulated worlds that broke a promise once keep it", () => {

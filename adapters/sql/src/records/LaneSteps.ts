@@ -4,6 +4,7 @@
  */
 import {
   type Allowance,
+  type OpenExpense,
   TransactionCost,
   LaneLeases,
   PaymentChange,
@@ -101,13 +102,11 @@ export const make = (context: Context) => {
     record: Effect.fnUntraced(function* (transaction: Transaction, lease: Lease, write: PaymentStore.LaneWrite) {
       yield* lane(transaction.run, lease)
       const open = write.transaction && (yield* openTransaction(context, transaction, lease, write.transaction.number))
-      const callers = open && (yield* callersToBook(transaction, open, write.transaction))
+      const booking = open && (yield* bookingOf(transaction, open, write.transaction))
       const changed = yield* applyChanges(context, transaction, lease, write.changes)
       if (open !== undefined) yield* context.transactions.change(transaction.run, open, write.transaction)
       // The books come last, since all lanes of a network write this row.
-      if (callers !== undefined && write.transaction?.inclusion) {
-        yield* context.costs.book(transaction, lease.lane, write.transaction.inclusion.cost, callers)
-      }
+      if (booking !== undefined) yield* context.costs.book(transaction, lease.lane, booking.cost, booking.callers)
       return changed
     })
   }
@@ -207,15 +206,20 @@ const applyChanges = Effect.fnUntraced(function* (
 /** Whether the payment is in another lane by now. */
 const isElsewhere = ({ lane }: Stored, lease: Lease): boolean => lane !== undefined && lane !== lease.lane
 
-/** The callers that pay for an inclusion; `undefined` without an inclusion, or if it was booked before. */
-const callersToBook = (
+/** The part of an inclusion's cost that is not in the books yet, and the callers that pay for it; `undefined` if there is none. */
+const bookingOf = (
   { run }: Transaction,
   { booked, lane, number }: OpenTransaction,
   change: PaymentStore.LaneWrite["transaction"]
-): Effect.Effect<ReadonlyArray<string> | undefined, Records.RecordFault> =>
-  booked || !change?.inclusion
+): Effect.Effect<OpenExpense | undefined, Records.RecordFault> => {
+  const cost = change?.inclusion ? change.inclusion.cost - booked : 0n
+  return cost <= 0n
     ? Effect.undefined
-    : Effect.map(askCallers(run, callersOfTransaction, [lane, number]), (rows) => rows.map(({ caller }) => caller))
+    : Effect.map(askCallers(run, callersOfTransaction, [lane, number]), (rows) => ({
+        cost,
+        callers: rows.map(({ caller }) => caller)
+      }))
+}
 
 const askCallers = Records.asks("payment", Schema.Struct({ caller: Schema.String }))
 const callersOfTransaction = `SELECT p.caller FROM payment p ${ofTransaction} ORDER BY p.position`

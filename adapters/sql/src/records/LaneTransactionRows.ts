@@ -15,8 +15,8 @@ import { asks, type RecordFault, type Records } from "./Records.ts"
 export interface OpenTransaction {
   readonly lane: string
   readonly number: bigint
-  /** Its cost is in the books. */
-  readonly booked: boolean
+  /** The cost of its newest inclusion, which is in the books. */
+  readonly booked: bigint
 }
 
 /** The lane transactions of one database. */
@@ -75,7 +75,7 @@ export const make = (dialect: Dialect, records: Records): LaneTransactionRows =>
     addAttempt,
     open: (run, lane, number) =>
       Effect.map(askOpen(run, selectOne, [lane, number]), ([row]) =>
-        row === undefined ? undefined : { lane, number, booked: Boolean(row.booked) }
+        row === undefined ? undefined : { lane, number, booked: row.included_cost ?? 0n }
       ),
     change: Effect.fnUntraced(function* (run, { lane, number }, change) {
       if (change?.inclusion !== undefined) yield* run(including, [...inclusionColumns(change.inclusion), lane, number])
@@ -123,26 +123,28 @@ const attemptColumns = {
 const lastOrdinal = "SELECT ordinal FROM attempt WHERE lane = ? AND number = ? ORDER BY ordinal DESC LIMIT 1"
 const askOrdinal = asks("attempt", Schema.Struct({ ordinal: Schema.BigInt }))
 
-const selectOne = "SELECT booked FROM lane_transaction WHERE lane = ? AND number = ? AND NOT closed"
+const Text = Schema.NullOr(Schema.String)
+const Number = Schema.NullOr(Schema.BigIntFromString)
+
+const selectOne = "SELECT included_cost FROM lane_transaction WHERE lane = ? AND number = ? AND NOT closed"
+const askOpen = asks("lane_transaction", Schema.Struct({ included_cost: Number }))
+
 const Flag = Schema.Union([Schema.Boolean, Schema.Literals([0n, 1n])])
-const askOpen = asks("lane_transaction", Schema.Struct({ booked: Flag }))
 
 const isClosed = "SELECT closed FROM lane_transaction WHERE lane = ? AND number = ?"
 const askClosed = asks("lane_transaction", Schema.Struct({ closed: Flag }))
 const reopening = `UPDATE lane_transaction SET closed = FALSE, included_transaction = NULL, included_block_number = NULL,
-  included_block_hash = NULL, included_cost = NULL WHERE lane = ? AND number = ?`
+  included_block_hash = NULL WHERE lane = ? AND number = ?`
 
-const including = `UPDATE lane_transaction SET included_transaction = ?, included_block_number = ?, included_block_hash = ?, included_cost = ?,
-  booked = booked OR ? WHERE lane = ? AND number = ?`
+/** The cost of an inclusion that was taken back stays: the next one is booked with what it costs more. */
+const including = `UPDATE lane_transaction SET included_transaction = ?, included_block_number = ?, included_block_hash = ?,
+  included_cost = COALESCE(?, included_cost), booked = booked OR ? WHERE lane = ? AND number = ?`
 const closing = "UPDATE lane_transaction SET closed = TRUE WHERE lane = ? AND number = ?"
 
 const inclusionColumns = (inclusion: PaymentStore.LaneTransaction["inclusion"] | null): ReadonlyArray<Value> =>
   inclusion === null || inclusion === undefined
     ? [null, null, null, null, false]
     : [inclusion.transaction, `${inclusion.block.number}`, inclusion.block.hash, `${inclusion.cost}`, true]
-
-const Text = Schema.NullOr(Schema.String)
-const Number = Schema.NullOr(Schema.BigIntFromString)
 
 const TransactionRow = Schema.Struct({
   number: Schema.BigInt,

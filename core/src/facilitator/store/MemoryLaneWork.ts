@@ -196,17 +196,22 @@ const record = (
   return changed
 }
 
-/** Books the cost once: a transaction included again after its block was taken back costs its signer nothing more. */
+/**
+ * Books the cost. A transaction that is included again after its block was taken back is booked with the part by which it costs more
+ * than before.
+ */
 const setInclusion = (
   { name, now, state }: LaneContext,
   transaction: MemoryLanes.MemoryTransaction,
   inclusion: MemoryLanes.MemoryTransaction["inclusion"]
 ) => {
   transaction.inclusion = inclusion
-  if (inclusion === undefined || transaction.booked) return
-  transaction.booked = true
+  if (inclusion === undefined) return
+  const more = inclusion.cost - transaction.booked
+  transaction.booked = inclusion.cost
+  if (more <= 0n) return
   const callers = found(state, transaction.paymentIds).map(({ caller }) => caller)
-  state.costs.book(name, inclusion.cost, callers, now)
+  state.costs.book(name, more, callers, now)
 }
 
 /** A payment that is in another lane by now is not changed. */

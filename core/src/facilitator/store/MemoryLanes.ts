@@ -6,13 +6,13 @@ import * as PaymentChange from "./PaymentChange.ts"
 import type { PlannedTransaction, StoredPayment } from "./PaymentStore.ts"
 import * as TransactionCost from "./TransactionCost.ts"
 
-/** An open lane transaction. `booked`: its cost is in the books. */
+/** An open lane transaction. `booked`: the cost of its newest inclusion, which is in the books. */
 export interface MemoryTransaction {
   readonly number: bigint
   attempts: ReadonlyArray<PreparedTransaction>
   readonly paymentIds: Set<string>
   inclusion: Inclusion | undefined
-  booked: boolean
+  booked: bigint
 }
 
 /** A lane. */
@@ -87,7 +87,7 @@ export const begun = ({ number, paymentIds, prepared }: PlannedTransaction): Mem
   attempts: [prepared],
   paymentIds: new Set(paymentIds),
   inclusion: undefined,
-  booked: false
+  booked: 0n
 })
 
 const makeQueue = (): Queue => {

@@ -171,8 +171,8 @@ export interface LaneWrite {
   readonly transaction?: {
     readonly number: bigint
     /**
-     * The block that includes it; `null` if it is no longer in any block. The cost is booked to the payments' callers
-     * once.
+     * The block that includes it; `null` if it is no longer in any block. The cost is booked to the payments' callers; an
+     * inclusion after another one with the part by which it costs more than that.
      */
     readonly inclusion?: Inclusion | null
     /** The transaction needs no more watching. */

@@ -143,7 +143,7 @@ const unwantedEnd = law(
 const hour = 3_600_000
 
 const costsAreBooked = law(
-  "the cost of an inclusion is divided among its payments' callers, once for each transaction, to the hour",
+  "the cost of an inclusion is divided among its payments' callers, to the hour, and of another inclusion the part by which it costs more",
   Effect.fnUntraced(function* (store, subject) {
     const { name: lane, network } = yield* newLane
     const [mine, theirs] = [yield* newName, yield* newName]
@@ -167,13 +167,21 @@ const costsAreBooked = law(
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
     yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion } })
     yield* same("after it was included again", yield* store.spent(network, start), 3n * part + 2n)
+    const dearer = inclusionOf(prepared, 4n * part + 2n)
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: dearer } })
+    yield* same("after it was included at a higher price", yield* store.spent(network, start), 4n * part + 2n)
+    const cheaper = inclusionOf(prepared, 1n)
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: null } })
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion: cheaper } })
+    yield* same("after it was included at a lower price", yield* store.spent(network, start), 4n * part + 2n)
     yield* subject.elapse(2 * hour)
     yield* store.record(lease, {
       changes: [],
       transaction: { number: firstNumber + 1n, inclusion: inclusionOf(prepared, 5n) }
     })
     yield* same("nobody's transaction", yield* store.spent(network, start, ""), 5n)
-    yield* same("everything", yield* store.spent(network, start), 3n * part + 7n)
+    yield* same("everything", yield* store.spent(network, start), 4n * part + 7n)
     yield* same("since a later hour", yield* store.spent(network, start + 2 * hour), 5n)
     yield* same("since tomorrow", yield* store.spent(network, start + 26 * hour), 0n)
   })
