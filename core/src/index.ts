@@ -71,6 +71,8 @@ export * as RecordRetention from "./facilitator/local/RecordRetention.ts"
 export * as PaymentReading from "./facilitator/lane/PaymentReading.ts"
 export * as PaymentChange from "./facilitator/store/PaymentChange.ts"
 export * as PaymentStore from "./facilitator/store/PaymentStore.ts"
+export type { DeliveryReport } from "./facilitator/store/Delivery.ts"
+export * as Delivery from "./facilitator/store/Delivery.ts"
 export * as Execution from "./facilitator/store/Execution.ts"
 export * as Signals from "./facilitator/store/Signals.ts"
 export * as AssetTable from "./scheme/AssetTable.ts"
@@ -96,6 +98,7 @@ export type {
   SubmitResult,
   ChainHead
 } from "./scheme/SchemeFacilitator.ts"
+export type { DeliveryObservation, Departure, Onward, Push } from "./scheme/Onward.ts"
 export type {
   ChannelFacts,
   ChannelReport,
@@ -112,7 +115,15 @@ export * as FacilitatorSchemeRegistry from "./scheme/FacilitatorSchemeRegistry.t
 export type { FacilitatorScheme } from "./scheme/FacilitatorSchemeRegistry.ts"
 export * as SchemeRegistry from "./scheme/SchemeRegistry.ts"
 export * as ServerSchemeRegistry from "./scheme/ServerSchemeRegistry.ts"
-export type { SchemeServer, Use } from "./scheme/SchemeServer.ts"
+export type {
+  OnwardOffer,
+  OnwardOffers,
+  OnwardOption,
+  OnwardQuote,
+  QuotedOnward,
+  SchemeServer,
+  Use
+} from "./scheme/SchemeServer.ts"
 export * as AsciiJson from "./wire/http/AsciiJson.ts"
 export * as BoundedBody from "./wire/http/BoundedBody.ts"
 export type {

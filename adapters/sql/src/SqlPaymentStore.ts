@@ -10,6 +10,7 @@ import type { Database, Transaction } from "./database/Database.ts"
 import * as PageHorizon from "./postgres/PageHorizon.ts"
 import * as ClaimSteps from "./records/ClaimSteps.ts"
 import * as CostBook from "./records/CostBook.ts"
+import * as DeliverySteps from "./records/DeliverySteps.ts"
 import * as ForgetSteps from "./records/ForgetSteps.ts"
 import * as LaneSteps from "./records/LaneSteps.ts"
 import * as LaneTransactionRows from "./records/LaneTransactionRows.ts"
@@ -44,6 +45,7 @@ export const make = (database: Database, signals: Signals.Signals): Store => {
     ...queues(database, context),
     ...lanes(database, context),
     ...books(database, context),
+    ...deliveries(database, context),
     ...notices(database, context),
     ...forgetting(database, context),
     probe: probing(database)
@@ -206,6 +208,19 @@ const notices = (
     closeNotice: (id, retryInMillis) => defer((transaction) => steps.close(transaction, id, retryInMillis)),
     giveUpNotices: (ageMillis, limit) => defer((transaction) => steps.giveUp(transaction, ageMillis, limit)),
     noticeBacklog: query(steps.backlog)
+  }
+}
+
+const deliveries = (
+  { query, transact }: Database,
+  { records }: Context
+): Pick<Store, "undelivered" | "deliver" | "openDeliveries"> => {
+  const steps = DeliverySteps.make(records)
+  return {
+    undelivered: (network, limit, after) =>
+      query((transaction) => steps.undelivered(transaction, network, limit, after)),
+    deliver: (paymentId, report) => transact((transaction) => steps.deliver(transaction, paymentId, report)),
+    openDeliveries: query(steps.open)
   }
 }
 

@@ -68,7 +68,13 @@ const left = <A>() => OptionCheck.optional(OptionCheck.any<A>())
 
 const accountsCheck = OptionCheck.options<WdkAccounts>({
   evm: OptionCheck.optional(
-    OptionCheck.options<EvmAccountOptions>({ ...account, network: left(), assets: left(), rpcUrl: left() })
+    OptionCheck.options<EvmAccountOptions>({
+      ...account,
+      network: left(),
+      assets: left(),
+      rpcUrl: left(),
+      routes: left()
+    })
   ),
   ton: OptionCheck.optional(
     OptionCheck.options<TonAccountOptions>({

@@ -34,6 +34,7 @@ export const metrics = (): ReadonlyArray<DeclaredMetric> =>
 const subjects: ReadonlyArray<readonly [title: string, prefixes: ReadonlyArray<string>]> = [
   ["Payments", ["pontage_payment_", "pontage_payments_", "pontage_facilitator_"]],
   ["Lanes", ["pontage_lane_"]],
+  ["Deliveries to other networks", ["pontage_delivery_"]],
   ["Gas", ["pontage_signer_", "pontage_gas_", "pontage_caller_"]],
   ["Records", ["pontage_store_"]],
   ["Webhooks", ["pontage_webhook_"]],

@@ -154,6 +154,9 @@ export const store = (methods: Partial<Store>): Store =>
     giveUpNotices: () => Effect.succeed(new Map()),
     forget: () => Effect.succeed({ count: 0, next: undefined }),
     noticeBacklog: Effect.succeed({ count: 0, oldest: undefined }),
+    undelivered: () => Effect.succeed([]),
+    deliver: unasked,
+    openDeliveries: Effect.succeed([]),
     ...methods
   })
 

@@ -44,6 +44,11 @@ export interface Claim {
    * id.
    */
   readonly resumes?: ReadonlyArray<string>
+  /**
+   * The execution may begin only after the delivery, if the money goes on to another network. Until then a call for it fails with
+   * `SettlementPending`.
+   */
+  readonly awaits?: "delivered"
 }
 
 /**

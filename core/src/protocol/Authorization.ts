@@ -22,4 +22,14 @@ export interface Authorization {
   readonly validBefore: number
   /** The request that it was signed for; present only if the scheme has checked that `nonce` was derived from it. */
   readonly binding: RequestBinding | undefined
+  /** Present if the money goes on to another network: then `amount` is more than arrives there. */
+  readonly arrival?: Arrival
+}
+
+/** The end of a payment on another network, beside the one that the presented offer asks for; both in the asset's smallest unit. */
+export interface Arrival {
+  /** The least amount that arrives, as it was signed. */
+  readonly amount: bigint
+  /** The amount that the offer asks to arrive: its price, without the fee of the way. */
+  readonly asked: bigint
 }

@@ -70,6 +70,29 @@ export type Receipt = Pick<Settlement, "success" | "transaction" | "network"> &
   }
 
 /**
+ * The states of a delivery to another network. `pending`: the payer has paid, and the money is on its way. `stuck`: it has been for
+ * longer than usual, or delivering it fails; the facilitator goes on trying. `delivered`: it is at its recipient.
+ */
+export const DeliveryStatus = /* @__PURE__ */ Schema.Literals(["pending", "delivered", "stuck"])
+
+export type DeliveryStatus = typeof DeliveryStatus.Type
+
+/** The second leg of a payment whose money goes on to another network. */
+export const Delivery = /* @__PURE__ */ Schema.Struct({
+  /** The network that the money goes on to. */
+  network: Schema.String,
+  status: DeliveryStatus,
+  /** The transaction that delivered it there; absent before that. */
+  transaction: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  /** The amount that arrived, in the smallest unit of that network's token; absent before that. */
+  amount: /* @__PURE__ */ Schema.optionalKey(Amount.Text),
+  /** The reason why it has not arrived, for people. */
+  detail: /* @__PURE__ */ Schema.optionalKey(Schema.String)
+})
+
+export type Delivery = typeof Delivery.Type
+
+/**
  * The facilitator's record of one payment (`GET /payments/{id}`): the transfer's state and its whole history, and the state
  * of its execution. Times are Unix milliseconds.
  */
@@ -90,6 +113,8 @@ export const PaymentRecord = /* @__PURE__ */ Schema.Struct({
   code: /* @__PURE__ */ Schema.optionalKey(PaymentErrorCode),
   reason: /* @__PURE__ */ Schema.optionalKey(ValidationReason),
   detail: /* @__PURE__ */ Schema.optionalKey(Schema.String),
+  /** Present if the money goes on to another network. */
+  delivery: /* @__PURE__ */ Schema.optionalKey(Delivery),
   history: /* @__PURE__ */ Schema.Array(
     /* @__PURE__ */ Schema.Struct({
       status: PaymentState,

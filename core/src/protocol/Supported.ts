@@ -11,7 +11,9 @@ export const SupportedKind = Schema.Struct({
   protocolVersion: Schema.Literal(protocolVersion),
   scheme: Schema.String,
   network: Schema.String,
-  extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+  extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+  /** Quotes of payments that go on to other networks; they change from minute to minute. */
+  quotes: Schema.optionalKey(Schema.Array(Schema.Record(Schema.String, Schema.Json)))
 })
 
 /** All kinds, and the addresses that send transactions, by network. */

@@ -5,33 +5,17 @@
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 
-import type { Authorization } from "../protocol/Authorization.ts"
 import type { Network } from "../protocol/Network.ts"
 import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable, FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
+import type { Onward } from "./Onward.ts"
+import type { Block, Payment } from "./Payment.ts"
 import type { Scheme } from "./Scheme.ts"
 import type { SchemeChannels } from "./SchemeChannels.ts"
 
-/**
- * A payment as the facilitator holds it: the offer, the signed terms in the form that all schemes share, and the scheme's own payload.
- */
-export interface Payment<Payload = unknown> {
-  readonly requirements: PaymentRequirements
-  readonly authorization: Authorization
-  readonly payload: Payload
-  /**
-   * The name of the caller on whose behalf it is verified and settled; empty if callers have no names. The engine adds it to the result
-   * of `read`: a scheme counts its losses by it.
-   */
-  readonly caller?: string
-  /**
-   * It was accepted under earlier settings, and today's `read` refuses it: only `recall` could read it. The engine sets this. Such a
-   * payment is watched to its end, and nothing new is signed for it.
-   */
-  readonly recalled?: true
-}
+export type { Block, Payment } from "./Payment.ts"
 
 /**
  * A place in the order of one signer's transactions (EVM: account and nonce). Families whose payers send their own transactions have
@@ -48,12 +32,6 @@ export interface Slot {
  * `final` only those in final blocks.
  */
 export type SlotCount = "included" | "known" | "final"
-
-/** A block, by its number and by the hash that tells it from another with the same number. */
-export interface Block {
-  readonly number: bigint
-  readonly hash: string
-}
 
 /**
  * The present price of one unit of gas, in the chain's smallest native unit. A `maximum` above the `ceiling` is higher than the
@@ -198,6 +176,10 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly lanes: ReadonlyArray<string>
   /** Further terms that payers need: `GET /supported` shows them, and servers put them into their offers. */
   readonly extra?: Readonly<Record<string, Schema.Json>>
+  /** Settles payments of the engine itself alone, such as deliveries: `GET /supported` does not show it. */
+  readonly isInternal?: boolean
+  /** The present quotes of payments that go on to other networks, for `GET /supported`; a network that cannot be quoted is left out. */
+  readonly quotes?: Effect.Effect<ReadonlyArray<Readonly<Record<string, Schema.Json>>>>
   /**
    * The most pending transactions of one lane; default 16, about the number that nodes hold for one account, and 256 where payers send
    * their own.
@@ -292,6 +274,8 @@ export interface SchemeFacilitator<Payload = unknown> {
   ): Effect.Effect<TransactionObservation, ChainUnavailable>
   /** Proves the outcome of an authorization. */
   conclude(observedPayment: ObservedPayment<Payload>): Effect.Effect<Conclusion, ChainUnavailable>
+  /** Present if payments of this scheme may go on to another network. */
+  readonly onward?: Onward<Payload>
   /** Each signer's native balance. */
   readonly signers: Effect.Effect<ReadonlyArray<SignerBalance>, ChainUnavailable>
 }

@@ -2,6 +2,7 @@
  * The scheme server: it knows the network's assets and proves, once at start, that the chain agrees.
  */
 import type * as Effect from "effect/Effect"
+import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
 import type { Asset } from "../protocol/Asset.ts"
@@ -24,6 +25,43 @@ export type Use =
   | { readonly _tag: "Burnt"; readonly error: ValidationError | PaymentError }
   | { readonly _tag: "Unseen" }
 
+/** An option whose money is to arrive on another network. */
+export interface OnwardOption {
+  /** The asset that is paid in. */
+  readonly asset: Asset
+  /** The recipient on the other network, in the family's wire form. */
+  readonly payTo: string
+  /** The other network, and the asset that arrives; default the one that the bridge makes of the paid asset. */
+  readonly network: string
+  readonly arriving: string | undefined
+}
+
+/** The offer of such an option. The payer pays the fee beside the price. */
+export interface OnwardOffer {
+  readonly payTo: string
+  readonly amount: bigint
+  readonly extra: Readonly<Record<string, Schema.Json>>
+}
+
+/** A facilitator's quote, as it travels. */
+export type OnwardQuote = Readonly<Record<string, Schema.Json>>
+
+/** An option by one quote. */
+export interface QuotedOnward {
+  /** `undefined` if the price is below the least amount that is worth the way. */
+  readonly offer: OnwardOffer | undefined
+  /** Unix seconds: later it is not offered any more. */
+  readonly quotedUntil: number
+}
+
+/** Makes the offers of an option. */
+export interface OnwardOffers {
+  /** By the first of these quotes that is for this option; `undefined` if none is. */
+  readonly quoted: (price: bigint, quotes: ReadonlyArray<OnwardQuote>) => QuotedOnward | undefined
+  /** Without a fee: the terms that a payment on record has to meet, whatever it was quoted then. */
+  readonly onRecord: (price: bigint) => OnwardOffer
+}
+
 /** The scheme server of a shop. Its RPC is used at start, and not for requests that a facilitator has a response to. */
 export interface SchemeServer {
   readonly scheme: Scheme
@@ -41,6 +79,8 @@ export interface SchemeServer {
     asset: Asset,
     offered: Readonly<Record<string, Schema.Json>>
   ) => Readonly<Record<string, Schema.Json>>
+  /** Checks an option whose money goes on to another network; fails with a sentence that says what to change. Without it there are none. */
+  readonly onward?: (option: OnwardOption) => Result.Result<OnwardOffers, string>
   /** Checks on the chain that it is this network and that the assets are as configured. */
   readonly prove: (
     network: Network,

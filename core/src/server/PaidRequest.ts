@@ -333,13 +333,15 @@ const nonsense = (why: string) =>
 
 /** The first term in which a granted payment differs from this offer. */
 const differenceOf = (
-  { option: { asset, schemeServer, network, payTo }, request: { paymentRequirements } }: ClaimedOffer,
+  { option: { asset, schemeServer, network, payTo }, request: { paymentRequirements }, signed }: ClaimedOffer,
   settled: Settled
 ): "network" | "payee" | "asset" | "amount" | undefined => {
   const { scheme } = schemeServer
   if (scheme.network(settled.network) !== network) return "network"
   if (!isSameAddress(scheme, settled.payTo, payTo)) return "payee"
   if (!isSameAddress(scheme, settled.asset, asset.address)) return "asset"
+  const arrival = signed?.arrival
+  if (arrival !== undefined && arrival.amount < arrival.asked) return "amount"
   return BigInt(settled.amount) < BigInt(paymentRequirements.maxAmountRequired) ? "amount" : undefined
 }
 
@@ -465,5 +467,10 @@ const settleLate = Effect.fnUntraced(function* (
 const claimFor = Effect.fnUntraced(function* ({ entropy, signer }: PaidRequestContext, { priced }: PaidRequest) {
   const resource = yield* ClaimedResource.digest(signer, priced)
   const route = yield* ClaimedResource.routeDigest(signer, priced)
-  return { id: Entropy.identifier(entropy), resource, ...(route !== undefined && { route }) } satisfies Claim
+  return {
+    id: Entropy.identifier(entropy),
+    resource,
+    ...(route !== undefined && { route }),
+    ...(priced.route.serve === "delivered" && { awaits: "delivered" as const })
+  } satisfies Claim
 })

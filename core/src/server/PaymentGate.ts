@@ -25,6 +25,7 @@ import * as GateResponse from "./http/GateResponse.ts"
 import * as Navigation from "./http/Navigation.ts"
 import * as RequestTarget from "./http/RequestTarget.ts"
 import * as Challenge from "./offer/Challenge.ts"
+import * as OnwardOffers from "./offer/OnwardOffers.ts"
 import * as PaywallPage from "./offer/PaywallPage.ts"
 import type { PricedRequest } from "./offer/RouteOffer.ts"
 import * as UnpaidResponses from "./offer/UnpaidResponses.ts"
@@ -89,6 +90,7 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
   const hash = yield* Hash
   const entropy = yield* Entropy
   const proofs = yield* FiberSet.make()
+  const fork = yield* FiberSet.runtime(proofs)()
   const executions = yield* ExecutionLeases.make(facilitator)
   const warn = yield* RepeatedWarning.make
   const store = Option.getOrUndefined(yield* Effect.serviceOption(ResponseStore)) ?? (yield* MemoryResponseStore.make())
@@ -105,7 +107,8 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
       receipts: shop.receipts,
       warn
     },
-    unpaid: UnpaidResponses.make({ signer, receipts: shop.receipts, warn }, entropy)
+    unpaid: UnpaidResponses.make({ signer, receipts: shop.receipts, warn }, entropy),
+    renew: (proof, now) => void fork(NetworkReadiness.renew(proof, facilitator, now))
   }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.run(proof, facilitator)), {
@@ -131,6 +134,8 @@ interface GateContext {
   readonly clock: Clock.Clock
   readonly paid: PaidRequest.PaidRequestContext
   readonly unpaid: UnpaidResponses.UnpaidResponses
+  /** Requests newer quotes behind the response. */
+  readonly renew: (proof: NetworkReadiness.NetworkReadiness, now: number) => void
 }
 
 type Deciding = Decision | Effect.Effect<Decision>
@@ -181,9 +186,12 @@ const decidePriced = (
   const method = request.method === "HEAD" ? "GET" : request.method
   const target = RequestTarget.of(request.target)
   const { pattern = "" } = request
-  const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest }
+  const onward = OnwardOffers.find(route, amounts, now)
+  for (const stale of onward?.stale ?? []) context.renew(stale, now)
+  const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest, ...(onward && { onward }) }
   const found = SellerDialects.readPayment(route.dialects, request.header)
   if (found === undefined) {
+    if (onward?.made.length === 0) return turnedAway(route, Refusal.notReady, crossOrigin)
     const refused = context.unpaid.responseTo(priced, epoch, crossOrigin, now)
     const { paywall } = context.shop
     if (paywall === undefined || !Navigation.isNavigation(request)) return refused

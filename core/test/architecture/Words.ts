@@ -16,7 +16,7 @@ const replaced: ReadonlyArray<readonly [RegExp, string]> = [
   [/replacedAt|checkReplaced|isReplacedForGood|looksBeforeReplaced/, "displaced: replaced is for our own dearer bytes"],
   [/\brooms\b/i, "folders: room is free space"],
   [/sighting/i, "observation"],
-  [/(?<![a-z])depart(?:s|ed|ure)?(?![a-z])/i, "submit"],
+  [/\b(?:lane|transaction|flight)s? depart/i, "submit: money departs, to another network"],
   [/\bin the air\b|inTheAir/i, "pending"],
   [/notary/i, "challenge signer"],
   [/(?<![a-z])desk(?![a-z])/i, "the name of the service"],

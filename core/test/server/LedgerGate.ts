@@ -37,7 +37,7 @@ export interface Options {
   readonly handler: Handler
   readonly origin?: string
   readonly secret?: string
-  readonly shop?: LedgerShop.Shop
+  readonly shop?: Pick<LedgerShop.Shop, "facilitator" | "ledger">
 }
 
 /** Opens a gate; several may share one facilitator. */

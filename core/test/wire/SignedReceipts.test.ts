@@ -122,6 +122,21 @@ describe("signed offers", () => {
   const other = { ...offer, payload: { ...offer.payload, network: "eip155:31337" } }
   const signed = [other, offer]
 
+  it("name their places among the offers that x402's payers are shown", () => {
+    const { accepts } = X402.unpaid
+    const [first] = accepts
+    if (first === undefined) return assert.fail("no offer")
+    const routed = { ...first, extra: { ...first.extra, assetTransferMethod: "route" } }
+    const refused = { ...X402.unpaid, accepts: [routed, ...accepts] }
+    const { personal } = x402v2Seller.refusal(refused, undefined, { signed: [{ ...other, acceptIndex: 0 }, offer] })
+    const header = personal?.("t".repeat(22), 0).headers?.["PAYMENT-REQUIRED"]
+    const shown = X402.unbase64(header) as { readonly extensions: object; readonly accepts: ReadonlyArray<unknown> }
+    assert.strictEqual(shown.accepts.length, accepts.length)
+    assert.deepStrictEqual(Reflect.get(shown.extensions, "offer-receipt").info, {
+      offers: [{ ...offer, acceptIndex: 0 }]
+    })
+  })
+
   it("are the extension offer-receipt of version 2, over HTTP and over MCP", () => {
     const { personal } = x402v2Seller.refusal(X402.unpaid, undefined, { signed })
     const header = personal?.("t".repeat(22), 0).headers?.["PAYMENT-REQUIRED"]

@@ -4,3 +4,4 @@
 export * as EvmSigner from "./wallet/EvmSigner.ts"
 export { client } from "./exact/ExactEvmClient.ts"
 export { smartAccount } from "./exact/OperationSigning.ts"
+export { routes } from "./exact/RouteSigning.ts"

@@ -61,7 +61,7 @@ describe("exactEvm.server refuses", () => {
     [{ rpcURL: rpcUrl }, /^exactEvm\.server: rpcURL: unknown key; did you mean rpcUrl\?$/],
     [
       { rpcUrl, signer },
-      /^exactEvm\.server: signer: unknown key; the keys are rpcUrl, network, assets, contractPayers$/
+      /^exactEvm\.server: signer: unknown key; the keys are rpcUrl, network, assets, contractPayers, bridges$/
     ],
     [Object.create({ rpcUrl }), /^exactEvm\.server: the options: expected a plain object/]
   ] as const)("%o", ([options, message]) =>

@@ -3,8 +3,7 @@
  * delivery was confirmed. Each caller has its own queue, so an unreachable one delays no other. The ends of one payment
  * are delivered in order: a notice waits while an earlier one of its payment is open.
  */
-import type { PaymentStore } from "@pontage/core"
-import { Settlement } from "@pontage/core"
+import { PaymentStore, Settlement } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -17,7 +16,7 @@ const Flag = Schema.Union([Schema.Boolean, Schema.Literals([0n, 1n])])
 const NoticeRow = Schema.Struct({
   id: Schema.BigInt,
   payment: Schema.BigInt,
-  status: Settlement.PaymentState,
+  status: Schema.Union([Settlement.PaymentState, Schema.Literal(PaymentStore.deliveredNotice)]),
   at: Schema.BigInt,
   attempts: Schema.BigInt,
   follows: Flag

@@ -19,6 +19,7 @@ import * as Schema from "effect/Schema"
 
 import { unreadable } from "../database/Database.ts"
 import type { Columns, Dialect, Value } from "../database/SqlDialect.ts"
+import * as DeliveryRow from "./DeliveryRow.ts"
 import { isActive } from "./OpenPayment.ts"
 
 /** The columns that never change. */
@@ -72,7 +73,7 @@ export const running = { serial: "bigint", execution: "text", answer_owed: "bool
 /**
  * All columns that change. An update writes only the changed part: setting a column of an index costs a write to it.
  */
-export const changing = { ...placed, ...running } as const satisfies Columns
+export const changing = { ...placed, ...running, ...DeliveryRow.delivering } as const satisfies Columns
 
 const Int = Schema.Int
 const OrNull = Schema.NullOr
@@ -93,7 +94,13 @@ const ExecutionJson = Schema.Struct({
   resource: OrNull(Schema.String),
   /** Rows of releases before 0.2 lack the optional fields. */
   route: Schema.optionalKey(OrNull(Schema.String)),
-  holder: OrNull(Schema.Struct({ claimId: Schema.String, until: Int })),
+  holder: OrNull(
+    Schema.Struct({
+      claimId: Schema.String,
+      until: Int,
+      awaits: Schema.optionalKey(Schema.Literal("delivered"))
+    })
+  ),
   served: Schema.Boolean,
   refused: Schema.optionalKey(Schema.Boolean),
   count: Int,
@@ -133,6 +140,7 @@ const PaymentRow = Schema.Struct({
   refusal: OrNull(Refusal),
   execution: Schema.fromJsonString(ExecutionJson),
   answer_owed: Flag,
+  delivery: OrNull(DeliveryRow.DeliveryJson),
   history: Schema.fromJsonString(
     Schema.Array(Schema.Tuple([Settlement.PaymentState, Int, OrNull(Schema.String), OrNull(Schema.String)]))
   )
@@ -225,6 +233,7 @@ const toStored = (row: Row, contract: Contract): PaymentStore.StoredPayment => (
   refusal: row.refusal === null ? undefined : toRefusal(row.refusal),
   execution: toExecution(row.execution),
   answerOwed: Boolean(row.answer_owed),
+  ...(row.delivery !== null && { delivery: DeliveryRow.toDelivery(row.delivery) }),
   history: row.history.map(([status, at, note, exit]) => ({
     status,
     at,
@@ -332,7 +341,8 @@ export const toRunning = (payment: PaymentStore.StoredPayment): Values<typeof ru
 /** The values of `changing`. */
 export const toChanging = (payment: PaymentStore.StoredPayment): Values<typeof changing> => ({
   ...toPlaced(payment),
-  ...toRunning(payment)
+  ...toRunning(payment),
+  ...DeliveryRow.toDelivering(payment)
 })
 
 const toTransaction = ({ laneNumber, since }: PaymentStore.StoredPayment) => ({

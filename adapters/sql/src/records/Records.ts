@@ -10,6 +10,7 @@ import type { SqlError } from "effect/sql/SqlError"
 
 import { type Transaction, unreadable } from "../database/Database.ts"
 import { type Batch, type Dialect, namesOf, type Run, type Value } from "../database/SqlDialect.ts"
+import * as DeliveryRow from "./DeliveryRow.ts"
 import { isActive } from "./OpenPayment.ts"
 import * as PaymentRow from "./PaymentRow.ts"
 
@@ -72,6 +73,12 @@ export interface Records {
   readonly create: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, RecordFault>
   /** Writes a record's changed execution, or whether its answer is owed. */
   readonly keepExecution: (transaction: Transaction, payment: Stored) => Effect.Effect<Stored, SqlError>
+  /** Writes a record's changed delivery, and the notice of this state if there is one. */
+  readonly keepDelivery: (
+    transaction: Transaction,
+    payment: Stored,
+    notice: PaymentStore.NoticeStatus | undefined
+  ) => Effect.Effect<Stored, SqlError>
   /** Writes records whose lane or transaction changed, but not their state. */
   readonly keep: (transaction: Transaction, payments: ReadonlyArray<Stored>) => Effect.Effect<void, SqlError>
   /** Writes records that changed their state, in order. */
@@ -89,9 +96,11 @@ export interface Records {
 }
 
 export const make = (dialect: Dialect): Records => {
-  const chronicle = chronicling(dialect)
+  const notify = notifying(dialect)
+  const chronicle = chronicling(dialect, notify)
   const addContract = dialect.insert("contract", PaymentRow.contract)
   const updateRun = dialect.update("payment", "serial", PaymentRow.running)
+  const updateDelivery = dialect.update("payment", "serial", DeliveryRow.delivering)
   const updateStanding = dialect.update("payment", "serial", PaymentRow.standing)
   const updateEnded = dialect.update("payment", "serial", PaymentRow.ended)
   const updatePlaced = dialect.update("payment", "serial", PaymentRow.placed)
@@ -112,6 +121,12 @@ export const make = (dialect: Dialect): Records => {
     keepExecution: (transaction, payment) => {
       transaction.notifyHere(payment.paymentId)
       return Effect.as(transaction.run.write([updateRun([PaymentRow.toRunning(payment)])]), payment)
+    },
+    keepDelivery: (transaction, payment, status) => {
+      // Callers of every process wait for it.
+      transaction.notify(payment.paymentId)
+      const notices = notify(transaction, status === undefined ? [] : [{ after: payment, status }])
+      return Effect.as(transaction.run.write([updateDelivery([DeliveryRow.toDelivering(payment)]), notices]), payment)
     },
     keep: (transaction, payments) => {
       for (const { paymentId } of payments) transaction.notify(paymentId)
@@ -216,17 +231,44 @@ export const inTurn = `WHERE p.serial IN (
 export const inQueue = `WHERE p.lane = ? AND p.lane_number IS NULL AND p.status = 'accepted' AND p.active
   ORDER BY p.serial LIMIT CAST(? AS BIGINT)`
 
-const chronicling = (dialect: Dialect) => {
-  const addEvents = dialect.insert("event", eventColumns)
+/** A notice to be written. */
+interface News {
+  readonly after: Stored
+  readonly status: PaymentStore.NoticeStatus
+}
+
+const notifying = (dialect: Dialect) => {
   const addNotices = dialect.insert("notice", noticeColumns, "ON CONFLICT (payment, status) DO NOTHING")
-  return ({ now, notify, notifyHere }: Transaction, transitions: ReadonlyArray<Transition>): ReadonlyArray<Batch> => {
+  return ({ now, notifyHere }: Transaction, news: ReadonlyArray<News>): Batch => {
     const at = BigInt(now)
+    if (news.length > 0) notifyHere(PaymentStore.noticesTopic)
+    return addNotices(
+      news.map(({ after: { caller, serial }, status }) => ({
+        payment: serial,
+        caller,
+        status,
+        at,
+        attempts: 0n,
+        due: at,
+        closed: false
+      }))
+    )
+  }
+}
+
+const chronicling = (dialect: Dialect, addNotices: ReturnType<typeof notifying>) => {
+  const addEvents = dialect.insert("event", eventColumns)
+  return (transaction: Transaction, transitions: ReadonlyArray<Transition>): ReadonlyArray<Batch> => {
+    const { notify } = transaction
+    const at = BigInt(transaction.now)
     for (const { before, after } of transitions) {
       if (PaymentChange.isActionable(before, after)) notify(after.paymentId)
       if (PaymentChange.isWaiting(after) && after.lane !== undefined) notify(after.lane)
     }
-    const news = transitions.filter(({ before, after }) => PaymentChange.noticeStatus(before, after) !== undefined)
-    if (news.length > 0) notifyHere(PaymentStore.noticesTopic)
+    const news = transitions.flatMap(({ before, after }): ReadonlyArray<News> => {
+      const status = PaymentChange.noticeStatus(before, after)
+      return status === undefined ? [] : [{ after, status }]
+    })
     return [
       addEvents(
         transitions.map(({ after: { history, serial, status } }) => ({
@@ -238,17 +280,7 @@ const chronicling = (dialect: Dialect) => {
           lane_exit: history.at(-1)?.exit ?? null
         }))
       ),
-      addNotices(
-        news.map(({ after: { caller, serial, status } }) => ({
-          payment: serial,
-          caller,
-          status,
-          at,
-          attempts: 0n,
-          due: at,
-          closed: false
-        }))
-      )
+      addNotices(transaction, news)
     ]
   }
 }

@@ -21,6 +21,8 @@ export const make = (plain: Records, image: RecordImage): Records => ({
       return keeping(image)(created)
     }),
   keepExecution: (transaction, payment) => Effect.map(plain.keepExecution(transaction, payment), keeping(image)),
+  keepDelivery: (transaction, payment, notice) =>
+    Effect.map(plain.keepDelivery(transaction, payment, notice), keeping(image)),
   keep: (transaction, payments) =>
     Effect.map(plain.keep(transaction, payments), () => payments.forEach(keeping(image))),
   transition: (transaction, transitions) =>

@@ -23,13 +23,15 @@ export interface LayerZero extends Options {
   readonly receiveLibrary: Address
   readonly dvn: Address
   readonly executor: Address
+  /** Sets the price of the other chain's gas, in wei: a message costs in proportion to it. */
+  readonly priceGas: (wei: bigint) => Effect.Effect<void>
 }
 
 /** Blocks on the first chain before the verifier attests a message. */
 export const confirmations = 2n
 
-/** The price of the other chain's gas, in wei. */
-const gasPrice = 10n ** 9n
+/** The price of the other chain's gas at the start, in wei. */
+export const gasPrice = 10n ** 9n
 /** The ratio of prices of two coins that are worth the same. */
 const sameWorth = 10n ** 20n
 
@@ -51,17 +53,21 @@ export const make = Effect.fnUntraced(function* (
   const receiveLibrary = yield* deploy(chain, code.receiveLibrary, "constructor(address endpoint)", [endpoint])
   const prices = yield* deploy(chain, code.prices)
   yield* write(chain, prices, "function initialize(address updater)", [owner])
-  yield* write(
-    chain,
-    prices,
-    "function setPrice((uint32 eid, (uint128 priceRatio, uint64 gasPriceInUnit, uint32 gasPerByte) price)[] prices)",
-    [
-      [remote % 30_000, remote].map((one) => ({
-        eid: one,
-        price: { priceRatio: sameWorth, gasPriceInUnit: gasPrice, gasPerByte: 16 }
-      }))
-    ]
-  )
+  const priceGas = (wei: bigint) =>
+    Effect.asVoid(
+      write(
+        chain,
+        prices,
+        "function setPrice((uint32 eid, (uint128 priceRatio, uint64 gasPriceInUnit, uint32 gasPerByte) price)[] prices)",
+        [
+          [remote % 30_000, remote].map((one) => ({
+            eid: one,
+            price: { priceRatio: sameWorth, gasPriceInUnit: wei, gasPerByte: 16 }
+          }))
+        ]
+      )
+    )
+  yield* priceGas(gasPrice)
   yield* write(chain, prices, "function setNativeTokenPriceUSD(uint128 price)", [3_000n * sameWorth])
   const executor = yield* makeExecutor(chain, { endpoint, sendLibrary, prices, eid, remote })
   const dvn = yield* makeVerifier(chain, [sendLibrary, receiveLibrary], { prices, eid, remote, attester })
@@ -89,7 +95,7 @@ export const make = Effect.fnUntraced(function* (
   yield* write(chain, endpoint, "function setDefaultSendLibrary(uint32 eid, address library)", [remote, sendLibrary])
   const receiving = "function setDefaultReceiveLibrary(uint32 eid, address library, uint256 gracePeriod)"
   yield* write(chain, endpoint, receiving, [remote, receiveLibrary, 0n])
-  return { chain, attester, eid, remote, endpoint, receiveLibrary, dvn, executor }
+  return { chain, attester, eid, remote, endpoint, receiveLibrary, dvn, executor, priceGas }
 })
 
 interface Priced {

@@ -2,7 +2,7 @@
  * Payments for audits and webhooks: the public record, and the fields by which an auditor finds the payment on the chain and
  * sees that none is missing.
  */
-import { PaymentStore, Settlement } from "@pontage/core"
+import { Delivery, PaymentStore, Settlement } from "@pontage/core"
 import * as Schema from "effect/Schema"
 
 /** An unsigned integer as a decimal text: it may be larger than a JSON number holds exactly. */
@@ -67,15 +67,17 @@ export const make = (payment: PaymentStore.StoredPayment, now: number): PaymentE
   }
 }
 
-/** A page of these payments; `limit` is the size that was requested. */
+/** A page of these records, without pushes; `limit` is the size that was requested. */
 export const toPage = (
   payments: ReadonlyArray<PaymentStore.StoredPayment>,
   limit: number,
   now: number
 ): typeof PaymentPage.Type => {
   const last = payments.at(-1)
+  // A push moves the money of a payment that is exported itself, with its delivery.
+  const own = payments.filter(({ requirements }) => !Delivery.isPush(requirements))
   return {
-    payments: payments.map((payment) => make(payment, now)),
+    payments: own.map((payment) => make(payment, now)),
     ...(last !== undefined && payments.length === limit && { next: `${last.serial}` })
   }
 }

@@ -55,6 +55,9 @@ const reads = (store: Store) => ({
   closeNotice: timed("closeNotice", store.closeNotice),
   giveUpNotices: timed("giveUpNotices", store.giveUpNotices),
   forget: timed("forget", store.forget),
+  undelivered: timed("undelivered", store.undelivered),
+  deliver: timed("deliver", store.deliver),
+  openDeliveries: StoreMetrics.timed("openDeliveries")(store.openDeliveries),
   noticeBacklog: StoreMetrics.timed("noticeBacklog")(store.noticeBacklog),
   probe: StoreMetrics.timed("probe")(store.probe)
 })

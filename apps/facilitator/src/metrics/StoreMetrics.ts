@@ -3,7 +3,7 @@
  * the number of entries in the payments' histories, unless a process died or lost its connection between a write and its
  * response.
  */
-import type { PaymentStore, Settlement } from "@pontage/core"
+import { Delivery, type PaymentStore, type Settlement } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -67,8 +67,9 @@ export const paid = (payment: Counted, status: Settlement.PaymentState): Effect.
   return Effect.asVoid(Metric.update(methods({ network, method: methodOf(payment), status }), 1))
 }
 
-const methodOf = ({ authorization: { amount, nonce }, requirements: { scheme } }: Counted): string => {
-  if (scheme === "batch-settlement") return amount > 0n ? "channel_deposit" : "channel_job"
+const methodOf = ({ authorization: { amount, nonce }, requirements }: Counted): string => {
+  if (Delivery.isPush(requirements)) return "push"
+  if (requirements.scheme === "batch-settlement") return amount > 0n ? "channel_deposit" : "channel_job"
   if (nonce.startsWith("userop:")) return "user_operation"
   return nonce.startsWith("permit2:") ? "permit2" : "authorization"
 }

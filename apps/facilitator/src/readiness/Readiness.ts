@@ -48,6 +48,10 @@ const report = {
       signer: Schema.Boolean
     })
   ),
+  /** Present if payments may go on to other networks; pairs of networks without such payments so far are missing. */
+  deliveries: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ from: Schema.String, to: Schema.String, pending: Schema.Int, stuck: Schema.Int }))
+  ),
   /** Every check; `troubles` is empty where the check is fine. */
   checks: Schema.Array(
     Schema.Struct({
@@ -173,7 +177,11 @@ const logChanges = (name: string, before: Troubles, after: Troubles): Effect.Eff
   const come = [...after.values()].filter((trouble) => !before.has(keyOf(trouble)))
   const gone = [...before.values()].filter((trouble) => !after.has(keyOf(trouble)))
   return Effect.andThen(
-    Effect.forEach(come, ({ mend, problem }) => Effect.logError(`not ready (${name}): ${problem}; ${mend}`)),
+    Effect.forEach(come, ({ mend, problem, tolerated }) =>
+      tolerated === true
+        ? Effect.logWarning(`${name}: ${problem}; ${mend}`)
+        : Effect.logError(`not ready (${name}): ${problem}; ${mend}`)
+    ),
     Effect.forEach(gone, ({ problem }) => Effect.logInfo(`mended (${name}): "${problem}" is over`), {
       discard: true
     })
@@ -197,11 +205,13 @@ const watch = (checks: ReadonlyArray<WatchedCheck>): Effect.Effect<void> =>
 const reportOf = (findings: ReadonlyArray<NamedFinding>): typeof ReadinessReport.Type => {
   const records = findings.find(({ name }) => name === ReadinessChecks.recordsName)
   const lanes = findings.find((one) => one.lanes !== undefined)?.lanes
+  const deliveries = findings.find((one) => one.deliveries !== undefined)?.deliveries
   return {
-    ready: findings.every(({ troubles }) => troubles.length === 0),
+    ready: findings.every(({ troubles }) => troubles.every(({ tolerated }) => tolerated === true)),
     store: records?.troubles.length === 0 && lanes !== undefined,
     chains: findings.flatMap(({ chains = [] }) => chains),
     lanes: lanes ?? [],
+    ...(deliveries !== undefined && { deliveries }),
     checks: findings.map(({ name, troubles }) => ({
       name,
       troubles: troubles.map(({ kind, mend, problem }) => ({ kind, problem, mend }))

@@ -21,6 +21,8 @@ export interface Trouble {
    * the trouble refuses none.
    */
   readonly stops?: "all" | { readonly network: string }
+  /** It is shown and logged, and the service counts as ready with it: restarting it or sending it no requests would mend nothing. */
+  readonly tolerated?: true
 }
 
 /** A chain in the report. */
@@ -50,11 +52,20 @@ export interface LaneView {
   readonly signer: boolean
 }
 
+/** The deliveries from one network to another in the report, as far as they have not arrived for good. */
+export interface DeliveryView {
+  readonly from: string
+  readonly to: string
+  readonly pending: number
+  readonly stuck: number
+}
+
 /** Result of a check: its troubles, and its parts of the report. */
 export interface Finding {
   readonly troubles: ReadonlyArray<Trouble>
   readonly chains?: ReadonlyArray<ChainView>
   readonly lanes?: ReadonlyArray<LaneView>
+  readonly deliveries?: ReadonlyArray<DeliveryView>
 }
 
 /** Finding of one run. `isAnswered` is false when the run failed or timed out, so that it says nothing about earlier troubles. */

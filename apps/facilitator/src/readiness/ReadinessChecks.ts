@@ -5,6 +5,7 @@ import { OptionCheck, type PaymentStore, type SchemeFacilitator } from "@pontage
 import * as Effect from "effect/Effect"
 
 import * as ChainChecks from "./ChainChecks.ts"
+import * as DeliveryCheck from "./DeliveryCheck.ts"
 import type * as LaneWatch from "./LaneWatch.ts"
 import { type ChainView, type Finding, fine, type ReadinessCheck, type Trouble } from "./ReadinessCheck.ts"
 
@@ -42,6 +43,7 @@ export const missingCheck: OptionCheck.Check<MissingChain> = OptionCheck.options
 export const all = (subjects: Subjects): ReadonlyArray<ReadinessCheck> => [
   records(subjects),
   lanes(subjects),
+  ...(subjects.schemes.some(({ onward }) => onward !== undefined) ? [DeliveryCheck.make(subjects.store)] : []),
   ...subjects.missing.map(absent),
   ...subjects.schemes.map((scheme) => chain(scheme, subjects.minimumGas(scheme.network))),
   ...ChainChecks.all(subjects.schemes, subjects.store)

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { PaymentStore } from "@pontage/core"
+import { Delivery, type PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -24,6 +24,18 @@ const records: ReadonlyArray<PaymentStore.StoredPayment> = Array.from({ length: 
   paymentId: `pay_${String(index + 1).padStart(22, "0")}`,
   caller: index % 3 === 2 ? "other" : "shop"
 }))
+
+/** A payment that was delivered to another network. */
+const delivered: PaymentStore.StoredPayment = {
+  ...stored,
+  delivery: {
+    ...Delivery.begin("eip155:10"),
+    status: "delivered",
+    arrival: { transaction: "0xfar", block: { number: 1n, hash: "0xb" }, amount: 9_900n },
+    deliveredAt: 5,
+    push: { paymentId: "pay_push", attempt: 1 }
+  }
+}
 
 const book = {
   find: (id: string) => Effect.succeed(records.find((one) => one.paymentId === id)),
@@ -102,6 +114,34 @@ describe("the records", () => {
         [1000, 1]
       ] as const)
         assert.deepStrictEqual(yield* walk(get, {}, limit), { serials: "123456789", pages })
+    })
+  )
+
+  it.live("show a payment that went on to another network with both of its transactions, and not its push", () =>
+    Effect.gen(function* () {
+      const pushed = records.map((one, index): PaymentStore.StoredPayment =>
+        index % 2 === 0
+          ? one
+          : { ...one, requirements: Delivery.offerOfPush(one.requirements, records[0]?.paymentId ?? "") }
+      )
+      const crossing = { ...delivered, serial: 99n }
+      const { get } = yield* start({}, {}, undefined, {
+        find: () => Effect.succeed({ ...crossing, caller: "" }),
+        page: (after, limit) =>
+          Effect.succeed([...pushed, crossing].filter(({ serial }) => serial > after).slice(0, limit))
+      })
+      assert.deepStrictEqual(yield* walk(get, {}, 2), { serials: "1357999", pages: 6 })
+      const expected = {
+        network: "eip155:10",
+        status: "delivered",
+        transaction: "0xfar",
+        amount: "9900"
+      } as const
+      const { payments } = yield* decodePage(yield* json(yield* get("/payments?after=9")))
+      assert.deepStrictEqual(payments[0]?.delivery, expected)
+      assert.strictEqual(payments[0]?.transaction, "0xabc")
+      const one = yield* json(yield* get(`/payments/${paymentId}`))
+      assert.deepNestedInclude(one, { transaction: "0xabc", delivery: expected })
     })
   )
 

@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as ApiKey from "../../src/callers/ApiKey.ts"
+import * as DeliveryCheck from "../../src/readiness/DeliveryCheck.ts"
 import * as TestFacilitator from "../TestFacilitator.ts"
 
 const { json, network, schemeWith, start } = TestFacilitator
@@ -35,6 +36,48 @@ describe("ready", () => {
           { name: `branch ${network}`, troubles: [] }
         ]
       })
+    })
+  )
+
+  it.live("where deliveries to another network are stuck, which it reports and counts", () =>
+    Effect.gen(function* () {
+      const onward = { destination: () => undefined, observe: () => Effect.die("nothing is observed") }
+      const open: ReadonlyArray<PaymentStore.OpenDeliveries> = [
+        { from: network, to: "eip155:10", status: "pending", count: 3 },
+        { from: network, to: "eip155:10", status: "stuck", count: 2 }
+      ]
+      const { get } = yield* start({}, {}, [schemeWith(signer(5n), { onward })], {
+        openDeliveries: Effect.succeed(open)
+      })
+      const answer = yield* get("/ready")
+      assert.strictEqual(answer.status, 200)
+      const report = yield* json(answer)
+      assert.deepInclude(report, {
+        ready: true,
+        deliveries: [{ from: network, to: "eip155:10", pending: 3, stuck: 2 }]
+      })
+      const trouble = {
+        kind: "delivery_stuck",
+        problem: `2 payments have left ${network} and are stuck on their way to eip155:10`,
+        mend: "GET /payments names each one's reason in delivery.detail; the service goes on trying"
+      }
+      assert.deepNestedInclude(report, { "checks[2]": { name: "deliveries", troubles: [trouble] } })
+      const shown = (count: number) =>
+        `pontage_delivery_open{from="${network}",to="eip155:10",status="stuck"} ${count}\n`
+      const metrics = Effect.flatMap(get("/metrics"), (response) => Effect.promise(() => response.text()))
+      assert.include(yield* metrics, shown(2))
+    })
+  )
+
+  it.effect("no longer counts a delivery that is over", () =>
+    Effect.gen(function* () {
+      let open: ReadonlyArray<PaymentStore.OpenDeliveries> = [{ from: "a:a", to: "b:b", status: "stuck", count: 1 }]
+      const check = DeliveryCheck.make(TestFacilitator.store({ openDeliveries: Effect.sync(() => open) }))
+      assert.strictEqual((yield* check.run).troubles.length, 1)
+      open = []
+      const { deliveries, troubles } = yield* check.run
+      assert.deepStrictEqual(troubles, [])
+      assert.deepStrictEqual(deliveries, [{ from: "a:a", to: "b:b", pending: 0, stuck: 0 }])
     })
   )
 

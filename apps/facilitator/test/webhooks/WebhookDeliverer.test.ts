@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorUnavailable, MemoryPaymentStore, PaymentStore } from "@pontage/core"
+import { Delivery, FacilitatorUnavailable, MemoryPaymentStore, PaymentStore } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -87,10 +87,15 @@ const ends = Effect.fnUntraced(function* (store: Store, caller: string, count: n
 })
 
 /** Stores a payment that became final. */
-const settled = Effect.fnUntraced(function* (store: Store, caller: string, name: string) {
+const settled = Effect.fnUntraced(function* (
+  store: Store,
+  caller: string,
+  name: string,
+  more: Partial<PaymentStore.NewPayment> = {}
+) {
   const lane = PaymentStore.LaneName("test:net", "signer")
   const lease = { lane, epoch: 0, isValid: () => true }
-  yield* store.claim({ ...TestFacilitator.stored, paymentId: name, caller, notify: true }, undefined, { lane })
+  yield* store.claim({ ...TestFacilitator.stored, paymentId: name, caller, notify: true, ...more }, undefined, { lane })
   yield* store.openLane(lease, 0n)
   yield* store.plan(lease, [{ number: 0n, prepared: prepared(0n), paymentIds: [name] }])
   for (const [from, to] of [
@@ -402,6 +407,30 @@ describe("a receiver's queue", () => {
         bodies.map(({ status }) => status),
         ["included", "included", "final"]
       )
+    })
+  )
+
+  it.effect("tells the delivery to another network, with both transactions, after the ends before it", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const { received, url } = yield* shop(200)
+      yield* settled(store, "shop", "n1", { delivery: Delivery.begin("eip155:10") })
+      const arrival = { transaction: "0xfar", block: { number: 1n, hash: "0xb" }, amount: 9_900n }
+      yield* store.deliver("n1", { _tag: "Delivered", arrival, final: true })
+      const { reached } = yield* deliver({ shop: url }, store)
+      yield* reached("delivered", 3)
+      const bodies = yield* Effect.forEach(yield* Queue.takeAll(received), ({ body }) => decode(body))
+      assert.deepStrictEqual(
+        bodies.map(({ status }) => status),
+        ["included", "final", "delivered"]
+      )
+      assert.strictEqual(bodies[2]?.transaction, prepared(0n).transaction)
+      assert.deepStrictEqual(bodies[2]?.delivery, {
+        network: "eip155:10",
+        status: "delivered",
+        transaction: "0xfar",
+        amount: "9900"
+      })
     })
   )
 

@@ -14,11 +14,14 @@ import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { protocolVersion } from "../../protocol/PaymentPayload.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
+import { isSettled } from "../../protocol/Settlement.ts"
+import type { Sellable } from "../../protocol/Supported.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import * as FacilitatorSchemeRegistry from "../../scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { CurrentCaller, maySee } from "../Caller.ts"
 import * as Checkpoint from "../Checkpoint.ts"
+import * as DeliveryWatch from "../delivery/DeliveryWatch.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled, type Verified } from "../Facilitator.ts"
 import * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as SpendLimits from "../lane/SpendLimits.ts"
@@ -47,7 +50,7 @@ import {
   type Taken,
   ungivenAtMost
 } from "./PaymentIntake.ts"
-import { transfer, verifyAgain } from "./PaymentTransfer.ts"
+import { isAwaited, pending, transfer, verifyAgain } from "./PaymentTransfer.ts"
 
 /** Options of a facilitator in this process. Its schemes come from the context (`FacilitatorSchemeRegistry`). */
 export interface Options {
@@ -126,14 +129,16 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const registry = yield* FacilitatorSchemeRegistry.FacilitatorSchemeRegistry
   const facilitators = registry.schemes
   yield* Effect.fromResult(separateLanes(facilitators))
+  const leases = yield* LaneLeases
   const engine = yield* SettlementEngine.make({
     store,
-    leases: yield* LaneLeases,
+    leases,
     schemes: facilitators,
     admission: Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission)),
     limits: SpendLimits.orDefault(options.gasCeilings ?? {}, facilitators),
     drainMillis: options.drainMillis ?? 0
   })
+  yield* DeliveryWatch.watch({ store, leases, schemes: facilitators })
   const patience = Duration.millis(options.settleTimeoutMillis ?? 25_000)
   const intake = options.intake ?? IntakeGate.make()
   const clocks = ChainClock.make()
@@ -166,17 +171,24 @@ export const make = Effect.fnUntraced(function* (options: Options) {
       const stored = yield* store.find(paymentId)
       return stored !== undefined && maySee(yield* CurrentCaller, stored) ? yield* recordOf(store, stored) : undefined
     }),
-    supported: Effect.succeed({
-      kinds: facilitators.map(({ extra, network, scheme }) => ({
-        protocolVersion,
-        scheme: scheme.name,
-        network,
-        ...(extra !== undefined && { extra })
-      })),
-      signers: signersOf(facilitators)
-    })
+    supported: supportedBy(facilitators.filter(({ isInternal }) => isInternal !== true))
   })
 })
+
+const supportedBy = (facilitators: ReadonlyArray<SchemeFacilitator>) =>
+  Effect.map(Effect.forEach(facilitators, kindOf, { concurrency: "unbounded" }), (kinds) => ({
+    kinds,
+    signers: signersOf(facilitators)
+  }))
+
+const kindOf = ({ extra, network, quotes, scheme }: SchemeFacilitator): Effect.Effect<Sellable["kinds"][number]> =>
+  Effect.map(quotes ?? Effect.undefined, (quoted) => ({
+    protocolVersion,
+    scheme: scheme.name,
+    network,
+    ...(extra !== undefined && { extra }),
+    ...(quoted !== undefined && { quotes: quoted })
+  }))
 
 /** One worker numbers a signer's transactions, so two schemes cannot send from it. */
 const separateLanes = (facilitators: ReadonlyArray<SchemeFacilitator>): Result.Result<void, Misconfigured> => {
@@ -277,6 +289,12 @@ const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: 
   if (taken.execution === "granted" && !taken.renewed) {
     yield* Effect.onError(verifyAgain(context, taken), () => giveBack(context, taken.stored.paymentId, claim))
   }
+  // A handler that runs keeps its claim, also if the other chain has taken the delivery back meanwhile.
+  const isNew = taken.execution === "granted" && !taken.renewed
+  if (isNew && isSettled(taken.stored.status) && isAwaited(taken.stored, claim)) {
+    yield* giveBack(context, taken.stored.paymentId, claim)
+    return yield* pending(context, taken.stored)
+  }
   return settledOf(taken, yield* context.store.now)
 })
 
@@ -302,7 +320,7 @@ const settlePresented = Effect.fnUntraced(function* (
   yield* annotated(presented)
   const taken = yield* take(context, presented, claim, true)
   if (claim !== undefined && taken.execution !== "granted") return settledOf(taken, yield* context.store.now)
-  const stored = yield* Effect.onError(transfer(context, taken, update), () =>
+  const stored = yield* Effect.onError(transfer(context, taken, update, claim), () =>
     giveBack(context, taken.stored.paymentId, claim)
   )
   yield* Effect.annotateCurrentSpan("payment.state", stored.status)

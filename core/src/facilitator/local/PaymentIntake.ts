@@ -25,6 +25,7 @@ import * as PaymentReading from "../lane/PaymentReading.ts"
 import type * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as OfferCheck from "../OfferCheck.ts"
 import * as BalanceCover from "../queue/BalanceCover.ts"
+import * as Delivery from "../store/Delivery.ts"
 import * as Execution from "../store/Execution.ts"
 import type { NewPayment, OpenPayments, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
@@ -75,6 +76,7 @@ export interface Taken {
 /** Decodes and identifies a payment, unless the records are in doubt. Queries neither the chain nor the records. */
 export const present = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest) {
   yield* context.intake.passAny
+  if (Delivery.isPush(request.paymentRequirements)) return yield* ownPush
   const facilitator = yield* facilitatorFor(context, request)
   const { payload, payment: read, refusal } = yield* PaymentReading.readKnown(facilitator, request)
   const { name: caller, notify } = yield* CurrentCaller
@@ -82,9 +84,17 @@ export const present = Effect.fnUntraced(function* (context: IntakeContext, requ
   const paymentId = yield* PaymentId.make(facilitator.network, payment.authorization)
   const { authorization } = payment
   const requirements = Presentation.canonical(facilitator.scheme, payment.requirements)
-  const terms = { requirements, authorization, payload, caller, notify }
+  const destination = facilitator.onward?.destination(payment)
+  const delivery = destination === undefined ? undefined : Delivery.begin(destination)
+  const terms = { requirements, authorization, payload, caller, notify, ...(delivery && { delivery }) }
   return { facilitator, payment, request, paymentId, refusal, ...terms } satisfies Presented
 })
+
+const ownPush = invalid(
+  "malformed",
+  "extra_delivers",
+  "the offer is that of a delivery, which the facilitator makes by itself: its extra.delivers must be absent"
+)
 
 const facilitatorFor = (context: IntakeContext, { paymentPayload, paymentRequirements }: PaymentRequest) => {
   const { network, scheme } = paymentRequirements
@@ -257,7 +267,16 @@ const judgedAgain = Effect.fnUntraced(function* (context: IntakeContext, present
   )
 })
 
-const newPayment = ({ authorization, caller, notify, payload, paymentId, requirements }: Presented): NewPayment => ({
+const newPayment = ({
+  authorization,
+  caller,
+  delivery,
+  notify,
+  payload,
+  paymentId,
+  requirements
+}: Presented): NewPayment => ({
+  ...(delivery !== undefined && { delivery }),
   paymentId,
   requirements,
   authorization,

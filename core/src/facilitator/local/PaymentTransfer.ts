@@ -7,6 +7,8 @@ import * as Option from "effect/Option"
 
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { SettlementPending } from "../../protocol/ProtocolError.ts"
+import { isSettled } from "../../protocol/Settlement.ts"
+import type { Claim } from "../Facilitator.ts"
 import type * as SettlementEngine from "../lane/SettlementEngine.ts"
 import type { OpenPayments, StoredPayment } from "../store/PaymentStore.ts"
 import { type IntakeContext, type Presented, provenRefusal, type Taken, verifyPayment } from "./PaymentIntake.ts"
@@ -15,16 +17,37 @@ import { type IntakeContext, type Presented, provenRefusal, type Taken, verifyPa
 export const transfer = Effect.fnUntraced(function* (
   context: IntakeContext,
   taken: Taken,
-  update: SettlementEngine.SettlementRequest["update"]
+  update: SettlementEngine.SettlementRequest["update"],
+  claim?: Claim
 ): Effect.fn.Return<StoredPayment, PaymentFailure> {
   const { fresh, presented, stored } = taken
   const openBefore = yield* verifyAgain(context, taken)
-  const settling = context.engine.settle(presented.facilitator, { stored, update, isNew: fresh, openBefore })
+  const settling = Effect.flatMap(
+    context.engine.settle(presented.facilitator, { stored, update, isNew: fresh, openBefore }),
+    (end) => Effect.flatMap(unlessRefused(end), () => delivered(context, end, claim, update))
+  )
   const end = yield* Effect.timeoutOption(settling, context.patience)
-  if (Option.isNone(end)) return yield* pending(context, stored)
-  const refusal = yield* provenRefusal(end.value)
-  return refusal === undefined ? end.value : yield* refusal
+  return Option.isNone(end) ? yield* pending(context, stored) : end.value
 })
+
+const unlessRefused = (end: StoredPayment) =>
+  Effect.flatMap(provenRefusal(end), (refusal) => (refusal === undefined ? Effect.void : Effect.fail(refusal)))
+
+/** Waits for the delivery of a settled payment, if its claim awaits that and the money goes on to another network. */
+const delivered = Effect.fnUntraced(function* (
+  { store }: IntakeContext,
+  end: StoredPayment,
+  claim: Claim | undefined,
+  update: SettlementEngine.SettlementRequest["update"]
+): Effect.fn.Return<StoredPayment, PaymentFailure> {
+  let now = end
+  while (isAwaited(now, claim)) now = (yield* update) ?? (yield* store.find(now.paymentId)) ?? now
+  return now
+})
+
+/** Whether the claim of this payment may not begin yet, because the money is on its way to another network. */
+export const isAwaited = ({ delivery }: StoredPayment, claim: Claim | undefined): boolean =>
+  claim?.awaits === "delivered" && delivery !== undefined && delivery.status !== "delivered"
 
 /**
  * A waiting record is verified again before anything is sent for it, unless it is pending already. The money of one
@@ -62,12 +85,18 @@ const mayBeSettled = Effect.fnUntraced(function* (
   return yield* engine.isSettledByAnother(facilitator, now, payment, refusal)
 })
 
-const pending = Effect.fnUntraced(function* (context: IntakeContext, { paymentId }: StoredPayment) {
+/** The failure of a call whose payment is not settled, or not delivered, yet. */
+export const pending = Effect.fnUntraced(function* (context: IntakeContext, { paymentId }: StoredPayment) {
   const now = yield* context.store.find(paymentId)
   return yield* new SettlementPending({
     paymentId,
     status: now?.status ?? "accepted",
     ...(now !== undefined && now.transaction !== "" && { transaction: now.transaction }),
-    message: `the transfer of ${paymentId} is not confirmed yet; send the same payment again, do not sign a new one`
+    message: `${whatIsPending(paymentId, now)}; send the same payment again, do not sign a new one`
   })
 })
+
+const whatIsPending = (paymentId: string, now: StoredPayment | undefined): string =>
+  now?.delivery !== undefined && isSettled(now.status)
+    ? `the money of ${paymentId} has left ${now.requirements.network} and has not arrived on ${now.delivery.network} yet`
+    : `the transfer of ${paymentId} is not confirmed yet`

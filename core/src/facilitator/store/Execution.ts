@@ -29,7 +29,7 @@ export interface Execution {
   readonly resource: string | undefined
   /** The route that sold it, if the server names one. */
   readonly route: string | undefined
-  readonly holder: { readonly claimId: string; readonly until: number } | undefined
+  readonly holder: Holder | undefined
   readonly served: boolean
   /** Whether the application refused the last request: the payment is good for another request of the same route. */
   readonly refused: boolean
@@ -39,10 +39,20 @@ export interface Execution {
   readonly releasedAt: number | undefined
 }
 
+/** The claim that holds an execution, and the end of its lease. */
+export interface Holder {
+  readonly claimId: string
+  readonly until: number
+  /** It may begin only after the delivery (`Claim.awaits`). */
+  readonly awaits?: "delivered"
+}
+
 /** The circumstances that the rules depend on besides the execution itself. */
 export interface Circumstances {
   /** Time when the money moved; `undefined` while it has not. */
   readonly settledAt: number | undefined
+  /** Time when it arrived at its recipient, which is later if it goes on to another network; `undefined` while it has not. */
+  readonly arrivedAt: number | undefined
   /** Whether the money has moved and buys no execution. */
   readonly opensNothing: boolean
   /** Whether the payer can prove its ownership after the transaction is public: by a binding, or a token. */
@@ -54,7 +64,7 @@ export interface Circumstances {
 export const make = (claim: Claim | undefined, now: number): Execution => ({
   resource: claim?.resource,
   route: claim?.route,
-  holder: claim && { claimId: claim.id, until: now + leaseMillis },
+  holder: claim && holderOf(claim, now),
   served: false,
   refused: false,
   count: claim === undefined ? 0 : 1,
@@ -79,7 +89,7 @@ export const claim = (self: Execution, claim: Claim, at: Circumstances): readonl
 /** The entitlement of a granted execution; `undefined` if none is left, or if the payer cannot prove its ownership. */
 export const entitlement = (self: Execution, at: Circumstances): Entitlement | undefined => {
   if (!at.provable || at.settledAt === undefined || self.count >= maximumExecutions) return undefined
-  const until = Math.max(at.settledAt, self.releasedAt ?? at.now) + entitlementMillis
+  const until = Math.max(usableFrom(at.settledAt, at), self.releasedAt ?? at.now) + entitlementMillis
   return at.now < until ? { runs: maximumExecutions - self.count, until } : undefined
 }
 
@@ -117,14 +127,19 @@ const isOwn = ({ claimId }: NonNullable<Execution["holder"]>, { id, resumes = []
   claimId === id || resumes.includes(claimId)
 
 /**
- * Drops a holder whose lease is over. That counts as a failed execution, unless the lease ended before the money moved:
- * a holder may serve only after that, so nothing was served.
+ * Drops a holder whose lease is over. That counts as a failed execution, unless the lease ended before the money moved, or
+ * arrived if the claim awaits that: a holder may serve only after that, so nothing was served.
  */
-const lapsed = (self: Execution, { settledAt }: Circumstances): Execution => {
+const lapsed = (self: Execution, { arrivedAt, settledAt }: Circumstances): Execution => {
   if (self.holder === undefined) return self
-  const { until } = self.holder
-  return release(self, settledAt !== undefined && until <= settledAt ? "unanswered" : "failed", until)
+  const { awaits, until } = self.holder
+  const mayServeFrom = awaits === undefined ? settledAt : (arrivedAt ?? Infinity)
+  return release(self, mayServeFrom !== undefined && until <= mayServeFrom ? "unanswered" : "failed", until)
 }
+
+/** The time from which an entitlement counts: it does not pass while the money is on its way to another network. */
+const usableFrom = (settledAt: number, { arrivedAt, now }: Circumstances): number =>
+  Math.max(settledAt, arrivedAt ?? now)
 
 /**
  * Whether another resource may take the execution over. Before the transfer nothing was bought; a failed execution is
@@ -149,7 +164,13 @@ const granted = (self: Execution, claim: Claim, now: number): Execution => ({
 
 const hold = (self: Execution, claim: Claim, now: number): Execution => ({
   ...self,
-  holder: { claimId: claim.id, until: now + leaseMillis }
+  holder: holderOf(claim, now)
+})
+
+const holderOf = ({ awaits, id }: Claim, now: number): Holder => ({
+  claimId: id,
+  until: now + leaseMillis,
+  ...(awaits !== undefined && { awaits })
 })
 
 const release = (self: Execution, outcome: ExecutionEnd, at: number): Execution => {
@@ -168,8 +189,8 @@ const release = (self: Execution, outcome: ExecutionEnd, at: number): Execution 
  * Before the money moved nothing is owed, and any presenter may try. Afterwards an unprovable payment is public: its
  * payer gets the first execution, which was paid for, and no repetition.
  */
-const mayRun = (self: Execution, { now, opensNothing, provable, settledAt }: Circumstances): boolean =>
-  settledAt === undefined ||
-  (!opensNothing &&
-    self.count < (provable ? maximumExecutions : 1) &&
-    now < Math.max(settledAt, self.releasedAt ?? settledAt) + entitlementMillis)
+const mayRun = (self: Execution, at: Circumstances): boolean =>
+  at.settledAt === undefined ||
+  (!at.opensNothing &&
+    self.count < (at.provable ? maximumExecutions : 1) &&
+    at.now < Math.max(usableFrom(at.settledAt, at), self.releasedAt ?? 0) + entitlementMillis)

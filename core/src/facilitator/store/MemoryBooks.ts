@@ -1,7 +1,7 @@
 /** The parts of a memory store beside the payments: the cost of transactions by caller, and the notices. */
 import { firstOf } from "./MemoryRecords.ts"
 import * as PaymentChange from "./PaymentChange.ts"
-import type { Notice, StoredPayment, NoticeBacklog } from "./PaymentStore.ts"
+import { deliveredNotice, type Notice, type NoticeBacklog, type StoredPayment } from "./PaymentStore.ts"
 import * as TransactionCost from "./TransactionCost.ts"
 
 /** Costs by network, caller and hour. */
@@ -129,7 +129,8 @@ export const makeNotices = (): MemoryNotices => {
       const first = [...queues.values()].flatMap((queue) => [...firstOf(queue.values(), 1)].map(({ at }) => at))
       return { count: callers.size, oldest: first.length === 0 ? undefined : Math.min(...first) }
     },
-    isOpenFor: ({ history, paymentId }) => history.some(({ status }) => callers.has(`${paymentId} ${status}`))
+    isOpenFor: ({ history, paymentId }) =>
+      [...history.map(({ status }) => status), deliveredNotice].some((status) => callers.has(`${paymentId} ${status}`))
   }
 }
 

@@ -6,7 +6,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+import { isSettled } from "../../protocol/Settlement.ts"
 import type { Claim } from "../Facilitator.ts"
+import * as Delivery from "./Delivery.ts"
 import * as MemoryLaneWork from "./MemoryLaneWork.ts"
 import { firstOf } from "./MemoryRecords.ts"
 import * as MemoryState from "./MemoryState.ts"
@@ -29,6 +31,7 @@ export const make: Effect.Effect<Store> = Effect.sync(() => {
     ...claims(state),
     ...MemoryLaneWork.make(state),
     ...books(state),
+    ...deliveries(state),
     ...outbox(state),
     ...forgetting(state)
   })
@@ -160,6 +163,34 @@ const books = ({
     }),
   probe: Effect.void
 })
+
+const deliveries = ({ put, records, step }: State): Pick<Store, "undelivered" | "deliver" | "openDeliveries"> => ({
+  undelivered: (network, limit, after) =>
+    Effect.sync(() => {
+      const open = [...records.all()].filter(
+        (one) => isUndelivered(one) && one.requirements.network === network && one.serial > after
+      )
+      return [...firstOf(open, limit)]
+    }),
+  deliver: (paymentId, report) =>
+    step((now) => {
+      const known = records.find(paymentId)
+      const after = known && Delivery.reported(known, report, now)
+      return after === known || after === undefined ? known : put(after, now)
+    }),
+  openDeliveries: Effect.sync(() => {
+    const counts = new Map<string, PaymentStore.OpenDeliveries>()
+    for (const { delivery, requirements } of [...records.all()].filter(isUndelivered)) {
+      if (delivery === undefined) continue
+      const place = { from: requirements.network, to: delivery.network, status: delivery.status }
+      const key = JSON.stringify(place)
+      counts.set(key, { ...place, count: (counts.get(key)?.count ?? 0) + 1 })
+    }
+    return [...counts.values()]
+  })
+})
+
+const isUndelivered = (one: Stored): boolean => isSettled(one.status) && Delivery.isOpen(one)
 
 const placeOf = ({ authorization, serial }: Stored): PaymentStore.UnwantedPlace => ({
   validBefore: authorization.validBefore,

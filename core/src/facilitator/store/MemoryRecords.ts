@@ -1,5 +1,6 @@
 /** The payments of a memory store: by id in the order of their serials, and by payer. */
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
+import * as Delivery from "./Delivery.ts"
 import * as PaymentChange from "./PaymentChange.ts"
 import { type NewPayment, type OpenPayments, reserves, type StoredPayment } from "./PaymentStore.ts"
 
@@ -106,12 +107,19 @@ export const make = (): MemoryRecords => {
 const payerKey = ({ authorization, requirements }: NewPayment) =>
   `${requirements.network} ${authorization.asset} ${authorization.payer}`
 
-const isRecent = ({ authorization }: StoredPayment, now: number): boolean =>
-  now <= authorization.validBefore * 1000 + retentionMillis
+/** A push is valid for as long as its message, which says nothing about its age: its last change does. */
+const isRecent = ({ authorization, history, requirements }: StoredPayment, now: number): boolean =>
+  now <=
+  (Delivery.isPush(requirements) ? (history.at(-1)?.at ?? 0) : authorization.validBefore * 1000) + retentionMillis
 
-/** Another party may have moved the money of any accepted payment, so only its end allows dropping it. */
+/**
+ * Another party may have moved the money of any accepted payment, so only its end allows dropping it; and so does only the end of its
+ * delivery.
+ */
 const isUnderWay = (payment: StoredPayment): boolean =>
-  PaymentChange.isPending(payment) || payment.status === "accepted"
+  PaymentChange.isPending(payment) ||
+  payment.status === "accepted" ||
+  (isSettled(payment.status) && Delivery.isOpen(payment))
 
 /** The first `limit` elements. */
 export function* firstOf<A>(all: Iterable<A>, count: number): Generator<A> {

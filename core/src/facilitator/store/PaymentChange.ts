@@ -5,12 +5,12 @@
 import type { PaymentError } from "../../protocol/PaymentError.ts"
 import { refuse } from "../../protocol/PaymentError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
-import type { PaymentState } from "../../protocol/Settlement.ts"
 import type { PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim, ExecutionEnd } from "../Facilitator.ts"
+import * as Delivery from "./Delivery.ts"
 import * as Execution from "./Execution.ts"
-import type { StateChange, ClaimResult, NewPayment, ProvenUnused, StoredPayment } from "./PaymentStore.ts"
-import { circumstances, isNotified } from "./PaymentStore.ts"
+import type { StateChange, ClaimResult, NewPayment, NoticeStatus, ProvenUnused, StoredPayment } from "./PaymentStore.ts"
+import { circumstances, deliveredNotice, isNotified } from "./PaymentStore.ts"
 import * as Presentation from "./Presentation.ts"
 
 /** The record of a new payment. `now` is Unix milliseconds, here and below. */
@@ -175,7 +175,8 @@ export const isActionable = (before: StoredPayment | undefined, after: StoredPay
   before !== undefined && (before.status === after.status || !isPending(after))
 
 /** The state to notify the caller of, if any: reached for the first time, for a caller that wants notices. */
-export const noticeStatus = (before: StoredPayment | undefined, after: StoredPayment): PaymentState | undefined =>
-  after.notify && isNotified(after.status) && before?.history.every(({ status }) => status !== after.status) === true
-    ? after.status
-    : undefined
+export const noticeStatus = (before: StoredPayment | undefined, after: StoredPayment): NoticeStatus | undefined => {
+  if (Delivery.isNews(before, after)) return deliveredNotice
+  const isNews = before?.history.every(({ status }) => status !== after.status) === true
+  return after.notify && isNotified(after.status) && isNews ? after.status : undefined
+}

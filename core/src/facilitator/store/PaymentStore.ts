@@ -17,6 +17,7 @@ import * as Settlement from "../../protocol/Settlement.ts"
 import type { ValidationError } from "../../protocol/ValidationError.ts"
 import type { Block, Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Claim, ClaimVerdict, ExecutionEnd, Settled } from "../Facilitator.ts"
+import * as Delivery from "./Delivery.ts"
 import * as Execution from "./Execution.ts"
 import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
@@ -33,6 +34,8 @@ export interface NewPayment {
   readonly caller: string
   /** Whether its caller is notified of every end (`takeNotices`). */
   readonly notify: boolean
+  /** Its delivery, if the money goes on to another network. */
+  readonly delivery?: Delivery.Delivery | undefined
 }
 
 /** A payment's record. `history` is append-only; its times are Unix milliseconds. */
@@ -194,8 +197,23 @@ export interface Notice {
   readonly attempts: number
   readonly payment: StoredPayment
   /** The state that the notice is about, and when it was reached (Unix milliseconds). */
-  readonly status: Settlement.PaymentState
+  readonly status: NoticeStatus
   readonly at: number
+}
+
+/** The states that notices are about: those of a payment's transfer, and its delivery to another network. */
+export type NoticeStatus = Settlement.PaymentState | typeof deliveredNotice
+
+/** The state of a notice about a delivery. */
+export const deliveredNotice = "delivered"
+
+/** The deliveries of payments whose money has moved, by network and state, as far as they are not over. */
+export interface OpenDeliveries {
+  /** The network of the payments, and the one that their money goes on to. */
+  readonly from: string
+  readonly to: string
+  readonly status: Settlement.DeliveryStatus
+  readonly count: number
 }
 
 /**
@@ -367,6 +385,17 @@ export class PaymentStore extends Context.Service<
      * earlier one of its payment is closed, and may be taken again after `leaseMillis`.
      */
     readonly takeNotices: (room: ReadonlyMap<string, number>, leaseMillis: number) => Stored<ReadonlyArray<Notice>>
+    /**
+     * Payments of a network whose money has moved and whose delivery is not over, in the order of their serials, after this one.
+     */
+    readonly undelivered: (network: string, limit: number, after: bigint) => Stored<ReadonlyArray<StoredPayment>>
+    /**
+     * Records a fact about a payment's delivery (`Delivery.reported`); returns its record. With the first delivery the notice for its
+     * caller is written in the same step.
+     */
+    readonly deliver: (paymentId: string, report: Delivery.DeliveryReport) => Stored<StoredPayment | undefined>
+    /** The deliveries that are not over, for monitoring. */
+    readonly openDeliveries: Stored<ReadonlyArray<OpenDeliveries>>
     /** Closes a delivered notice; with `retryInMillis` the delivery failed, and it is due again then. */
     readonly closeNotice: (id: string, retryInMillis?: number) => Stored<void>
     /**
@@ -404,9 +433,17 @@ export const isNotified = (status: Settlement.PaymentState): boolean =>
 export const settledAt = ({ history, status }: StoredPayment): number | undefined =>
   Settlement.isSettled(status) ? history.find((one) => Settlement.isSettled(one.status))?.at : undefined
 
+/**
+ * The time when the money arrived at its recipient: when it moved, or when it was first delivered to the other network that it goes on
+ * to. `undefined` before that.
+ */
+export const arrivedAt = (payment: StoredPayment): number | undefined =>
+  payment.delivery === undefined ? settledAt(payment) : payment.delivery.deliveredAt
+
 /** The circumstances that an execution's rules depend on. */
 export const circumstances = (payment: StoredPayment, now: number): Execution.Circumstances => ({
   settledAt: settledAt(payment),
+  arrivedAt: arrivedAt(payment),
   opensNothing: Settlement.isSettled(payment.status) && payment.refusal !== undefined,
   provable: payment.authorization.binding !== undefined || RetryToken.of(payment.requirements.extra) !== undefined,
   now
@@ -456,6 +493,7 @@ export const toSettled = (payment: StoredPayment, execution: ClaimVerdict | unde
 /** The record in the facilitator's API. */
 export const toRecord = (payment: StoredPayment, now: number): Settlement.PaymentRecord => {
   const { authorization, refusal } = payment
+  const delivery = Delivery.toPublic(payment)
   return {
     paymentId: payment.paymentId,
     status: payment.status,
@@ -469,6 +507,7 @@ export const toRecord = (payment: StoredPayment, now: number): Settlement.Paymen
     runs: payment.execution.count,
     ...(refusal?._tag === "PaymentError" && { code: refusal.code, detail: refusal.detail }),
     ...(refusal?._tag === "ValidationError" && { reason: refusal.reason, detail: refusal.detail }),
+    ...(delivery !== undefined && { delivery }),
     history: payment.history.map(({ at, note, status }) => ({ status, at, ...(note !== undefined && { note }) }))
   }
 }

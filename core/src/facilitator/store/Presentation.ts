@@ -21,7 +21,8 @@ export type Term = (presented: NewPayment, known: NewPayment) => boolean
  *
  * The offer: scheme, network, asset and payee are compared with the record, because the money has gone to that payee.
  * Today's price is at most the recorded amount, because a price may depend on a body or a header that the payer did not
- * sign. The caller is the one that presented the payment, because only its terms were checked.
+ * sign. Where the money goes on to another network, the price is compared with what arrives there: the fee of the way is
+ * another one by then, and no part of a price. The caller is the one that presented the payment, because only its terms were checked.
  *
  * The payer: the salt of a bound payment never reaches the chain. An unbound payment is public once it is sent; it is
  * compared as a whole, and by the token of its offer, if there was one.
@@ -40,7 +41,10 @@ export const terms = {
   scheme: ({ requirements }, known) => requirements.scheme === known.requirements.scheme,
   offeredAsset: ({ requirements }, known) => requirements.asset === known.authorization.asset,
   offeredPayee: ({ requirements }, known) => requirements.payTo === known.authorization.payTo,
-  price: ({ requirements }, known) => BigInt(requirements.maxAmountRequired) <= known.authorization.amount,
+  price: ({ authorization: { arrival }, requirements }, known) =>
+    arrival === undefined
+      ? BigInt(requirements.maxAmountRequired) <= known.authorization.amount
+      : arrival.asked <= arrival.amount,
   caller: ({ caller }, known) => caller === known.caller,
 
   salt: ({ authorization }, known) => authorization.binding?.salt === known.authorization.binding?.salt,

@@ -7,6 +7,7 @@
  * transfer that was made before a record does not count for it. The rule: apps/docs/protocol.md#d22-retention.
  */
 import * as Settlement from "../../protocol/Settlement.ts"
+import * as Delivery from "./Delivery.ts"
 import * as Execution from "./Execution.ts"
 import { circumstances, type StoredPayment } from "./PaymentStore.ts"
 
@@ -23,7 +24,10 @@ export const isYoung = ({ history }: StoredPayment, now: number, ageMillis: numb
 
 const hasEnded = ({ status }: StoredPayment): boolean => status === "final" || Settlement.isDead(status)
 
+/** A delivery that is not over is owed to the payee. A push buys nothing. */
 const isOwed = (payment: StoredPayment, now: number): boolean => {
+  if (Delivery.isPush(payment.requirements)) return false
+  if (Settlement.isSettled(payment.status) && Delivery.isOpen(payment)) return true
   const at = circumstances(payment, now)
   if (at.settledAt === undefined) return Execution.isHeld(payment.execution, now)
   const standing = Execution.standing(payment.execution, at)
@@ -32,10 +36,12 @@ const isOwed = (payment: StoredPayment, now: number): boolean => {
 
 /** The later of the end of the validity and the last change. A paid execution that may still be requested is owed. */
 const overSince = (payment: StoredPayment): number => {
-  const { authorization, history, execution: run } = payment
+  const { authorization, delivery, history, execution: run, requirements } = payment
   return Math.max(
-    authorization.validBefore * 1000,
+    // A push is valid for as long as its message: that says nothing about its age.
+    Delivery.isPush(requirements) ? 0 : authorization.validBefore * 1000,
     history.at(-1)?.at ?? 0,
+    delivery?.deliveredAt ?? 0,
     run.releasedAt ?? 0,
     run.holder?.until ?? 0
   )

@@ -17,7 +17,7 @@ import * as Result from "effect/Result"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
-import { FacilitatorUnavailable, type Misconfigured } from "../../protocol/ProtocolError.ts"
+import { FacilitatorUnavailable, Misconfigured } from "../../protocol/ProtocolError.ts"
 import { isSettled } from "../../protocol/Settlement.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
@@ -113,8 +113,8 @@ export const make = Effect.fnUntraced(function* (
   const sellable = (kinds: X402FacilitatorExchange.Kinds) => X402FacilitatorKinds.sellable(schemes, kinds)
   const service = Facilitator.of({
     verify: (request) => verify(context, request),
-    settle: (request, claim) => settle(context, request, claim),
-    claim: (request, claim) => claimOnly(context, request, claim),
+    settle: (request, claim) => Effect.andThen(unlessAwaited(claim), settle(context, request, claim)),
+    claim: (request, claim) => Effect.andThen(unlessAwaited(claim), claimOnly(context, request, claim)),
     finish: (paymentId, claimId, outcome) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const record = ledger.change(paymentId, (known) => X402FacilitatorLedger.finished(known, claimId, outcome, now))
@@ -130,6 +130,16 @@ export const make = Effect.fnUntraced(function* (
   const learn: X402FacilitatorService["learn"] = (reply) => Effect.map(exchange.learn(reply), sellable)
   return { service, learn } satisfies X402FacilitatorService
 })
+
+/** Such a facilitator reports no delivery to another network, so no claim can wait for one. */
+const unlessAwaited = (claim: Claim | undefined): Effect.Effect<void, Misconfigured> =>
+  claim?.awaits === undefined
+    ? Effect.void
+    : Effect.fail(
+        new Misconfigured({
+          message: `serve: "${claim.awaits}" needs a Pontage facilitator; an x402 facilitator reports no deliveries: remove the option`
+        })
+      )
 
 const unknownPayment = (paymentId: string) =>
   invalid("malformed", "unknown_payment", `no payment ${paymentId.slice(0, 100)} is known here`)

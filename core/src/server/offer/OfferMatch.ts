@@ -17,6 +17,7 @@ import type { PresentedPayment } from "../../wire/pontage/Dialect.ts"
 import type { PricedOption } from "../route/PricedRoute.ts"
 import * as Challenge from "./Challenge.ts"
 import * as OfferEcho from "./OfferEcho.ts"
+import type { OfferedOption } from "./OnwardOffers.ts"
 import * as RouteOffer from "./RouteOffer.ts"
 
 /** A payment presented for a priced request. */
@@ -51,44 +52,44 @@ export interface OfferMatch {
 
 /**
  * Finds the offer. Among several assets on one network, the challenge or the repeated offer decides; without either it
- * is the first. A payment whose price, challenge or repeated offer is outdated is still shown to the facilitator: its
+ * is the first. A payment whose money goes on to another network names its challenge. A payment whose price, challenge or repeated offer is outdated is still shown to the facilitator: its
  * money may be moving, or have moved before, and then its execution is still owed.
  */
 export const find = Effect.fnUntraced(function* (
   signer: RouteOffer.ChallengeSigner,
   { accepted, epoch, payment, priced }: PaymentForRequest
 ): Effect.fn.Return<OfferMatch, PaymentFailure> {
-  const { first, offers, network } = yield* Effect.fromResult(offersFor(priced, payment))
+  const { first, offers, onRecord, network } = yield* Effect.fromResult(offersFor(priced, payment))
   const payload = yield* Effect.fromResult(openPayload(payment))
   const binding = yield* Effect.fromResult(bindingOf(payload))
   const paymentPayload = { ...payment, network }
   const { route } = priced
-  const requirementsOf = (offer: RouteOffer.OfferedOption, challenge?: string) =>
+  const requirementsOf = (offer: OfferedOption, challenge?: string) =>
     RouteOffer.toRequirements(signer.origin, priced, offer, challenge)
   /** The retry token distinguishes an unbound payer from a stranger; it is sent along and stays with the record. */
   const token = binding === undefined ? RetryToken.of(accepted?.extra) : undefined
-  const shown = (offer: RouteOffer.OfferedOption, challenge?: string): PaymentRequirements => {
+  const shown = (offer: OfferedOption, challenge?: string): PaymentRequirements => {
     const requirements = requirementsOf(offer, challenge)
     return token === undefined
       ? requirements
       : { ...requirements, extra: { ...requirements.extra, [RetryToken.key]: token } }
   }
-  const toOffer = (offer: RouteOffer.OfferedOption, challenge?: string): MatchedOffer => ({
+  const toOffer = (offer: OfferedOption, challenge?: string): MatchedOffer => ({
     option: offer.option,
     payload,
     request: { paymentPayload, paymentRequirements: shown(offer, challenge) }
   })
   const toMatch = (
-    offer: RouteOffer.OfferedOption,
+    offer: OfferedOption,
     challenge?: string,
     unlessKnown?: OfferMatch["unlessKnown"],
     secrets: OfferMatch["secrets"] = signer.secrets
   ): OfferMatch => ({ unlessKnown, secrets, candidates: [toOffer(offer, challenge)] })
-  const echo = (among: ReadonlyArray<RouteOffer.OfferedOption>) =>
+  const echo = (among: ReadonlyArray<OfferedOption>) =>
     OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
   /** A match for the record only, in the asset that was repeated; in an asset that is not offered nothing was taken. */
   const outdated = (mismatch: PaymentError | ValidationError) => {
-    const meant = offers.find(({ option }) => option.asset.address === accepted?.asset)
+    const meant = onRecord.find(({ option }) => option.asset.address === accepted?.asset)
     return meant === undefined ? Effect.fail(mismatch) : Effect.succeed(toMatch(meant, undefined, mismatch))
   }
   if (binding === undefined) {
@@ -96,6 +97,8 @@ export const find = Effect.fnUntraced(function* (
     const echoed = echo(offers)
     if (Result.isFailure(echoed)) return yield* outdated(echoed.failure)
     const meant = echoed.success ?? first
+    // It is served by its challenge minutes later, when the fee that it was quoted is another one.
+    if (meant.option.onward !== undefined) return yield* unbound
     return route.binding === "off"
       ? toMatch(meant)
       : toMatch(meant, yield* RouteOffer.challengeOf(signer, priced, meant, epoch))
@@ -110,14 +113,14 @@ export const find = Effect.fnUntraced(function* (
       ? yield* outdated(echoed.failure)
       : toMatch(offer, binding.challenge, undefined, [secret])
   }
-  return { unlessKnown: notOnRecord, secrets: signer.secrets, candidates: offers.map((offer) => toOffer(offer)) }
+  return { unlessKnown: notOnRecord, secrets: signer.secrets, candidates: onRecord.map((offer) => toOffer(offer)) }
 })
 
 /** The secret that made an offer's challenge in one of the accepted epochs. */
 const signerOf = Effect.fnUntraced(function* (
   signer: RouteOffer.ChallengeSigner,
   priced: RouteOffer.PricedRequest,
-  offer: RouteOffer.OfferedOption,
+  offer: OfferedOption,
   epoch: number,
   challenge: string
 ) {
@@ -143,8 +146,11 @@ const unbound = invalid(
 )
 
 interface Offers {
-  readonly first: RouteOffer.OfferedOption
-  readonly offers: ReadonlyArray<RouteOffer.OfferedOption>
+  readonly first: OfferedOption
+  /** Those that a new payment may have been signed for. */
+  readonly offers: ReadonlyArray<OfferedOption>
+  /** The terms that a payment on record has to meet. */
+  readonly onRecord: ReadonlyArray<OfferedOption>
   readonly network: string
 }
 
@@ -152,19 +158,22 @@ const offersFor = (
   priced: RouteOffer.PricedRequest,
   payment: PaymentPayload
 ): Result.Result<Offers, PaymentError | ValidationError> => {
-  const known = RouteOffer.optionsOf(priced).filter(({ option }) => option.scheme === payment.scheme)
+  const isOf = ({ option }: OfferedOption) => option.scheme === payment.scheme
+  const known = RouteOffer.onRecordOf(priced).filter(isOf)
   if (known.length === 0) {
     const message = `the scheme ${JSON.stringify(payment.scheme)} is not offered here; choose one of the offers`
     return Result.fail(invalid("unsupported_scheme", "scheme_not_offered", message))
   }
-  const offers = known.filter(({ option }) => option.schemeServer.scheme.network(payment.network) === option.network)
-  const [first] = offers
+  const isThere = ({ option }: OfferedOption) => option.schemeServer.scheme.network(payment.network) === option.network
+  const onRecord = known.filter(isThere)
+  const [first] = onRecord
   if (first === undefined) {
     const networks = [...new Set(known.map(({ option }) => option.network))].join(", ")
     const message = `the payment is for the network ${JSON.stringify(payment.network)}; offered are ${networks}`
     return Result.fail(refuse("NETWORK_MISMATCH", "network_not_offered", message))
   }
-  return Result.succeed({ first, offers, network: first.option.network })
+  const offers = RouteOffer.knownOf(priced).filter((offer) => isOf(offer) && isThere(offer))
+  return Result.succeed({ first, offers, onRecord, network: first.option.network })
 }
 
 const decodeBound = Schema.decodeUnknownResult(Schema.Struct({ binding: Schema.optionalKey(RequestBinding) }))

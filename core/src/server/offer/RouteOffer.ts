@@ -7,11 +7,12 @@ import type { HashFunctions } from "../../platform/Hash.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RouteToken from "../../protocol/RouteToken.ts"
 import type { OfferTerms } from "../../wire/pontage/Dialect.ts"
-import type { PricedOption, PricedRoute } from "../route/PricedRoute.ts"
+import type { PricedRoute } from "../route/PricedRoute.ts"
 import * as RouteCall from "../route/RouteCall.ts"
 import * as KeyedDigest from "../shop/KeyedDigest.ts"
 import * as NetworkReadiness from "../shop/NetworkReadiness.ts"
 import * as Challenge from "./Challenge.ts"
+import type { OfferedOption, RequestOffers } from "./OnwardOffers.ts"
 
 /** A request whose price is known. */
 export interface PricedRequest {
@@ -25,12 +26,8 @@ export interface PricedRequest {
   readonly bodyDigest: string | undefined
   /** One amount for each option, in their order. */
   readonly amounts: ReadonlyArray<bigint>
-}
-
-/** An option with its amount for this request. */
-export interface OfferedOption {
-  readonly option: PricedOption
-  readonly maxAmountRequired: string
+  /** The offers, if money of the route goes on to another network. */
+  readonly onward?: RequestOffers
 }
 
 /** The keys and the origin that challenges are made with. */
@@ -44,8 +41,16 @@ export interface ChallengeSigner {
 }
 
 /** The options with their amounts. */
-export const optionsOf = ({ amounts, route }: PricedRequest): ReadonlyArray<OfferedOption> =>
-  route.options.map((option, index) => ({ option, maxAmountRequired: `${amounts[index] ?? 0n}` }))
+export const optionsOf = ({ amounts, onward, route }: PricedRequest): ReadonlyArray<OfferedOption> =>
+  onward?.made ?? route.options.map((option, index) => ({ option, maxAmountRequired: `${amounts[index] ?? 0n}` }))
+
+/** The options that a payment may have been signed for: those that are offered, and those by an earlier quote. */
+export const knownOf = (request: PricedRequest): ReadonlyArray<OfferedOption> =>
+  request.onward?.known ?? optionsOf(request)
+
+/** The terms that a payment on record has to meet: those of the options, without the fee of a way to another network. */
+export const onRecordOf = (request: PricedRequest): ReadonlyArray<OfferedOption> =>
+  request.onward?.onRecord ?? optionsOf(request)
 
 /** The challenge of an option in an epoch. */
 export const challengeOf = (

@@ -105,7 +105,15 @@ const pairOf = Effect.fnUntraced(function* (
 })
 
 /** The key of a request; request targets hold no spaces, so no two requests share a key. */
-const keyOf = ({ amounts, bodyDigest, method, route, target }: RouteOffer.PricedRequest): string | undefined => {
+const keyOf = ({
+  amounts,
+  bodyDigest,
+  method,
+  onward,
+  route,
+  target
+}: RouteOffer.PricedRequest): string | undefined => {
   if (bodyDigest !== undefined || target.length > maximumTargetLength) return undefined
-  return typeof route.price === "function" ? `${method} ${target} ${amounts.join(" ")}` : `${method} ${target}`
+  const priced = typeof route.price === "function" ? `${method} ${target} ${amounts.join(" ")}` : `${method} ${target}`
+  return onward === undefined ? priced : `${priced} ${onward.key}`
 }

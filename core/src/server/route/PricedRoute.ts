@@ -12,7 +12,7 @@ import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { defaultMaxTimeoutSeconds } from "../../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import { Fault } from "../../protocol/Shape.ts"
-import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { OnwardOffers, SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
 import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type * as NetworkReadiness from "../shop/NetworkReadiness.ts"
@@ -31,6 +31,8 @@ export interface PricedOption {
   /** The offer's `extra` without the challenge. */
   readonly extra: Readonly<Record<string, Schema.Json>>
   readonly schemeServer: SchemeServer
+  /** Makes its offers, if its money goes on to another network. */
+  readonly onward?: OnwardOffers
   readonly proof: NetworkReadiness.NetworkReadiness
 }
 
@@ -40,6 +42,7 @@ export interface PricedRoute {
   readonly name: string
   /** `after-handler` requires an adapter that can hold the response back. */
   readonly settle: "before-handler" | "after-handler"
+  readonly serve: "departed" | "delivered"
   readonly binding: "required" | "preferred" | "off"
   readonly cache: string
   readonly description: string | undefined
@@ -71,6 +74,7 @@ const acceptFields = {
   payTo: Schema.String,
   price: Schema.optional(Schema.String),
   asset: Schema.optional(Schema.String),
+  onward: Schema.optional(Schema.Struct({ network: Schema.String, asset: Schema.optional(Schema.String) })),
   extra: Schema.optional(Schema.Record(Schema.String, Schema.Json))
 }
 
@@ -83,6 +87,7 @@ const terms = {
   maxTimeoutSeconds: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
   priceTimeoutMillis: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 600_000 }))),
   settle: Schema.optional(Schema.Literals(["before-handler", "after-handler"])),
+  serve: Schema.optional(Schema.Literals(["departed", "delivered"])),
   refused: Schema.optional(Schema.Literals(["reusable", "charged"])),
   bind: Schema.optional(Schema.Literals(["none", "body"])),
   repeat: Schema.optional(Schema.Literals(["none", "same"])),
@@ -137,6 +142,7 @@ interface Entry {
   readonly payTo: string
   readonly price: string | undefined
   readonly asset: string | undefined
+  readonly onward: { readonly network: string; readonly asset?: string | undefined } | undefined
   readonly extra: Readonly<Record<string, Schema.Json>> | undefined
 }
 
@@ -207,13 +213,14 @@ const unsetFault = (option: unknown): Fault | undefined => {
   return undefined
 }
 
-const entryOf = (place: string, { asset, extra, network, payTo, price, scheme }: Accept): Entry => ({
+const entryOf = (place: string, { asset, extra, network, onward, payTo, price, scheme }: Accept): Entry => ({
   place,
   scheme,
   network,
   payTo,
   price,
   asset,
+  onward,
   extra
 })
 
@@ -226,14 +233,18 @@ const check = (
     if (terms.repeat === "same" && !shop.keepsResponses) yield* Result.fail(keepsNone)
     const unsigned = shop.receipts === undefined ? signedBy(terms) : undefined
     if (unsigned !== undefined) yield* Result.fail(unsigned)
+    if (terms.serve === "delivered" && terms.settle === "after-handler") yield* Result.fail(ranTooEarly)
     const call = yield* RouteCall.check(name, terms)
     const chosen = yield* Result.all(entries.map((entry) => choose(shop, entry)))
+    if (terms.binding === "off" && chosen.some(({ option }) => option.onward !== undefined))
+      yield* Result.fail(unboundOnward)
     yield* distinct(chosen)
     const price = yield* priceOf(shop, chosen, getPrice)
     const options = chosen.map(({ option }) => option)
     return {
       name,
       settle: terms.settle ?? "before-handler",
+      serve: terms.serve ?? "departed",
       binding: terms.binding ?? "preferred",
       cache: terms.cache ?? "private",
       description: terms.description,
@@ -254,6 +265,12 @@ const check = (
       price
     }
   })
+
+const ranTooEarly =
+  'serve: "delivered" runs the handler after the money has arrived, which may take minutes; remove settle: "after-handler", or serve'
+
+const unboundOnward =
+  'binding: "off" is not possible where the money goes on to another network (onward): such a payment is recognised by its challenge; leave it out'
 
 const keepsNone = 'repeat: "same" is not possible here: this host keeps no responses; leave it out'
 
@@ -288,7 +305,7 @@ const dialectsOf = (
     return Result.fail(`dialects: ${challenged.name} has no payments without a challenge; leave binding: "off" out`)
   }
   const mute = dialects.find(
-    (dialect) => !options.some(({ extra, network, scheme }) => dialect.canOffer(scheme, network, extra))
+    (dialect) => !options.some((option) => dialect.canOffer(option.scheme, option.network, offeredExtra(option)))
   )
   if (mute === undefined) return Result.succeed(SellerDialects.make(dialects))
   const networks = options.map(({ network }) => network).join(", ")
@@ -296,6 +313,12 @@ const dialectsOf = (
     `dialects: ${mute.name} has no name for ${networks}; offer a network that it knows, or remove the dialect`
   )
 }
+
+/** The `extra` of an option's offer, as far as it is known at start. */
+const offeredExtra = ({ extra, onward }: PricedOption): PricedOption["extra"] => ({
+  ...extra,
+  ...onward?.onRecord(1n).extra
+})
 
 interface Choice {
   readonly entry: Entry
@@ -308,8 +331,19 @@ const choose = (shop: Shop.Shop, entry: Entry): Checked<Choice> =>
     const payTo = yield* recipientOf(shop, schemeServer, entry)
     const asset = yield* assetOf(schemeServer, network, entry)
     const extra = yield* extraOf(asset, entry)
+    const onward = yield* onwardOf(schemeServer, asset, payTo, entry)
     const proof = Shop.prove(shop, schemeServer, asset)
-    return { entry, option: { scheme: entry.scheme, network, payTo, asset, extra, schemeServer, proof } }
+    const option = {
+      scheme: entry.scheme,
+      network,
+      payTo,
+      asset,
+      extra,
+      schemeServer,
+      proof,
+      ...(onward && { onward })
+    }
+    return { entry, option }
   })
 
 const schemeServerFor = (shop: Shop.Shop, { network: text, place, scheme }: Entry) => {
@@ -370,6 +404,22 @@ const assetOf = (
   const mend =
     names === "" ? "give the token to the scheme server as one of its assets" : `name the asset, one of: ${names}`
   return Result.fail(`${place}${what}; ${mend}`)
+}
+
+/** The offers of an option whose money goes on to another network. */
+const onwardOf = (
+  { onward, scheme }: SchemeServer,
+  asset: Asset,
+  payTo: string,
+  { onward: wanted, place }: Entry
+): Checked<OnwardOffers | undefined> => {
+  if (wanted === undefined) return Result.succeed(undefined)
+  if (onward === undefined)
+    return Result.fail(`${place}onward: payments by ${scheme.family} do not go on to other networks`)
+  return Result.mapError(
+    onward({ asset, payTo, network: wanted.network, arriving: wanted.asset }),
+    (problem) => `${place}onward: ${problem}`
+  )
 }
 
 const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retryToken"])

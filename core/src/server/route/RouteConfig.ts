@@ -17,6 +17,11 @@ export interface AcceptTerms {
   readonly payTo: string
   /** Token address or known symbol; default: the network's dollar stablecoin. */
   readonly asset?: string
+  /**
+   * The network, and where it has several the asset, that the money goes on to. The buyer pays on `network`, the price and the fee of the
+   * bridge; the price arrives at `payTo` on this one.
+   */
+  readonly onward?: { readonly network: string; readonly asset?: string }
   /** Sent as `extra`, in addition to the scheme's own fields. */
   readonly extra?: Readonly<Record<string, Schema.Json>>
 }
@@ -43,6 +48,12 @@ export interface RouteTerms<Params extends string = string> {
    * whose response fits memory; a response of 400 or above is not charged.
    */
   readonly settle?: "before-handler" | "after-handler"
+  /**
+   * For payments whose money goes on to another network: `departed` (default) serves once the payer has paid on its own network,
+   * `delivered` once the money has arrived at the recipient. Until then a buyer gets 503 and sends the same payment again. It has no
+   * effect on other payments, and is not possible with `after-handler`.
+   */
+  readonly serve?: "departed" | "delivered"
   /**
    * The rule for a response of 400 to 499 after the payment. `reusable` (default): the application refused the request,
    * and the payment is good for a corrected one: the same route, at no higher price, five executions in all, within ten

@@ -14,7 +14,7 @@ import type { Asset } from "../../protocol/Asset.ts"
 import { namespace, type Network } from "../../protocol/Network.ts"
 import { FacilitatorUnavailable, Misconfigured, type ProtocolError } from "../../protocol/ProtocolError.ts"
 import type { Sellable } from "../../protocol/Supported.ts"
-import type { SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { OnwardQuote, SchemeServer } from "../../scheme/SchemeServer.ts"
 
 /** One scheme on one network: `open` until it is proven, `wrong` once the chain or the facilitator contradicts. */
 export interface NetworkReadiness {
@@ -25,12 +25,24 @@ export interface NetworkReadiness {
   extra: Readonly<Record<string, Schema.Json>>
   /** The same with the scheme's own terms, by the asset's address; emptied whenever `extra` changes. */
   readonly extraByAsset: Map<string, Readonly<Record<string, Schema.Json>>>
+  /** The facilitator's quotes of payments that go on to other networks. */
+  readonly quotes: Quotes
   state: "open" | "proven" | "wrong"
   /** Completes when all assets so far are proven; fails with the contradiction. */
   done: Deferred.Deferred<void, Misconfigured>
   /** Whether a check is running. */
   isRunning: boolean
 }
+
+/** One facilitator's quotes of a network. */
+interface Quotes {
+  /** The newest first, and those before it; empty before the check. */
+  lists: ReadonlyArray<QuoteList>
+  /** Unix milliseconds: no request for newer ones before. */
+  notBefore: number
+}
+
+type QuoteList = ReadonlyArray<OnwardQuote>
 
 /** A check that has not started. */
 export const make = (schemeServer: SchemeServer, network: Network): NetworkReadiness => ({
@@ -39,6 +51,7 @@ export const make = (schemeServer: SchemeServer, network: Network): NetworkReadi
   assets: new Map(),
   extra: {},
   extraByAsset: new Map(),
+  quotes: { lists: [], notBefore: 0 },
   state: "open",
   done: Deferred.makeUnsafe(),
   isRunning: false
@@ -52,6 +65,37 @@ export const extraOf = (self: NetworkReadiness, asset: Asset): Readonly<Record<s
   self.extraByAsset.set(asset.address, made)
   return made
 }
+
+/** The least time between two requests for newer quotes. */
+const quotePauseMillis = 10_000
+
+/** Requests newer quotes, at most every ten seconds. It never fails: without a response the ones at hand stay. */
+export const renew = (
+  self: NetworkReadiness,
+  facilitator: Facilitator["Service"],
+  now: number
+): Effect.Effect<void> => {
+  if (now < self.quotes.notBefore) return Effect.void
+  self.quotes.notBefore = now + quotePauseMillis
+  return Effect.catch(
+    Effect.map(facilitator.supported, ({ kinds }) => take(self, kindIn(self, kinds)?.quotes ?? [])),
+    ({ message }) => Effect.logWarning(`newer quotes on ${self.network} are not known: ${message}`)
+  )
+}
+
+/** The most lists that are kept: a list that is over makes no offers any more. */
+const mostLists = 32
+
+const take = ({ quotes }: NetworkReadiness, newer: QuoteList): void => {
+  const [newest, ...earlier] = quotes.lists
+  if (JSON.stringify(newer) === JSON.stringify(newest)) return
+  // An empty list is the present state, and no offer was made by it.
+  const kept = newest === undefined || newest.length === 0 ? earlier : quotes.lists
+  quotes.lists = [newer, ...kept].slice(0, mostLists)
+}
+
+const kindIn = ({ network, schemeServer: { scheme } }: NetworkReadiness, kinds: Sellable["kinds"]) =>
+  kinds.find((kind) => kind.scheme === scheme.name && scheme.network(kind.network) === network)
 
 /** Adds an asset to the check; a new asset reopens a completed check. */
 export const add = (self: NetworkReadiness, asset: Asset): void => {
@@ -109,12 +153,13 @@ const settles = (
 ): Effect.Effect<void, Misconfigured | FacilitatorUnavailable> => {
   const { schemeServer, network } = self
   const { name, network: canonical } = schemeServer.scheme
-  const settled = kinds.find((kind) => kind.scheme === name && canonical(kind.network) === network)
+  const settled = kindIn(self, kinds)
   if (settled?.obstacle !== undefined) return Effect.fail(new Misconfigured({ message: settled.obstacle }))
   if (settled !== undefined) {
     return Effect.sync(() => {
       self.extra = settled.extra ?? {}
       self.extraByAsset.clear()
+      take(self, settled.quotes ?? [])
     })
   }
   if (pending.some((text) => text === network || text === namespace(network) || canonical(text) === network)) {

@@ -6,10 +6,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+import type { Network } from "../../protocol/Network.ts"
 import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import type { Onward } from "../../scheme/Onward.ts"
 import * as OwnTransfer from "../../scheme/OwnTransfer.ts"
 import type {
   Block,
@@ -26,7 +28,17 @@ import type {
   ChainHead
 } from "../../scheme/SchemeFacilitator.ts"
 import * as LedgerBytes from "./LedgerBytes.ts"
-import { asked, boundNonce, network, Payload, scheme, signatureOf, unavailable } from "./LedgerScheme.ts"
+import {
+  arriving,
+  asked,
+  askedIn,
+  boundNonce,
+  network,
+  Payload,
+  scheme,
+  signatureOf,
+  unavailable
+} from "./LedgerScheme.ts"
 import { type LedgerOrder, type LedgerReceipt, type TestLedger, toOrder } from "./TestLedger.ts"
 
 /** The options of the scheme facilitator. */
@@ -40,16 +52,21 @@ export interface FacilitatorOptions {
   readonly fitting?: number
   /** `false`: transactions of this family are never replaced at a higher fee. */
   readonly fees?: boolean
+  /** The network of the ledger; default `ledger:test`. */
+  readonly network?: Network
+  /** Where payments go on to another network (`TestBridge`). */
+  readonly onward?: Onward<Payload>
 }
 
 /** Makes the scheme facilitator. */
 export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): SchemeFacilitator => {
-  const { batches, capacity, fees = true, fitting = Infinity, lanes = ["signer-1"] } = options
+  const { batches, capacity, fees = true, fitting = Infinity, lanes = ["signer-1"], onward } = options
   const most = Math.min(fitting, batches?.maximum ?? 1)
   const facilitator: SchemeFacilitator<Payload> = {
     scheme,
-    network,
+    network: options.network ?? network,
     lanes,
+    ...(onward && { onward }),
     ...(capacity !== undefined && { capacity }),
     ...(batches && { batches }),
     read: (requirements, payload) => read(requirements, payload),
@@ -99,8 +116,13 @@ export const read = Effect.fnUntraced(function* (requirements: PaymentRequiremen
     return yield* invalid("binding_mismatch", "nonce_not_bound", "the nonce is not the one of the challenge and salt")
   }
   const { amount, asset: token, payTo, payer, validAfter, validBefore } = payload
-  const authorization = { payer, payTo, asset: token, amount, nonce, validAfter, validBefore, binding }
-  return { requirements, payload, authorization }
+  const terms = { payer, payTo, asset: token, amount, nonce, validAfter, validBefore, binding }
+  const asked = askedIn(requirements)
+  return {
+    requirements,
+    payload,
+    authorization: asked === undefined ? terms : { ...terms, arrival: { amount: arriving(amount), asked } }
+  }
 })
 
 const proveSigned = Effect.fnUntraced(function* ({ payload }: Payment<Payload>) {

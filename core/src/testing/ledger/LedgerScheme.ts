@@ -9,12 +9,16 @@ import type { Asset } from "../../protocol/Asset.ts"
 import * as Binding from "../../protocol/Binding.ts"
 import * as Network from "../../protocol/Network.ts"
 import { RequestBinding } from "../../protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Scheme } from "../../scheme/Scheme.ts"
 import type { TestLedger } from "./TestLedger.ts"
 
-/** The one network; `ledger:1` is its alias. */
+/** The network of the ledger; `ledger:1` is its alias. */
 export const network = Network.make("ledger:test")
+
+/** The network of a second ledger, to which a bridge brings the money of payments (`TestBridge`). */
+export const farNetwork = Network.make("ledger:far")
 
 /** The one token: a dollar of six decimals. */
 export const asset: Asset = {
@@ -30,7 +34,10 @@ export const asset: Asset = {
 export const scheme: Scheme = {
   name: "exact",
   family: "ledger",
-  network: (text) => (text === "ledger:test" || text === "ledger:1" ? network : undefined),
+  network: (text) => {
+    if (text === farNetwork) return farNetwork
+    return text === "ledger:test" || text === "ledger:1" ? network : undefined
+  },
   address: (text) => (/^acct-[a-z0-9-]{1,32}$/i.test(text) ? text.toLowerCase() : undefined)
 }
 
@@ -48,6 +55,18 @@ export const Payload = Schema.Struct({
 })
 
 export type Payload = typeof Payload.Type
+
+/** The fee of each crossing to the second ledger (`TestBridge`). */
+export const crossingFee = 100n
+
+/** The amount of a crossing payment that arrives on the second ledger. */
+export const arriving = (amount: bigint): bigint => amount - crossingFee
+
+/** The amount that an offer asks to arrive on the second ledger; `undefined` if it says none. */
+export const askedIn = ({ extra = {} }: PaymentRequirements): bigint | undefined => {
+  const asked = extra["arriving"]
+  return typeof asked === "string" && Amount.isText(asked) ? BigInt(asked) : undefined
+}
 
 const text = new TextEncoder()
 

@@ -10,6 +10,7 @@ import type { SchemeClient, SigningRequest } from "../../scheme/SchemeClient.ts"
 import type { SchemeServer } from "../../scheme/SchemeServer.ts"
 import { inspect, read } from "./LedgerFacilitator.ts"
 import { asked, asset, boundNonce, network, scheme, signatureOf } from "./LedgerScheme.ts"
+import * as TestBridge from "./TestBridge.ts"
 import type { TestLedger } from "./TestLedger.ts"
 
 export { type FacilitatorOptions, make as facilitator } from "./LedgerFacilitator.ts"
@@ -47,6 +48,7 @@ export const server = (ledger: TestLedger): SchemeServer => ({
   asset: (_, wanted) =>
     wanted === undefined || wanted === asset.symbol || scheme.address(wanted) === asset.address ? asset : undefined,
   assetNames: () => [asset.symbol],
+  onward: TestBridge.offers,
   read,
   inspect,
   prove: () => asked(ledger, () => undefined)

@@ -7,6 +7,7 @@ import { type StoreLaw, type StoreSubject, Subject } from "./PaymentStoreTrial.t
 import * as StoreAllowanceLaws from "./StoreAllowanceLaws.ts"
 import * as StoreBookLaws from "./StoreBookLaws.ts"
 import * as StoreClaimLaws from "./StoreClaimLaws.ts"
+import * as StoreDeliveryLaws from "./StoreDeliveryLaws.ts"
 import * as StoreFenceLaws from "./StoreFenceLaws.ts"
 import * as StoreForgetLaws from "./StoreForgetLaws.ts"
 import * as StoreLaneLaws from "./StoreLaneLaws.ts"
@@ -28,5 +29,6 @@ export const all: ReadonlyArray<StoreLaw> = [
   ...StoreBookLaws.laws,
   ...StoreNoticeLaws.laws,
   ...StoreAllowanceLaws.laws,
-  ...StoreForgetLaws.laws
+  ...StoreForgetLaws.laws,
+  ...StoreDeliveryLaws.laws
 ]

@@ -29,7 +29,8 @@ export const Claim = Schema.Struct({
   resource: identifier,
   route: Schema.optionalKey(identifier),
   onlyKnown: Schema.optionalKey(Schema.Literal(true)),
-  resumes: Schema.optionalKey(Schema.Array(identifier).check(Schema.isMaxLength(maximumResumed)))
+  resumes: Schema.optionalKey(Schema.Array(identifier).check(Schema.isMaxLength(maximumResumed))),
+  awaits: Schema.optionalKey(Schema.Literal("delivered"))
 })
 
 /** `POST /verify`. */

@@ -58,6 +58,13 @@ export const ResourceV2 = /* @__PURE__ */ Schema.Struct({
 
 export type ResourceV2 = typeof ResourceV2.Type
 
+/**
+ * Whether x402's payers can pay an offer. Those that do not know its way to pay sign a plain transfer, which a bridge's router would
+ * keep: they are not shown such an offer.
+ */
+export const isPayable = ({ extra = {} }: Pick<PaymentRequirements, "extra">): boolean =>
+  extra["assetTransferMethod"] !== "route"
+
 /** Requirements of version 2, their keys in the order in which peers write them. */
 export const toV2 = (requirements: PaymentRequirements): OfferV2 => ({
   scheme: requirements.scheme,

@@ -4,9 +4,11 @@
  */
 import type * as Schema from "effect/Schema"
 
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { SignedReceipts } from "../pontage/Dialect.ts"
 import { extensionKey } from "../pontage/PurchaseReceipt.ts"
 import type { SignedOffer } from "../pontage/SignedOffer.ts"
+import * as X402Offer from "./X402Offer.ts"
 
 const key = "offer-receipt"
 
@@ -15,6 +17,19 @@ const key = "offer-receipt"
  * limited. Further ones are left out.
  */
 export const maximumOffersLength = 2400
+
+/** The signed offers of those that x402's payers are shown, each with its place among these. */
+export const shownOf = (
+  accepts: ReadonlyArray<PaymentRequirements>,
+  offers: ReadonlyArray<SignedOffer> = []
+): ReadonlyArray<SignedOffer> => {
+  const left = accepts.flatMap((one, index) => (X402Offer.isPayable(one) ? [] : [index]))
+  return offers.flatMap((offer) => {
+    const { acceptIndex: place } = offer
+    if (place === undefined) return [offer]
+    return left.includes(place) ? [] : [{ ...offer, acceptIndex: place - left.filter((one) => one < place).length }]
+  })
+}
 
 /** The extension with a payment request's signed offers; none without one. */
 export const offered = (offers: ReadonlyArray<SignedOffer> = []): Readonly<Record<string, Schema.Json>> => {

@@ -62,11 +62,13 @@ export const fromJson = (json: unknown): Result.Result<PresentedPayment, Payment
 
 const bodyOf = (required: PaymentRequired, { signed }: OfferTerms = {}) => {
   const { accepts, error: message, ...words } = required
-  const extensions = X402SignedStatements.offered(signed?.filter(isNamed).map(unplaced))
+  const extensions = X402SignedStatements.offered(
+    X402SignedStatements.shownOf(accepts, signed).filter(isNamed).map(unplaced)
+  )
   return {
     x402Version: 1,
     error: X402Reason.ofRefusal(1, required),
-    accepts: accepts.flatMap((requirements) => X402Offer.toV1(requirements) ?? []),
+    accepts: accepts.filter(X402Offer.isPayable).flatMap((requirements) => X402Offer.toV1(requirements) ?? []),
     ...words,
     message,
     ...(Object.keys(extensions).length > 0 && { extensions })
@@ -93,7 +95,8 @@ export const x402v1Seller: SellerDialect = {
   paymentHeader: "X-PAYMENT",
   exposed: ["X-PAYMENT-RESPONSE"],
   offersInBody: true,
-  canOffer: (_scheme, network) => X402Network.nameOf(network) !== undefined,
+  canOffer: (_scheme, network, extra = {}) =>
+    X402Offer.isPayable({ extra }) && X402Network.nameOf(network) !== undefined,
   recognises: (text) => !text.trimStart().startsWith("{"),
   readPayment: (text) => Result.flatMap(Base64Json.decode("X-PAYMENT", text, maximumBase64Bytes), fromJson),
   carriesBriefReceipts: true,

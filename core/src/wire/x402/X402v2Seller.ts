@@ -100,7 +100,7 @@ const extensionsOf = (
     ...(repeats && X402Identifier.offered),
     ...(accepts.some(X402Sponsoring.isOffered) && X402Sponsoring.offered),
     ...(call && X402Bazaar.of(call)),
-    ...(signed && X402SignedStatements.offered(signed))
+    ...X402SignedStatements.offered(X402SignedStatements.shownOf(accepts, signed))
   }
   return Object.keys(extensions).length === 0 ? undefined : extensions
 }
@@ -137,7 +137,7 @@ export const requestOf = (
   retryToken: string,
   terms: OfferTerms = {}
 ) => {
-  const [first] = required.accepts
+  const first = required.accepts.find(X402Offer.isPayable)
   const extensions = extensionsOf(required, terms)
   return first === undefined
     ? undefined
@@ -145,9 +145,10 @@ export const requestOf = (
         x402Version: 2,
         error: X402Reason.ofRefusal(2, required),
         resource: placeOf(first, extensions),
-        accepts: required.accepts.map((requirements) => {
+        accepts: required.accepts.flatMap((requirements) => {
+          if (!X402Offer.isPayable(requirements)) return []
           const offer = X402Offer.toV2(requirements)
-          return { ...offer, extra: { ...offer.extra, ...flowOf(order), [RetryToken.key]: retryToken } }
+          return [{ ...offer, extra: { ...offer.extra, ...flowOf(order), [RetryToken.key]: retryToken } }]
         }),
         ...(extensions && { extensions })
       }
@@ -195,7 +196,7 @@ export const x402v2Seller: SellerDialect = {
   paymentHeader: "PAYMENT-SIGNATURE",
   exposed: ["PAYMENT-REQUIRED", "PAYMENT-RESPONSE"],
   offersInBody: false,
-  canOffer: () => true,
+  canOffer: (_scheme, _network, extra = {}) => X402Offer.isPayable({ extra }),
   listing: () => ({ protocol: { x402: {} } }),
   recognises: () => true,
   readPayment: (text) => Result.flatMap(Base64Json.decode("PAYMENT-SIGNATURE", text, maximumBase64Bytes), fromJson),

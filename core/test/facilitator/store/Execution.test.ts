@@ -11,6 +11,7 @@ const claimOf = (id: string, more: Partial<Claim> = {}): Claim => ({ id, resourc
 
 const unpaid = (now: number): Execution.Circumstances => ({
   settledAt: undefined,
+  arrivedAt: undefined,
   opensNothing: false,
   provable: true,
   now
@@ -18,6 +19,7 @@ const unpaid = (now: number): Execution.Circumstances => ({
 const paid = (now: number, more: Partial<Execution.Circumstances> = {}): Execution.Circumstances => ({
   ...unpaid(now),
   settledAt: start,
+  arrivedAt: start,
   ...more
 })
 
@@ -107,7 +109,7 @@ describe("a lease that has ended", () => {
   it("counts as a failure after the money has moved, and as nothing before", () => {
     const after = paid(start + leaseMillis + 1)
     assert.strictEqual(Execution.claim(held, claimOf("b"), after)[1].count, 2)
-    const late = { ...after, settledAt: start + leaseMillis }
+    const late = { ...after, settledAt: start + leaseMillis, arrivedAt: start + leaseMillis }
     assert.strictEqual(Execution.claim(held, claimOf("b"), late)[1].count, 1)
   })
 })

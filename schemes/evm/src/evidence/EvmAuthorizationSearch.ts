@@ -66,7 +66,7 @@ export const fromTime = Effect.fnUntraced(function* (
 })
 
 /** A block earlier than `time`, at most a stride before the last such block; the first block where there is none. */
-const blockBefore = Effect.fnUntraced(function* (
+export const blockBefore = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   time: bigint,
   through: bigint

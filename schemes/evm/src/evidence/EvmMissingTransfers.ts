@@ -46,6 +46,8 @@ export interface IncludedTransaction {
   readonly isNoop: boolean
   /** Whether it calls x402's proxy itself. */
   readonly isDirect: boolean
+  /** The coin that it has brought, in wei. */
+  readonly value: bigint
 }
 
 /** The result of one search for a payment: it is settled, nothing is known, or it has failed as of this block. */
@@ -180,7 +182,9 @@ const unused = Effect.fnUntraced(function* (
   if (Result.isFailure(call)) {
     return call.failure._tag === "ChainUnavailable" ? yield* call.failure : failureOf(included, call.failure, false)
   }
-  const outcome = yield* inItsBlock(included, (block) => explain(call.success, block))
+  const { value } = included
+  const tried = call.success.value === undefined ? call.success : { ...call.success, value }
+  const outcome = yield* inItsBlock(included, (block) => explain(tried, block))
   if (outcome._tag !== "Reverted") {
     const isWhole = included.paymentCount > 1 && included.receipt.status === "reverted"
     return failureOf(included, isWhole ? wholeReverted : unexplained, false)

@@ -120,13 +120,19 @@ export const includedOf = Effect.fnUntraced(function* (
     const inclusion = {
       transaction: attempt.transaction,
       block: { number: receipt.blockNumber, hash: receipt.blockHash },
-      cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n)
+      cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n) + valueOf(attempt, receipt)
     }
     const call = Eip1559.callIn(attempt.bytes)
-    return { inclusion, receipt, paymentCount, isNoop: call?.data === "0x", isDirect: call?.to === Permit2.proxy }
+    const isNoop = call?.data === "0x"
+    const value = call?.value ?? 0n
+    return { inclusion, receipt, paymentCount, isNoop, isDirect: call?.to === Permit2.proxy, value }
   }
   return undefined
 })
+
+/** The coin that a transaction has brought: a reverted one gives it back. A part that its contract has returned counts too. */
+const valueOf = ({ bytes }: PreparedTransaction, { status }: EvmRpc.Receipt): bigint =>
+  status === "success" ? (Eip1559.callIn(bytes)?.value ?? 0n) : 0n
 
 const findingOf = (
   included: EvmMissingTransfers.IncludedTransaction,

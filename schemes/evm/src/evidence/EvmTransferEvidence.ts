@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
+import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as Permit2 from "../transfer/Permit2.ts"
 import * as PermitCall from "../transfer/PermitCall.ts"
@@ -32,6 +33,8 @@ export interface ExpectedTransfer {
   readonly operation?: UserOperationEvidence.ExpectedOperation | undefined
   /** The transfer by Permit2 that it is; the token knows nothing of its nonce either. */
   readonly permit?: Permit2.PermitTransfer | undefined
+  /** Whether its recipient is the router, which has to show that it has sent the money on. */
+  readonly isRouted?: boolean
 }
 
 /** Whether the nonce may be used up without an event that shows it. */
@@ -166,7 +169,7 @@ export const judge = (
   expected: ExpectedTransfer,
   { byNonce, isDirect, logs }: LoggedUses
 ): UserOperationEvidence.OperationVerdict => {
-  const { authorization, operation, permit, token } = expected
+  const { authorization, isRouted = false, operation, permit, token } = expected
   if (permit !== undefined) {
     if (PermitEvidence.isPaid(permit, logs, isDirect)) return "paid"
     return logs.some((log) => PermitEvidence.isSubmission(permit, log)) ? "burnt" : "absent"
@@ -177,7 +180,8 @@ export const judge = (
   }
   const found = byNonce.get(expected.authorization.nonce)?.find(({ use }) => isOf(expected, use))
   if (found === undefined) return "absent"
-  return found.next !== undefined && isTransfer(expected, found.next) ? "paid" : "burnt"
+  const isPaid = found.next !== undefined && isTransfer(expected, found.next)
+  return isPaid && (!isRouted || BridgeRoute.messageIn(authorization, logs) !== undefined) ? "paid" : "burnt"
 }
 
 const isOf = ({ authorization, token }: ExpectedTransfer, { address, topics }: EvmRpc.Event): boolean =>

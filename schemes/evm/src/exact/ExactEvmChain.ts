@@ -6,6 +6,7 @@ import { type ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
+import * as RouteSettings from "../bridge/RouteSettings.ts"
 import { EvmCrypto } from "../crypto/EvmCrypto.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -47,6 +48,7 @@ export interface ExactEvmChain extends EvmSender {
   readonly operations: OperationCall.ServedOperations | undefined
   readonly servesPermit2: boolean
   readonly batches: ServedBatches | undefined
+  readonly routes: RouteSettings.RouteService | undefined
 }
 
 const defaultMaximum = 50
@@ -105,7 +107,10 @@ export const connect = Effect.fnUntraced(function* (
       crypto
     }),
     servesPermit2: options.permit2 === true,
-    batches: options.batches && (yield* settling(rpc, options.batches))
+    batches: options.batches && (yield* settling(rpc, options.batches)),
+    routes:
+      options.routes &&
+      (yield* RouteSettings.make(lagGuard, chainHead, sender.assets, EvmAddress.checksum(from), options.routes))
   }
 })
 

@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as ExactEvm from "../payment/ExactEvm.ts"
+import * as RouteTerms from "../payment/RouteTerms.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
@@ -27,6 +28,7 @@ import { type EvmSigner, signatureOf } from "../wallet/EvmSigner.ts"
 import type { EvmSmartAccount } from "../wallet/EvmSmartAccount.ts"
 import * as OperationSigning from "./OperationSigning.ts"
 import * as PermitSigning from "./PermitSigning.ts"
+import type * as RouteSigning from "./RouteSigning.ts"
 
 /** Options of `exactEvm.client`. */
 export interface Options {
@@ -45,6 +47,11 @@ export interface Options {
    * It needs a `network`.
    */
   readonly rpcUrl?: string
+  /**
+   * Pays offers whose money goes on to another network: `exactEvm.routes()`. Without it such an offer is left to the others; it is a
+   * part of its own because most payers need none, and it makes a page's bundle larger.
+   */
+  readonly routes?: RouteSigning.PayerRoutes
 }
 
 /** Options of `exactEvm.client` for a smart account, such as one of viem's: the same as the signer `exactEvm.smartAccount(account)`. */
@@ -65,7 +72,8 @@ const check = OptionCheck.options<AnyOptions>({
   account: OptionCheck.optional(OperationSigning.accountCheck),
   network: OptionCheck.setting('a network such as "eip155:8453" or "base", or "eip155:*" for every EVM network'),
   assets: OptionCheck.optional(EvmAsset.check),
-  rpcUrl: OptionCheck.optional(OptionCheck.nodeUrl(EvmNetwork.nodeExample))
+  rpcUrl: OptionCheck.optional(OptionCheck.nodeUrl(EvmNetwork.nodeExample)),
+  routes: OptionCheck.optional(OptionCheck.having("the routes of a payer, exactEvm.routes()", "objection", "sign"))
 })
 
 /** The text of a client that pays on all networks of the family. */
@@ -76,7 +84,9 @@ export const client: {
   (options: AccountOptions): SchemeClient
   (options: Options): SchemeClient
 } = (options: AnyOptions): SchemeClient => {
-  const { assets, network, rpcUrl, ...given } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
+  const { assets, network, routes, rpcUrl, ...given } = Result.getOrThrow(
+    OptionCheck.read(check, options, "exactEvm.client")
+  )
   const signer = signerIn(given)
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = EvmNetwork.fromText(network)
@@ -98,10 +108,19 @@ export const client: {
       const on = EvmNetwork.fromText(offered)
       return asset === undefined || on === undefined || (chain ?? on) !== on ? undefined : table.find(on, asset)
     },
-    objection: (requirements, asset) => objectionTo(signer, requirements, asset),
-    sign: (request) => sign(signer, reader, payer, request)
+    objection: (requirements, asset) =>
+      RouteTerms.isRouted(requirements)
+        ? (routes?.objection(signer, requirements, asset) ?? (routes === undefined ? withoutRoutes : undefined))
+        : objectionTo(signer, requirements, asset),
+    sign: (request) =>
+      RouteTerms.isRouted(request.requirements)
+        ? (routes?.sign(signer, payer, request) ?? Effect.fail(new SigningFailed({ message: withoutRoutes })))
+        : sign(signer, reader, payer, request)
   }
 }
+
+const withoutRoutes =
+  "its money goes on to another network by a bridge; give exactEvm.client routes: exactEvm.routes() to pay such offers"
 
 const signerIn = ({ account, signer }: Pick<AnyOptions, "account" | "signer">): EvmSigner => {
   if (signer !== undefined && account === undefined) return signer
@@ -195,16 +214,6 @@ const sign = Effect.fnUntraced(function* (
   return {
     payer: EvmAddress.checksum(from),
     nonce,
-    payload: { signature, authorization: onWire(authorization), ...(binding && { binding: { ...binding } }) }
+    payload: { signature, authorization: Eip3009.onWire(authorization), ...(binding && { binding: { ...binding } }) }
   }
-})
-
-/** On the wire numbers are decimal strings, and addresses have their checksum. */
-const onWire = (authorization: Eip3009.TransferWithAuthorization) => ({
-  from: EvmAddress.checksum(authorization.from),
-  to: EvmAddress.checksum(authorization.to),
-  value: `${authorization.value}`,
-  validAfter: `${authorization.validAfter}`,
-  validBefore: `${authorization.validBefore}`,
-  nonce: authorization.nonce
 })

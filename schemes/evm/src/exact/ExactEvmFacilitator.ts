@@ -15,6 +15,7 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import * as RouteOnward from "../bridge/RouteOnward.ts"
 import * as EvmConclusion from "../evidence/EvmConclusion.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
 import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
@@ -38,6 +39,7 @@ import * as ExactEvmPreparation from "./ExactEvmPreparation.ts"
 import * as ExactEvmVerification from "./ExactEvmVerification.ts"
 import * as OperationPayers from "./OperationPayers.ts"
 import * as PermitPayers from "./PermitPayers.ts"
+import * as RoutePayers from "./RoutePayers.ts"
 
 /**
  * Makes the scheme facilitator. It checks first that the RPC serves the network, that the signers are plain accounts, and that
@@ -47,7 +49,12 @@ export const facilitator = (options: Options): FacilitatorScheme => Effect.map(c
 
 const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
   const { network, rpc, signers, chainHead } = chain
-  const callOf = makeCallOf(chain)
+  const knownCallOf = makeCallOf(chain)
+  const callOf: ExactEvmPreparation.CallOf = (payment) => {
+    const { route } = payment.payload
+    const call = knownCallOf(payment)
+    return route === undefined ? call : Effect.flatMap(call, (known) => RoutePayers.pricedCall(chain, known, route))
+  }
   return {
     scheme: ExactEvm.scheme,
     network,
@@ -66,7 +73,9 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       replaced === undefined
         ? ExactEvmPreparation.prepare(chain, callOf, payments, slot, chainHead, maximumCost)
-        : ExactEvmPreparation.prepareReplacement(chain, payments, slot, chainHead, replaced),
+        : ExactEvmPreparation.prepareReplacement(chain, payments, slot, chainHead, replaced, ({ payload }) =>
+            RoutePayers.valueNow(chain, payload)
+          ),
     release: (payments) => ExactEvmPreparation.release(chain, payments),
     noop: (slot, chainHead) => ExactEvmPreparation.noop(chain, slot, chainHead),
     submit: (prepared) => EvmLane.submit(rpc, prepared),
@@ -76,7 +85,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
           chain,
           observedPayments.map((observedPayment) => ({
             ...soughtOf(chain, observedPayment),
-            call: callOf(observedPayment.payment)
+            call: knownCallOf(observedPayment.payment)
           })),
           attempts
         ),
@@ -90,6 +99,8 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
       Effect.map(EvmConclusion.conclude(chain.lagGuard, chainHead, soughtOf(chain, observedPayment)), (conclusion) =>
         conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, observedPayment) } : conclusion
       ),
+    ...(chain.routes && { quotes: chain.routes.quotes }),
+    onward: RouteOnward.make(rpc, chain.routes?.served),
     signers: EvmLane.balances(chain)
   }
 }
@@ -153,18 +164,17 @@ const makeCallOf =
     return Effect.map(madeCall(chain, payload), (call) => (cache.call = call))
   }
 
-const madeCall = (
-  { callContext, lagGuard, operations, servesPermit2 }: ExactEvmChain,
-  payload: SignedAuthorization
-): ReturnType<ExactEvmPreparation.CallOf> => {
-  const { authorization, operation, permit, signature, token } = payload
+const madeCall = (chain: ExactEvmChain, held: SignedAuthorization): ReturnType<ExactEvmPreparation.CallOf> => {
+  const { callContext, lagGuard, operations, servesPermit2 } = chain
+  const { authorization, operation, permit, route, signature, token } = held
+  if (route !== undefined) return RoutePayers.callOf(chain, held, route)
   if (operation !== undefined) {
     return OperationCall.make(operations, operation, authorization.value)
   }
   const domain = EvmAsset.domain(token)
   if (permit === undefined) return EvmTransferCall.make(callContext, domain, authorization, signature)
   if (!servesPermit2) return Effect.fail(permitsUnserved)
-  return PermitCall.make(callContext, domain, permit, signature, PermitPayers.submitsApproval(lagGuard, payload))
+  return PermitCall.make(callContext, domain, permit, signature, PermitPayers.submitsApproval(lagGuard, held))
 }
 
 const permitsUnserved = invalid(

@@ -3,6 +3,7 @@
  */
 import * as OptionCheck from "@pontage/core/OptionCheck"
 
+import * as RouteSettings from "../bridge/RouteSettings.ts"
 import type * as ContractPayers from "./ContractPayers.ts"
 import * as SenderOptions from "./SenderOptions.ts"
 
@@ -87,6 +88,8 @@ export interface Options extends SenderOptions.SenderOptions {
    * are checked at start.
    */
   readonly permit2?: boolean
+  /** Payments whose money goes on to another network by a bridge; default none. */
+  readonly routes?: RouteSettings.Routes
 }
 
 /** The check of {@link Options}. */
@@ -114,5 +117,6 @@ export const check = OptionCheck.options<Options>({
       delegations: OptionCheck.optional(OptionCheck.oneOf("known", "none"))
     })
   ),
-  permit2: OptionCheck.optional(OptionCheck.flag)
+  permit2: OptionCheck.optional(OptionCheck.flag),
+  routes: OptionCheck.optional(RouteSettings.check)
 })

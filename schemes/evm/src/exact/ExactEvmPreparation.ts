@@ -35,6 +35,9 @@ export type CallOf<P = SignedAuthorization> = (
   payment: Payment<P>
 ) => Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 
+/** The value that a payment's transaction has to bring now, in wei; `undefined` keeps the one that it brings. */
+export type ValueOf<P = SignedAuthorization> = (payment: Payment<P>) => Effect.Effect<bigint | undefined, Misconfigured>
+
 /**
  * Signs the transaction for the first payments of a list. Payments of plain accounts, and user operations, are batched where there
  * are settlers for them, up to the maximum cost of the transaction; a lone payment, and an authorization of a contract account, has a
@@ -64,17 +67,21 @@ export const prepare = Effect.fnUntraced(function* <P extends EvmLosses.CountedP
 
 /**
  * Signs the call of a transaction once more, at the chain head's fees, to replace it: with all of its payments, even those that
- * would be refused today, and by the settler that was configured then.
+ * would be refused today, and by the settler that was configured then. A transaction that pays for a message brings what that costs now.
  */
 export const prepareReplacement = Effect.fnUntraced(function* <P extends EvmLosses.CountedPayload>(
   chain: SigningChain<P>,
   payments: ReadonlyArray<Payment<P>>,
   slot: Slot | undefined,
   chainHead: ChainHead,
-  replaced: PreparedTransaction
+  replaced: PreparedTransaction,
+  valueOf: ValueOf<P> = () => Effect.undefined
 ): Effect.fn.Return<Preparation, Misconfigured> {
   const place = yield* placeOf(chain, slot)
-  const call = Eip1559.callIn(replaced.bytes)
+  const sent = Eip1559.callIn(replaced.bytes)
+  const [first] = payments
+  const value = sent?.value === undefined || first === undefined ? undefined : yield* valueOf(first)
+  const call = value === undefined || sent === undefined ? sent : { ...sent, value }
   if (call === undefined) {
     const message = `the bytes of ${replaced.transaction} are not an EIP-1559 transaction; it cannot be signed again`
     return yield* new Misconfigured({ message })
@@ -118,13 +125,13 @@ const placeOf = (chain: SenderChain, slot: Slot | undefined): Effect.Effect<Plac
 const signIn = (
   chain: SenderChain,
   { signer, slot }: Place,
-  { authorizationList, data, gas, to }: Eip1559.Call,
+  { authorizationList, data, gas, to, value }: Eip1559.Call,
   chainHead: ChainHead
 ) =>
   sign(
     signer,
     chain.chainId,
-    { to, data, gas, ...(authorizationList && { authorizationList }) },
+    { to, data, gas, ...(value !== undefined && { value }), ...(authorizationList && { authorizationList }) },
     slot,
     chainHead,
     chain.callContext.crypto

@@ -12,6 +12,8 @@ import * as EvmRpc from "../node/EvmRpc.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import * as ExactEvmReading from "../payment/ExactEvmReading.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as EvmBridges from "../route/EvmBridges.ts"
+import * as RouteCall from "../route/RouteCall.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
@@ -19,6 +21,7 @@ import * as PermitCall from "../transfer/PermitCall.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import * as EvmChainCheck from "./EvmChainCheck.ts"
 import * as ExactEvmUse from "./ExactEvmUse.ts"
+import * as RouteOffers from "./RouteOffers.ts"
 
 /** Options of `exactEvm.server`. The RPC is used at start, and for requests to which the facilitator has no response. */
 export interface Options {
@@ -33,21 +36,29 @@ export interface Options {
    * a millisecond of its processor, and without a request to its facilitator.
    */
   readonly contractPayers?: ContractPayers.ContractPayers
+  /** Bridges beside the known ones, for routes with `onward`: both ends of each. */
+  readonly bridges?: ReadonlyArray<EvmBridges.CustomBridge>
 }
 
 const check = OptionCheck.options<Options>({
   rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(EvmAsset.check),
-  contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none"))
+  contractPayers: OptionCheck.optional(OptionCheck.oneOf("known", "any", "none")),
+  bridges: OptionCheck.optional(EvmBridges.check)
 })
 
 /** Makes the scheme server. Throws `Misconfigured` for an invalid network or asset. */
 export const server = (options: Options): SchemeServer => {
-  const { assets, contractPayers, network, rpcUrl } = Result.getOrThrow(
-    OptionCheck.read(check, options, "exactEvm.server")
-  )
+  const {
+    assets,
+    bridges = [],
+    contractPayers,
+    network,
+    rpcUrl
+  } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.server"))
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
+  const known = Result.getOrThrow(EvmBridges.table(bridges))
   const chain = network === undefined ? undefined : EvmNetwork.fromText(network)
   if (network !== undefined && chain === undefined) {
     throw new Misconfigured({ message: `exactEvm.server: network: "${network}" ${EvmNetwork.fault}` })
@@ -57,6 +68,7 @@ export const server = (options: Options): SchemeServer => {
     network: chain,
     asset: table.find,
     assetNames: table.names,
+    onward: (option) => RouteOffers.make(known, option),
     extra: (asset, offered) => methodsIn(EvmAsset.methodsOf(asset, offered)),
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table.find, requirements, payload),
     inspect: Effect.fnUntraced(function* (requirements, json) {
@@ -99,15 +111,19 @@ const provePlain = Effect.fnUntraced(function* ({
   authorization,
   operation,
   permit,
+  route,
   signature,
   token
 }: ExactEvmReading.SignedAuthorization) {
   if (operation !== undefined) return yield* ContractPayers.notServed
   const context = { crypto: yield* EvmCrypto.EvmCrypto, accounts: EvmAccountCode.never }
   const domain = EvmAsset.domain(token)
+  const routed = route && { authorization, route: route.route, signature }
   const call =
-    permit === undefined
-      ? EvmTransferCall.make(context, domain, authorization, signature)
-      : PermitCall.make(context, domain, permit, signature, Effect.succeed(false))
+    routed !== undefined
+      ? RouteCall.make(context, domain, routed, 0n)
+      : permit === undefined
+        ? EvmTransferCall.make(context, domain, authorization, signature)
+        : PermitCall.make(context, domain, permit, signature, Effect.succeed(false))
   yield* Effect.catchTag(call, "ChainUnavailable", Effect.die)
 })

@@ -7,6 +7,7 @@ import type { ChainUnavailable, FacilitatorUnavailable, Payment, PaymentError, V
 import * as Effect from "effect/Effect"
 
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
+import * as RouteReading from "../payment/RouteReading.ts"
 import * as EvmRefusal from "../transfer/EvmRefusal.ts"
 import * as EvmRevert from "../transfer/EvmRevert.ts"
 import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
@@ -14,6 +15,7 @@ import * as DelegatedPayers from "./DelegatedPayers.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 import type { CallOf } from "./ExactEvmPreparation.ts"
 import * as PermitPayers from "./PermitPayers.ts"
+import * as RoutePayers from "./RoutePayers.ts"
 
 /** Verifies a payment. Succeeds only when the token would move the money now, and the loss budget allows the payment. */
 export const verify = Effect.fnUntraced(function* (
@@ -23,6 +25,7 @@ export const verify = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
   const { payload } = payment
   yield* chain.losses.allow(payment)
+  if (payload.route !== undefined) yield* RouteReading.agree(payment.requirements, payload.route)
   const call = yield* callOf(payment)
   yield* chain.prove(payload.token)
   yield* PermitPayers.explained(chain.lagGuard, payload, verifyCall(chain, call, payment))
@@ -34,6 +37,7 @@ const verifyCall = Effect.fnUntraced(function* (
   payment: Payment<SignedAuthorization>
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
   const { payload } = payment
+  if (payload.route !== undefined) return yield* RoutePayers.verify(chain, call, payment)
   if (payload.operation !== undefined) {
     const sent = yield* DelegatedPayers.callNow(chain.lagGuard, call)
     payload.cache.codeHash = yield* chain.judgeOperation(sent, payload, payload.operation)

@@ -139,12 +139,14 @@ export const expectedTransfer = ({
   authorization,
   operation,
   permit,
+  route,
   token
 }: SignedAuthorization): EvmTransferEvidence.ExpectedTransfer => ({
   token: EvmAsset.domain(token).verifyingContract,
   authorization,
   operation: operation && expectedOf(operation),
-  permit: permit?.transfer
+  permit: permit?.transfer,
+  isRouted: route !== undefined
 })
 
 const paysNow = Effect.fnUntraced(function* (

@@ -13,6 +13,11 @@ export type CallOutcome =
   | { readonly _tag: "Returned"; readonly data: EvmHex.Hex }
   | { readonly _tag: "Reverted"; readonly data: EvmHex.Hex; readonly message: string }
 
+/** The gas that a transaction needs to succeed on the state of a block, or its failure. */
+export type GasOutcome =
+  | { readonly _tag: "Estimated"; readonly gas: bigint }
+  | Extract<CallOutcome, { readonly _tag: "Reverted" }>
+
 /**
  * A node's response to a signed transaction. Only `Accepted` and `AlreadyKnown` say that the node has it; the others do not
  * prove that no other node has it, or that it is in no block: look for the receipt.
@@ -29,7 +34,12 @@ const executionFailure =
   /revert|out of gas|invalid opcode|bad instruction|invalid jump|stack (?:under|over)flow|evm error|vm execution error|intrinsic gas/i
 
 /** The error of a call as a failed execution, or `undefined` when the node itself has failed. */
-export const toCallOutcome = ({ code, data, message, rawMessage }: RpcError): CallOutcome | undefined => {
+export const toCallOutcome = ({
+  code,
+  data,
+  message,
+  rawMessage
+}: RpcError): Extract<CallOutcome, { readonly _tag: "Reverted" }> | undefined => {
   const bytes = EvmHex.isHex(data) ? EvmHex.toLowerCase(data) : "0x"
   const failed = code === 3 || bytes !== "0x" || executionFailure.test(rawMessage)
   return failed ? { _tag: "Reverted", data: bytes, message } : undefined

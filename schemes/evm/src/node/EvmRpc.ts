@@ -16,7 +16,7 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmJsonRpc from "./EvmJsonRpc.ts"
 import * as EvmLogRange from "./EvmLogRange.ts"
 import * as EvmNodeError from "./EvmNodeError.ts"
-import type { CallOutcome, SendOutcome } from "./EvmNodeError.ts"
+import type { CallOutcome, GasOutcome, SendOutcome } from "./EvmNodeError.ts"
 
 /** The state to read: that of a block by its number, by its hash or by its distance from the head. */
 export type BlockTag = "latest" | "pending" | "safe" | "finalized" | bigint | BlockByHash
@@ -115,6 +115,8 @@ export interface Call {
   readonly to?: EvmAddress.Address
   readonly data: EvmHex.Hex
   readonly gas?: bigint
+  /** Coin that the call brings, in wei; `from` must own it. */
+  readonly value?: bigint
   /** Wei offered per unit of gas; without it the call costs nothing. `from` must own the most that it may cost. */
   readonly fees?: { readonly maximum: bigint; readonly priority: bigint }
 }
@@ -185,6 +187,8 @@ export interface Shape {
     simulated?: SimulatedBlock,
     account?: AccountWithCode
   ) => Effect.Effect<ReadonlyArray<SimulatedCall>, ChainUnavailable>
+  /** `eth_estimateGas`: the least gas with which the call succeeds as a transaction; by default on the state of the latest block. */
+  readonly estimateGas: (call: Call, block?: BlockTag) => Effect.Effect<GasOutcome, ChainUnavailable>
   /** `eth_createAccessList`; without the caller and the precompiled contracts. */
   readonly touched: (call: Call, block?: BlockTag) => Effect.Effect<Touched, ChainUnavailable>
   /** `0x` for an account without code; by default at the latest block. */
@@ -263,9 +267,10 @@ const toTouched = ({ accessList, error }: typeof AccessList.Type): { readonly to
   touched: error === undefined || error === null || error === "" ? accessList.map(({ address }) => address) : undefined
 })
 
-const toParameter = ({ fees, gas, ...rest }: Call) => ({
+const toParameter = ({ fees, gas, value, ...rest }: Call) => ({
   ...rest,
   ...(gas !== undefined && { gas: EvmHex.toQuantity(gas) }),
+  ...(value !== undefined && { value: EvmHex.toQuantity(value) }),
   ...(fees && {
     maxFeePerGas: EvmHex.toQuantity(fees.maximum),
     maxPriorityFeePerGas: EvmHex.toQuantity(fees.priority)
@@ -298,6 +303,8 @@ const toOverrides = (simulated: SimulatedBlock | undefined) =>
     ? []
     : [{}, { number: EvmHex.toQuantity(simulated.number), time: EvmHex.toQuantity(simulated.time) }]
 
+const estimated = (gas: bigint): GasOutcome => ({ _tag: "Estimated", gas })
+
 const accepted = (hash: EvmHex.Hex): SendOutcome => ({ _tag: "Accepted", hash })
 
 const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
@@ -309,6 +316,7 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
   const block = request(Schema.NullOr(Block), present)
   const pendingTime = request(Schema.NullOr(PendingBlock), (found) => found?.timestamp)
   const call = request(EvmHex.Hex, returned, EvmNodeError.toCallOutcome)
+  const gas = request(EvmHex.Quantity, estimated, EvmNodeError.toCallOutcome)
   const simulation = request(SimulatedBlocks, toSimulated)
   const accessList = request(AccessList, toTouched, failedTouch)
   const sending = request(EvmHex.Bytes32, accepted, EvmNodeError.toSendOutcome)
@@ -340,6 +348,7 @@ const makeShape = (node: EvmJsonRpc.EvmNode): Shape => {
             ? Effect.succeed(outcomes)
             : fail(network, "simulated another number of calls")
       ),
+    estimateGas: (given, tag = "latest") => gas("eth_estimateGas", [toParameter(given), toTag(tag)]),
     touched: (given, tag = "latest") =>
       Effect.map(accessList("eth_createAccessList", [toParameter(given), toTag(tag)]), ({ touched }) => touched),
     getCode: (address, tag = "latest") => bytes("eth_getCode", [address, toTag(tag)]),

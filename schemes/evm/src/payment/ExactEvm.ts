@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as Eip2612 from "../transfer/Eip2612.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as PayerDelegation from "../transfer/PayerDelegation.ts"
@@ -69,7 +70,18 @@ export const PermitPayload = /* @__PURE__ */ Schema.Struct({
 
 export type PermitPayload = typeof PermitPayload.Type
 
+/** The payload of a payment that goes on to another chain: the authorization of the router, and the route that its nonce names. */
+export const RoutedPayload = /* @__PURE__ */ Schema.Struct({
+  signature: Schema.String,
+  authorization: Eip3009.TransferWithAuthorization,
+  route: BridgeRoute.BridgeRoute,
+  binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
+})
+
+export type RoutedPayload = typeof RoutedPayload.Type
+
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+const decodeRouted = /* @__PURE__ */ Schema.decodeUnknownEffect(RoutedPayload)
 const decodeOperation = /* @__PURE__ */ Schema.decodeUnknownEffect(OperationPayload)
 const decodePermit = /* @__PURE__ */ Schema.decodeUnknownEffect(PermitPayload)
 
@@ -80,9 +92,10 @@ export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationE
   )
 
 /** The way to pay of a payload, by the field that only it has; everything else is read as an authorization. */
-export const methodOf = (json: unknown): "authorization" | "userOperation" | "permit2" => {
+export const methodOf = (json: unknown): "authorization" | "userOperation" | "permit2" | "route" => {
   if (typeof json !== "object" || json === null) return "authorization"
   if ("userOperation" in json) return "userOperation"
+  if ("route" in json) return "route"
   return "permit2Authorization" in json ? "permit2" : "authorization"
 }
 
@@ -90,6 +103,12 @@ export const methodOf = (json: unknown): "authorization" | "userOperation" | "pe
 export const decodeOperationPayload = (json: unknown): Effect.Effect<OperationPayload, ValidationError> =>
   Effect.mapError(decodeOperation(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is not a user operation: ${error.message}`)
+  )
+
+/** Decodes the payload of a payment by a route; fails with `malformed`. */
+export const decodeRoutedPayload = (json: unknown): Effect.Effect<RoutedPayload, ValidationError> =>
+  Effect.mapError(decodeRouted(json), (error) =>
+    invalid("malformed", "payload_fields", `the payload is not a payment by a route: ${error.message}`)
   )
 
 /** Decodes the payload of a transfer by Permit2; fails with `malformed`. */

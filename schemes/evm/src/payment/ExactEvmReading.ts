@@ -6,6 +6,7 @@ import {
   invalid,
   type Network,
   type Payment,
+  type PaymentError,
   type PaymentRequirements,
   refuse,
   type ValidationError
@@ -13,11 +14,14 @@ import {
 import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
 import * as OperationReading from "./OperationReading.ts"
 import * as PermitReading from "./PermitReading.ts"
+import * as RouteReading from "./RouteReading.ts"
+import * as RouteTerms from "./RouteTerms.ts"
 
 /**
  * A payment's payload in the facilitator: the signed authorization, its token, and findings about it. A user operation and a
@@ -26,6 +30,7 @@ import * as PermitReading from "./PermitReading.ts"
 export interface SignedAuthorization extends ExactEvm.Payload {
   readonly operation?: OperationReading.SignedOperation | undefined
   readonly permit?: PermitReading.SignedPermit | undefined
+  readonly route?: RouteReading.SignedRoute | undefined
   readonly token: Asset
   readonly cache: PaymentCache
 }
@@ -53,8 +58,8 @@ export const read = Effect.fnUntraced(function* (
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ) {
-  const payload = yield* decoded(network, json)
-  const { authorization, binding, operation, permit } = payload
+  const payload = yield* decoded(network, requirements, json)
+  const { authorization, binding, operation, permit, route } = payload
   const token = requirements.asset === undefined ? undefined : tokenOf(network, requirements.asset)
   if (token === undefined) {
     const message = `payments in ${requirements.asset ?? "an unnamed asset"} on ${network} are not settled here`
@@ -71,10 +76,15 @@ export const read = Effect.fnUntraced(function* (
   }
   if (binding !== undefined) {
     const bound = yield* ExactEvm.boundNonce(binding)
-    if (authorization.nonce !== bound && operation?.tag !== bound) {
+    const tag = route === undefined ? operation?.tag : route.route.tag
+    if (authorization.nonce !== bound && tag !== bound) {
       const message = "the authorization's nonce does not match its challenge and salt"
       return yield* invalid("binding_mismatch", "nonce_not_bound", message)
     }
+  }
+  if (route === undefined && (RouteTerms.isRouted(requirements) || authorization.to === BridgeRoute.router)) {
+    const message = "the offer is paid by a route, and money that reaches its router in another way stays there"
+    return yield* refuse("INVALID_RECIPIENT", "route_missing", message)
   }
   if (authorization.to === EvmAddress.zero) {
     return yield* refuse("INVALID_RECIPIENT", "zero_address", "the payment goes to the zero address")
@@ -90,7 +100,8 @@ export const read = Effect.fnUntraced(function* (
       nonce: operation?.claim ?? permit?.claim ?? authorization.nonce,
       validAfter: seconds(authorization.validAfter),
       validBefore: seconds(authorization.validBefore),
-      binding
+      binding,
+      ...(route && { arrival: { amount: route.route.minimum, asked: route.asked } })
     }
   }
   return payment
@@ -98,13 +109,16 @@ export const read = Effect.fnUntraced(function* (
 
 const decoded = Effect.fnUntraced(function* (
   network: Network.Network,
+  requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
-): Effect.fn.Return<Omit<SignedAuthorization, "token" | "cache">, ValidationError> {
+): Effect.fn.Return<Omit<SignedAuthorization, "token" | "cache">, ValidationError | PaymentError> {
   switch (ExactEvm.methodOf(json)) {
     case "userOperation":
       return yield* OperationReading.read(network, yield* ExactEvm.decodeOperationPayload(json))
     case "permit2":
       return yield* PermitReading.read(yield* ExactEvm.decodePermitPayload(json))
+    case "route":
+      return yield* RouteReading.read(network, requirements, yield* ExactEvm.decodeRoutedPayload(json))
     case "authorization":
       return yield* ExactEvm.decodePayload(json)
   }

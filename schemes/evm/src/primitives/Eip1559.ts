@@ -81,14 +81,16 @@ export const signed = (fields: string, signature: Uint8Array, type: Type = "eip1
 }
 
 /**
- * The call that a signed transaction makes, its gas limit and its authorizations: the part that a replacement at another price keeps.
+ * The call that a signed transaction makes, its gas limit, its value and its authorizations: the part that a replacement at another price keeps.
  */
 export interface Call extends Pick<Fields, "to" | "data" | "gas"> {
+  /** Coin that it brings, in wei; none by default. */
+  readonly value?: bigint
   readonly authorizationList?: ReadonlyArray<Eip7702.Authorization>
 }
 
 /** The places of a transaction's fields. */
-const places = { gas: 4, to: 5, data: 7, authorizationList: 9 }
+const places = { gas: 4, to: 5, value: 6, data: 7, authorizationList: 9 }
 
 /** The call in the bytes of a signed transaction; `undefined` for bytes of another type. */
 export const callIn = (signed: string): Call | undefined => {
@@ -99,9 +101,10 @@ export const callIn = (signed: string): Call | undefined => {
   const items = frame?.isList === true ? itemsIn(digits, frame.from, frame.to) : undefined
   if (items === undefined) return undefined
   const fieldAt = (place: number) => digits.slice(items[place]?.from ?? 0, items[place]?.to ?? 0)
-  const [gas, to, data] = [fieldAt(places.gas), fieldAt(places.to), fieldAt(places.data)]
+  const numberAt = (place: number) => BigInt(`0x${fieldAt(place)}`.padEnd(3, "0"))
+  const [to, data, value] = [fieldAt(places.to), fieldAt(places.data), numberAt(places.value)]
   if (to.length !== 40) return undefined
-  const call: Call = { to: `0x${to}`, data: `0x${data}`, gas: BigInt(`0x${gas === "" ? "0" : gas}`) }
+  const call: Call = { to: `0x${to}`, data: `0x${data}`, gas: numberAt(places.gas), ...(value > 0n && { value }) }
   if (!isDelegating) return call
   const authorizationList = Eip7702.decodeList(fieldAt(places.authorizationList))
   return authorizationList && { ...call, authorizationList }

@@ -39,6 +39,16 @@ export interface Domain {
   readonly verifyingContract: EvmAddress.Address
 }
 
+/** An authorization on the wire: numbers are decimal strings, and addresses have their checksum. */
+export const onWire = (authorization: TransferWithAuthorization) => ({
+  from: EvmAddress.checksum(authorization.from),
+  to: EvmAddress.checksum(authorization.to),
+  value: `${authorization.value}`,
+  validAfter: `${authorization.validAfter}`,
+  validBefore: `${authorization.validBefore}`,
+  nonce: authorization.nonce
+})
+
 /** The EIP-712 types of an authorization, in the order EIP-3009 fixes. */
 export const types = {
   TransferWithAuthorization: [
@@ -58,6 +68,9 @@ const domainTypes = [
   { name: "verifyingContract", type: "address" }
 ] as const
 
+/** The same terms, signed for a recipient that has to submit them itself (EIP-3009, `receiveWithAuthorization`). */
+export const receiveTypes = { ReceiveWithAuthorization: types.TransferWithAuthorization } as const
+
 /** The input of a signer; a viem account's `signTypedData` takes it as it is. */
 export interface TypedData {
   readonly domain: Domain
@@ -73,6 +86,10 @@ export const typedData = (domain: Domain, message: TransferWithAuthorization): T
   primaryType: "TransferWithAuthorization",
   message
 })
+
+/** The authorization of a recipient that submits it itself, as the input of a signer. */
+export const typedReceipt = (domain: Domain, message: TransferWithAuthorization) =>
+  ({ domain, types: receiveTypes, primaryType: "ReceiveWithAuthorization", message }) as const
 
 /**
  * The second parameter of an EIP-1193 provider's `eth_signTypedData_v4`: the typed data as JSON, with numbers as decimal
@@ -99,6 +116,9 @@ const domainTypeHash = /* @__PURE__ */ hashText(
 )
 const typeHash = /* @__PURE__ */ hashText(
   "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+)
+const receiveTypeHash = /* @__PURE__ */ hashText(
+  "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
 )
 
 const separators = new WeakMap<Domain, Uint8Array>()
@@ -164,6 +184,18 @@ export const digest = (
   envelope.set(domainSeparator(domain), 2)
   envelope.set(keccak256(struct), 34)
   return keccak256(envelope)
+}
+
+/** The 32 bytes that a payer signs for a recipient that submits the authorization itself. */
+export const receiveDigest = (
+  domain: Domain,
+  authorization: TransferWithAuthorization,
+  keccak256: Keccak256 = keccak_256
+): Uint8Array => {
+  struct.set(receiveTypeHash)
+  const made = digest(domain, authorization, keccak256)
+  struct.set(typeHash)
+  return made
 }
 
 const addressWord = (address: EvmAddress.Address): string => `000000000000000000000000${address.slice(2)}`

@@ -51,6 +51,13 @@ export const fromRevert = (network: string, revert: EvmRevert): PaymentError | V
         fromFailed,
         "the token refuses to let Permit2 move the amount: the payer's approval of Permit2 or its balance is too low, or the token blocks an account"
       )
+    // The bridge has raised its price since, which is no fault of the payer.
+    case "MessagePrice":
+      return invalid(
+        "unsupported_authorization",
+        "message_price",
+        "the price of the bridge's message rose above what was sent for it; request the resource again and pay by its new quote"
+      )
     case "Other": {
       const message = `the token refuses the transfer: ${revert.message}`
       return invalid("unsupported_authorization", "transfer_refused", message)

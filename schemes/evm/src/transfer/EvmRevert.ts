@@ -22,6 +22,7 @@ export type EvmRevert =
         | "NotDeployed"
         | "DeployedBefore"
         | "TransferFromFailed"
+        | "MessagePrice"
     }
   | { readonly _tag: "Other"; readonly message: string }
 
@@ -70,6 +71,8 @@ const selectors: Readonly<Record<string, Reason>> = {
   "0xb0669cbc": "InvalidSignature",
   // PaymentTooEarly() of x402's proxy
   "0xa65539fa": "NotYetValid",
+  // LZ_InsufficientFee(uint256,uint256,uint256,uint256), of LayerZero's endpoint
+  "0x4f3ec0d3": "MessagePrice",
   // NotDeployed(), of our counterfactual settler
   "0x77482513": "NotDeployed"
 }

@@ -23,6 +23,8 @@ export interface TransferCall {
   readonly to: EvmAddress.Address
   readonly data: EvmHex.Hex
   readonly gas: bigint
+  /** Coin that the transaction brings, in wei: the price of a bridge's message. */
+  readonly value?: bigint
   readonly payer: EvmAddress.Address
   /** Whether the payer's own key has signed. Its account may have code all the same: then the token calls that code. */
   readonly isByKey: boolean

@@ -81,13 +81,19 @@ const hasCode: TransferProbing.ProbeOutcome = { _tag: "HasCode" }
 /** Two requests, for a transfer that the probe cannot try. */
 const makeAlone =
   ({ judge, rpc }: EvmLagGuard.EvmLagGuard, from: EvmAddress.Address): Simulate =>
-  ({ data, gas, payer, to }) =>
+  ({ data, gas, payer, to, value }) =>
     judge(
       (block) =>
         Effect.map(
-          Effect.all([rpc.getCode(payer, block), rpc.call({ from, to, data, gas }, block)], {
-            concurrency: "unbounded"
-          }),
+          Effect.all(
+            [
+              rpc.getCode(payer, block),
+              rpc.call({ from, to, data, gas, ...(value !== undefined && { value }) }, block)
+            ],
+            {
+              concurrency: "unbounded"
+            }
+          ),
           ([code, outcome]) => (code === "0x" ? outcome : hasCode)
         ),
       ({ _tag }) => _tag === "Reverted"
@@ -96,8 +102,11 @@ const makeAlone =
 /** Explains why a transfer has failed, by simulating its call on the state of one block. */
 export const explaining =
   (rpc: EvmRpc.Shape, from: EvmAddress.Address) =>
-  ({ data, gas, to }: TransferCall, block: bigint | EvmRpc.BlockByHash): Effect.Effect<CallOutcome, ChainUnavailable> =>
-    rpc.call({ from, to, data, gas }, block)
+  (
+    { data, gas, to, value }: TransferCall,
+    block: bigint | EvmRpc.BlockByHash
+  ): Effect.Effect<CallOutcome, ChainUnavailable> =>
+    rpc.call({ from, to, data, gas, ...(value !== undefined && { value }) }, block)
 
 /**
  * In one simulated call a transfer sees the effects of those before it. So that no outcome depends on another, no account is

@@ -22,7 +22,7 @@ export interface EvmTransactionSigner {
 export const sign = Effect.fnUntraced(function* (
   signer: EvmTransactionSigner,
   chainId: number,
-  { authorizationList = [], ...call }: Call,
+  { authorizationList = [], value = 0n, ...call }: Call,
   slot: Slot,
   chainHead: ChainHead,
   { keccak256 }: Pick<EvmCrypto.Shape, "keccak256"> = EvmCrypto.javaScript
@@ -32,7 +32,7 @@ export const sign = Effect.fnUntraced(function* (
     chainId,
     nonce: Number(slot.number),
     ...call,
-    value: 0n,
+    value,
     maxFeePerGas: maximum,
     maxPriorityFeePerGas: priority
   }
@@ -49,5 +49,5 @@ export const sign = Effect.fnUntraced(function* (
   }
   const id = EvmHex.fromBytes(keccak256(EvmHex.toBytes(bytes)))
   const head = chainHead.head.number
-  return { slot, transaction: id, bytes, head, cost: call.gas * maximum, fees: { maximum, priority } }
+  return { slot, transaction: id, bytes, head, cost: call.gas * maximum + value, fees: { maximum, priority } }
 })

@@ -80,8 +80,8 @@ describe("Eip1559", () => {
       fc.property(transactions, parts, fc.nat({ max: 200 }), (transaction, part, cut) => {
         const signature = EvmHex.toBytes(`0x${EvmHex.toWord(part)}${EvmHex.toWord(part)}01`)
         const sent = Eip1559.signed(Eip1559.encodeFields(transaction), signature)
-        const { data, gas, to } = transaction
-        const call = { to: EvmHex.toLowerCase(to), data: EvmHex.toLowerCase(data), gas }
+        const { data, gas, to, value } = transaction
+        const call = { to: EvmHex.toLowerCase(to), data: EvmHex.toLowerCase(data), gas, ...(value > 0n && { value }) }
         assert.deepStrictEqual(Eip1559.callIn(sent), call)
         const shorter = Eip1559.callIn(sent.slice(0, -2 * (cut + 68)))
         assert.isTrue(shorter === undefined || shorter.data === call.data)

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { keccak256, parseTransaction, recoverTransactionAddress } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
+import * as Eip1559 from "../../src/primitives/Eip1559.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import { type EvmTransactionSigner, sign } from "../../src/wallet/EvmTransactionSigner.ts"
 
@@ -41,6 +42,20 @@ describe("EvmTransactionSigner", () => {
         cost: 150_000n * 21n,
         fees: { maximum: 21n, priority: 1n }
       })
+    })
+  )
+
+  it.effect("counts the value that a call brings as its cost, and a replacement keeps it", () =>
+    Effect.gen(function* () {
+      const value = 5n
+      const prepared = yield* sign(account, 31_337, { ...call, value }, slot, chainHead)
+      assert.strictEqual(parseTransaction(`0x02${prepared.bytes.slice(4)}`).value, value)
+      assert.strictEqual(prepared.cost, 150_000n * 21n + value)
+      const kept = Eip1559.callIn(prepared.bytes)
+      assert.deepStrictEqual(kept, { ...call, to: EvmHex.toLowerCase(account.address), value })
+      const fees = { maximum: 42n, priority: 2n, ceiling: 42n }
+      const replacement = yield* sign(account, 31_337, kept ?? call, slot, { ...chainHead, fees })
+      assert.strictEqual(replacement.cost, 150_000n * 42n + value)
     })
   )
 

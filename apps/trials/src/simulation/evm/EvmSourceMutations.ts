@@ -45,8 +45,8 @@ export const evmSourceMutations = {
       },
       {
         module: "schemes/evm/src/evidence/EvmMissingTransfers",
-        piece: "inItsBlock(included, (block) => explain(call.success, block))",
-        instead: 'explain(call.success, "latest")'
+        piece: "inItsBlock(included, (block) => explain(tried, block))",
+        instead: 'explain(tried, "latest")'
       }
     ]
   },

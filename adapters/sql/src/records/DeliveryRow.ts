@@ -1,0 +1,58 @@
+/** The delivery of a payment to another network, as the columns of its row. */
+import { Amount, Delivery, type PaymentStore, Settlement } from "@pontage/core"
+import * as Schema from "effect/Schema"
+
+import type { Columns, Value } from "../database/SqlDialect.ts"
+
+/** The columns of a delivery. */
+export const delivering = { serial: "bigint", delivery: "text", delivering: "boolean" } as const satisfies Columns
+
+const OrNull = Schema.NullOr
+
+/** The text of the column. */
+export const DeliveryJson = Schema.fromJsonString(
+  Schema.Struct({
+    network: Schema.String,
+    status: Settlement.DeliveryStatus,
+    arrival: OrNull(
+      Schema.Struct({
+        transaction: Schema.String,
+        block: Schema.Struct({ number: Schema.BigIntFromString, hash: Schema.String }),
+        amount: Amount.FromText
+      })
+    ),
+    deliveredAt: OrNull(Schema.Int),
+    detail: OrNull(Schema.String),
+    push: OrNull(Schema.Struct({ paymentId: Schema.String, attempt: Schema.Int })),
+    final: Schema.Boolean
+  })
+)
+
+const encode = Schema.encodeSync(DeliveryJson)
+
+/** The delivery as the core defines it. */
+export const toDelivery = (row: typeof DeliveryJson.Type): Delivery.Delivery => ({
+  ...row,
+  arrival: row.arrival ?? undefined,
+  deliveredAt: row.deliveredAt ?? undefined,
+  detail: row.detail ?? undefined,
+  push: row.push ?? undefined
+})
+
+/** The values of `delivering`. */
+export const toDelivering = (payment: PaymentStore.StoredPayment): Readonly<Record<keyof typeof delivering, Value>> => {
+  const { delivery, serial } = payment
+  return {
+    serial,
+    delivery: delivery === undefined ? null : encode(jsonOf(delivery)),
+    delivering: Delivery.isOpen(payment)
+  }
+}
+
+const jsonOf = (delivery: Delivery.Delivery): typeof DeliveryJson.Type => ({
+  ...delivery,
+  arrival: delivery.arrival ?? null,
+  deliveredAt: delivery.deliveredAt ?? null,
+  detail: delivery.detail ?? null,
+  push: delivery.push ?? null
+})

@@ -1,0 +1,67 @@
+/**
+ * The schemes of payments by routes between two bridged chains: those of the facilitator on both, of the shop, and of a payer.
+ */
+import { bridgeEvm, exactEvm } from "@pontage/evm"
+import type { EvmTestAccounts } from "@pontage/evm/testing"
+
+import * as BridgedChains from "./BridgedChains.ts"
+
+/** Settings; the defaults are those of a local demonstration. */
+export interface Settings {
+  /** The RPCs that the facilitator uses; default the chains' own. */
+  readonly urls?: { readonly near: string; readonly far: string }
+  /** Blocks behind the head from which a block counts as final; default 2. */
+  readonly finalityDepth?: number
+  /** The bridges; default the two ends of the local one. */
+  readonly bridges?: ReturnType<typeof bridgesOf>
+  /** Seconds for which the bridge's own executor is waited for; default 10. */
+  readonly pushAfterSeconds?: number
+}
+
+/** The two ends of the bridge, as a facilitator, a shop and a payer are configured with. */
+const bridgesOf = ({ first, lockbox, second, token }: BridgedChains.BridgedChains) => [
+  {
+    network: first.network,
+    asset: first.token.address,
+    bridge: lockbox,
+    endpointId: BridgedChains.eids.first as number
+  },
+  { network: second.network, asset: token, bridge: token, endpointId: BridgedChains.eids.second as number }
+]
+
+/** Three thousand dollars for a whole coin, in millionths. */
+export const coinPrice = 3_000_000_000n
+
+/** The schemes. A facilitator is an effect: it connects to its chains. */
+export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {}) => {
+  const { first, second } = chains
+  const { bridges = bridgesOf(chains), finalityDepth = 2, pushAfterSeconds = 10 } = settings
+  const { urls = { near: first.rpcUrl, far: second.rpcUrl } } = settings
+  const assets = [{ network: first.network, ...first.token }]
+  const [nearSigner] = first.accounts.signers
+  const [farSigner] = second.accounts.signers
+  const facilitatorBy = (signer: EvmTestAccounts.TestAccount, rpcUrl: string) =>
+    exactEvm.facilitator({
+      signer,
+      rpcUrl,
+      assets,
+      finalityDepth,
+      routes: {
+        to: [{ rpcUrl: urls.far, coinPrice, finalityDepth }],
+        coinPrice,
+        bridges,
+        feeTo: nearSigner.address,
+        pushAfterSeconds
+      }
+    })
+  return {
+    assets,
+    bridges,
+    facilitatorBy,
+    facilitator: facilitatorBy(nearSigner, urls.near),
+    deliveries: bridgeEvm.deliveries({ signer: farSigner, rpcUrl: urls.far, bridges, finalityDepth }),
+    server: exactEvm.server({ rpcUrl: first.rpcUrl, network: first.network, assets, bridges }),
+    client: (signer: EvmTestAccounts.TestAccount) =>
+      exactEvm.client({ signer, network: first.network, assets, routes: exactEvm.routes({ bridges }) })
+  }
+}

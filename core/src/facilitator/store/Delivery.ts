@@ -1,0 +1,141 @@
+/**
+ * The delivery of a payment whose money goes on to another network, as pure functions that every store shares. The other chain decides:
+ * a delivery that it shows counts, whichever party made it, and one that it does not show any more is pending again.
+ */
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
+import {
+  type Delivery as PublicDelivery,
+  type DeliveryStatus,
+  isDead,
+  type PaymentState
+} from "../../protocol/Settlement.ts"
+import type { Block } from "../../scheme/Payment.ts"
+
+/** A delivery on record. Times are Unix milliseconds. */
+export interface Delivery {
+  /** The network that the money goes on to. */
+  readonly network: string
+  readonly status: DeliveryStatus
+  /** The transaction, its block, and the amount that arrived; only while it is delivered. */
+  readonly arrival: Arrival | undefined
+  /** The time when the other chain first showed it. A reorganisation there keeps it: its caller was notified. */
+  readonly deliveredAt: number | undefined
+  /** The reason why it has not arrived, for people. */
+  readonly detail: string | undefined
+  /** The last push of this facilitator: a payment on the other network, and its number, from 1. */
+  readonly push: PushRecord | undefined
+  /** It is delivered for good: its block is not reorganised any more. */
+  readonly final: boolean
+}
+
+/** The money at its recipient. */
+export interface Arrival {
+  readonly transaction: string
+  readonly block: Block
+  readonly amount: bigint
+}
+
+/** A push on record. */
+export interface PushRecord {
+  readonly paymentId: string
+  readonly attempt: number
+}
+
+/** A fact about a delivery, to be recorded. */
+export type DeliveryReport =
+  | { readonly _tag: "Delivered"; readonly arrival: Arrival; readonly final: boolean }
+  | {
+      readonly _tag: "Undelivered"
+      readonly status: Exclude<DeliveryStatus, "delivered">
+      readonly detail: string
+      /** The last push; absent if it is the one on record. */
+      readonly push?: PushRecord
+    }
+
+/** The delivery of a new payment to this network. */
+export const begin = (network: string): Delivery => ({
+  network,
+  status: "pending",
+  arrival: undefined,
+  deliveredAt: undefined,
+  detail: undefined,
+  push: undefined,
+  final: false
+})
+
+/** The part of a payment's record that is about its delivery. */
+export interface Delivered {
+  /** Absent if the money stays on its network. */
+  readonly delivery?: Delivery | undefined
+}
+
+/** The record after a report. It is the same one if the report says nothing new, or if the delivery is over. */
+export const reported = <Of extends Delivered>(known: Of, report: DeliveryReport, now: number): Of => {
+  const { delivery } = known
+  if (delivery === undefined || delivery.final) return known
+  const next = report._tag === "Delivered" ? arrived(delivery, report, now) : missing(delivery, report)
+  return isSame(delivery, next) ? known : { ...known, delivery: next }
+}
+
+const arrived = (
+  delivery: Delivery,
+  { arrival, final }: DeliveryReport & { readonly _tag: "Delivered" },
+  now: number
+): Delivery => ({
+  ...delivery,
+  status: "delivered",
+  arrival,
+  detail: undefined,
+  deliveredAt: delivery.deliveredAt ?? now,
+  final
+})
+
+const missing = (
+  delivery: Delivery,
+  { detail, push, status }: DeliveryReport & { readonly _tag: "Undelivered" }
+): Delivery => ({ ...delivery, status, detail, arrival: undefined, push: push ?? delivery.push })
+
+/** Whether two deliveries say the same. */
+export const isSame = (a: Delivery, b: Delivery): boolean =>
+  a.status === b.status &&
+  a.detail === b.detail &&
+  a.final === b.final &&
+  a.push?.paymentId === b.push?.paymentId &&
+  a.arrival?.transaction === b.arrival?.transaction &&
+  a.arrival?.block.hash === b.arrival?.block.hash &&
+  a.arrival?.amount === b.arrival?.amount
+
+/** Whether the delivery is still to be watched. */
+export const isOpen = ({ delivery }: Delivered): boolean => delivery !== undefined && !delivery.final
+
+/** Whether this change is the first delivery of a payment whose caller wants notices. */
+export const isNews = (before: Delivered | undefined, after: Delivered & { readonly notify: boolean }): boolean =>
+  after.notify && after.delivery?.deliveredAt !== undefined && before?.delivery?.deliveredAt === undefined
+
+/** The delivery in the facilitator's API; `undefined` if the money did not leave and arrived nowhere. */
+export const toPublic = ({
+  delivery,
+  status
+}: Delivered & { readonly status: PaymentState }): PublicDelivery | undefined => {
+  if (delivery === undefined || (isDead(status) && delivery.arrival === undefined)) return undefined
+  const { arrival, detail, network, status: standing } = delivery
+  return {
+    network,
+    status: standing,
+    ...(arrival !== undefined && { transaction: arrival.transaction, amount: `${arrival.amount}` }),
+    ...(detail !== undefined && { detail })
+  }
+}
+
+/** The offer of a push names the payment that it delivers, so that a record tells that it is one. */
+const marker = "delivers"
+
+/** The offer of a push that delivers this payment. */
+export const offerOfPush = (requirements: PaymentRequirements, paymentId: string): PaymentRequirements => ({
+  ...requirements,
+  extra: { ...requirements.extra, [marker]: paymentId }
+})
+
+/** Whether an offer is that of a push. The facilitator alone makes such payments: no caller can present one. */
+export const isPush = ({ extra }: Pick<PaymentRequirements, "extra">): boolean =>
+  extra !== undefined && Object.hasOwn(extra, marker)

@@ -1,0 +1,59 @@
+/**
+ * The part of a scheme facilitator whose payments go on to another network: the payer pays on one chain, and a bridge brings the
+ * money to its recipient on another one. The engine settles the payment as any other. Then it observes the delivery, and pushes it
+ * where no other party has done so. A push is a payment of its own on the other network, so it is recorded before it is sent.
+ */
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+
+import type { Network } from "../protocol/Network.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
+import type { ChainUnavailable } from "../protocol/ProtocolError.ts"
+import type { Block, Payment } from "./Payment.ts"
+
+/** A payment whose money has left its network. */
+export interface Departure<Payload = unknown> {
+  readonly payment: Payment<Payload>
+  /** The transaction that moved the money, and its block, as the record has them. */
+  readonly transaction: string
+  readonly block: Block
+  /** The number of the next push, from 1. It is a part of the push's nonce: a failed push needs another one. */
+  readonly attempt: number
+}
+
+/** The terms of a payment on the other network whose settlement is the delivery. */
+export interface Push {
+  /** Its scheme and network name the scheme facilitator that settles it. */
+  readonly requirements: PaymentRequirements
+  readonly payload: Schema.Json
+}
+
+/** The state of a delivery on the other network. The reasons are sentences for people. */
+export type DeliveryObservation =
+  /** It cannot be delivered now: it is not attested yet, or an earlier message has to arrive first. */
+  | { readonly _tag: "Underway"; readonly reason: string }
+  /** Any party can deliver it now. */
+  | { readonly _tag: "Ready"; readonly push: Push }
+  /** It is attested, and delivering it would fail now, for example because the token has frozen its recipient. */
+  | { readonly _tag: "Blocked"; readonly reason: string }
+  /** The money is at its recipient, whichever party delivered it: the token's own transfer is in this block. */
+  | {
+      readonly _tag: "Delivered"
+      readonly transaction: string
+      readonly block: Block
+      /** The amount that arrived, in the smallest unit of the other network's token. */
+      readonly amount: bigint
+      /** Whether the block is not reorganised any more. */
+      readonly final: boolean
+    }
+
+/** The onward part of a scheme facilitator. */
+export interface Onward<Payload = unknown> {
+  /**
+   * The network that a payment's money goes on to; `undefined` if it stays on its own. Read from the signed bytes alone: no chain, no
+   * clock.
+   */
+  destination(payment: Payment<Payload>): Network | undefined
+  /** Reads the departure and the delivery from both chains. Nothing is remembered between two calls. */
+  observe(departure: Departure<Payload>): Effect.Effect<DeliveryObservation, ChainUnavailable>
+}

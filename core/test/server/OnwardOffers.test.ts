@@ -1,0 +1,162 @@
+/** A shop that is paid on another ledger: its offers by the facilitator's quotes, which change, and payments that were signed for them. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+
+import type { Facilitator } from "../../src/facilitator/Facilitator.ts"
+import type { GateRequest } from "../../src/server/http/Decision.ts"
+import type { RouteConfig } from "../../src/server/route/RouteConfig.ts"
+import { x402v2Seller } from "../../src/wire/x402/X402v2Seller.ts"
+import * as BridgeShop from "../facilitator/delivery/BridgeShop.ts"
+import * as LedgerShop from "../facilitator/LedgerShop.ts"
+import { begin } from "../facilitator/LedgerSteps.ts"
+import * as LedgerGate from "./LedgerGate.ts"
+
+const report = "GET /report"
+
+interface Quote {
+  readonly fee: number
+  /** Seconds after the start at which it is over. */
+  readonly until?: number
+  readonly least?: number
+}
+
+/** Two ledgers, and shops of one facilitator whose quotes a test sets. */
+const opened = Effect.fnUntraced(function* (
+  config: Partial<RouteConfig> = {},
+  handler: (target: string) => number = () => 200
+) {
+  const shop = yield* BridgeShop.open({ settleTimeoutMillis: 5_000 })
+  const quotes: { now: ReadonlyArray<Record<string, number>>; asked: number } = { now: [], asked: 0 }
+  const quote = ({ fee, least = 1, until = 600 }: Quote) => {
+    quotes.now = [{ fee, least, quotedUntil: LedgerShop.start / 1000 + until }]
+  }
+  quote({ fee: 100 })
+  const supported = Effect.map(shop.facilitator.supported, (sellable) => {
+    quotes.asked++
+    return { ...sellable, kinds: sellable.kinds.map((kind) => ({ ...kind, quotes: quotes.now })) }
+  })
+  const facilitator: Facilitator["Service"] = { ...shop.facilitator, supported }
+  const gate = LedgerGate.open({
+    routes: { [report]: { onward: { network: "ledger:far" }, ...config } },
+    handler,
+    shop: { facilitator, ledger: shop.near }
+  })
+  return { shop, quotes, quote, gate }
+})
+
+const priceBySize = ({ query }: Pick<GateRequest, "query">) => (query["size"] === "large" ? "$0.01005" : "$0.01")
+
+type Gate = Effect.Success<ReturnType<typeof LedgerGate.open>>
+
+const asks = Effect.fnUntraced(function* (gate: Gate, target: string, headers: LedgerGate.Headers = {}) {
+  const asking = yield* begin(gate.ask(report, target, headers), 7)
+  const exit = asking.pollUnsafe()
+  if (exit?._tag !== "Success") throw new Error("no response")
+  return exit.value
+})
+
+const amountIn = (reply: LedgerGate.Reply) => Number(LedgerGate.offerIn(reply).maxAmountRequired)
+
+/** Renews the shop's quotes: the request that finds them nearly over asks for newer ones, and a later one has them. */
+const renewed = Effect.fnUntraced(function* (gate: Gate) {
+  yield* asks(gate, "/report")
+  yield* TestClock.adjust("1 second")
+  return yield* asks(gate, "/report")
+})
+
+describe("offers of a shop that is paid on another network", () => {
+  it.effect(
+    "a charged payment is served once, though its quote is long over and the shop has started again since",
+    () =>
+      Effect.gen(function* () {
+        const { gate: opening, quote, shop } = yield* opened({ serve: "delivered" })
+        shop.bridge.faults.withheld = true
+        const gate = yield* opening
+        const offered = yield* asks(gate, "/report")
+        assert.strictEqual(amountIn(offered), 10_100)
+        const headers = yield* LedgerGate.payFor(offered)
+        assert.strictEqual((yield* asks(gate, "/report", headers)).status, 503)
+        for (const [fee, until] of [
+          [200, 1_800],
+          [300, 3_600]
+        ] as const) {
+          quote({ fee, until })
+          yield* TestClock.adjust(fee === 200 ? "6 minutes" : "25 minutes")
+          assert.strictEqual(amountIn(yield* renewed(gate)), 10_000 + fee)
+          assert.strictEqual((yield* asks(gate, "/report", headers)).status, 503)
+        }
+        const successor = yield* opening
+        const waiting = yield* asks(successor, "/report", headers)
+        assert.strictEqual(waiting.status, 503, waiting.body)
+        shop.bridge.faults.withheld = false
+        yield* TestClock.adjust("60 seconds")
+        const served = yield* asks(successor, "/report", headers)
+        assert.strictEqual(served.status, 200, served.body)
+        assert.strictEqual((yield* asks(successor, "/report", headers)).status, 409)
+        assert.deepStrictEqual([...gate.ran, ...successor.ran], ["/report"])
+        assert.strictEqual(shop.near.transfers.length, 1)
+      })
+  )
+
+  it.effect("a payment is taken by any quote that is not over, and by none that is", () =>
+    Effect.gen(function* () {
+      const { gate: opening, quote } = yield* opened()
+      const gate = yield* opening
+      const first = yield* LedgerGate.payFor(yield* asks(gate, "/report"))
+      quote({ fee: 200, until: 302 })
+      yield* TestClock.adjust("301 seconds")
+      quote({ fee: 300, until: 1_200 })
+      yield* renewed(gate)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(amountIn(yield* renewed(gate)), 10_300)
+      assert.notInclude((yield* asks(gate, "/report", first)).body, "not_on_record")
+    })
+  )
+
+  it.effect("an option whose price is below the least amount asks for no newer quotes, and is not offered", () =>
+    Effect.gen(function* () {
+      const { gate: opening, quote, quotes } = yield* opened()
+      quote({ fee: 100, least: 20_000 })
+      const gate = yield* opening
+      for (let requests = 0; requests < 5; requests++) {
+        assert.strictEqual((yield* asks(gate, "/report")).status, 503)
+        yield* TestClock.adjust("20 seconds")
+      }
+      assert.strictEqual(quotes.asked, 1)
+    })
+  )
+
+  it.effect("a payment for a cheap request at a high fee does not pay for a dear one at a low fee", () =>
+    Effect.gen(function* () {
+      const { gate: opening, quote } = yield* opened({ price: undefined, getPrice: priceBySize }, (target) =>
+        target.includes("large") ? 200 : 404
+      )
+      const gate = yield* opening
+      const headers = yield* LedgerGate.payFor(yield* asks(gate, "/report"))
+      assert.strictEqual((yield* asks(gate, "/report", headers)).status, 404)
+      // The dear request costs as much now as was paid, and less of that has arrived.
+      quote({ fee: 50, until: 1_200 })
+      yield* TestClock.adjust("6 minutes")
+      assert.strictEqual(amountIn(yield* renewed(gate)), 10_050)
+      const dear = yield* asks(gate, "/report?size=large", headers)
+      assert.strictEqual(dear.status, 409, dear.body)
+      assert.deepStrictEqual(gate.ran, ["/report"])
+    })
+  )
+
+  it.effect("a payment that is bound to nothing is refused, and so is a route that asks for none that are", () =>
+    Effect.gen(function* () {
+      const { gate: opening } = yield* opened()
+      const gate = yield* opening
+      const offered = yield* asks(gate, "/report")
+      const refused = yield* asks(gate, "/report", yield* LedgerGate.payFor(offered, false))
+      assert.strictEqual(refused.status, 402)
+      assert.include(refused.body, "binding_missing")
+      const { gate: unbound } = yield* opened({ binding: "off" })
+      assert.include((yield* Effect.flip(unbound)).message, "recognised by its challenge")
+      const { gate: foreign } = yield* opened({ dialects: [x402v2Seller] })
+      assert.include((yield* Effect.flip(foreign)).message, "x402")
+    })
+  )
+})

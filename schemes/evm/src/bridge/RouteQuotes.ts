@@ -1,0 +1,201 @@
+/**
+ * The price of a crossing for its payer, in the token: the message's price, and the gas of both chains. A quote has a margin over the
+ * present cost, and holds for some minutes; a payment's fee has to cover the cost at its verification, whatever was quoted.
+ */
+import { ChainUnavailable, type ChainHead, type PaymentError, type ValidationError } from "@pontage/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Schema from "effect/Schema"
+
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import type * as EvmHex from "../primitives/EvmHex.ts"
+import type { BridgeRoute } from "../route/BridgeRoute.ts"
+import type { BridgeCrossing } from "./BridgeCrossing.ts"
+import * as DataFee from "./DataFee.ts"
+import * as OftCalls from "./OftCalls.ts"
+
+/** The crossings that a facilitator serves, and its terms. */
+export interface ServedRoutes {
+  readonly crossings: ReadonlyArray<BridgeCrossing>
+  /** The price of one whole coin of the first network, in millionths of a dollar. */
+  readonly coinPrice: bigint
+  readonly minimumAmount: bigint
+  readonly feeTo: EvmAddress.Address
+  /** The first network's fee for the data of a transaction. */
+  readonly dataFee: DataFee.DataFee
+  /** Seconds after a payment's block for which the bridge's own executor is waited for. */
+  readonly pushAfterSeconds: number
+}
+
+/** Seconds for which a quote holds, and milliseconds for which it is given to all who ask. */
+const quoteSeconds = 600
+const freshMillis = 30_000
+/** The time that a caller waits for a quote: for the first one, and for one that replaces another. */
+const firstWait = "3 seconds"
+const nextWait = "1 second"
+
+/** The quote's margin over the cost, in percent; the cost may rise by it while the quote holds. */
+const margin = 130n
+
+/**
+ * Gas that a departure with one verifier network and a delivery to a new recipient take. A quote is made for the gas of the last payment
+ * over its crossing, where that was more.
+ */
+const usualGas = { departing: 400_000n, delivering: 200_000n }
+
+/** The value that is sent for a message: a tenth more than its price, since that may rise; the router returns the rest. */
+export const valueFor = (messageFee: bigint): bigint => (messageFee * 11n) / 10n
+
+/** The executor's options: gas for the token's contract on the other chain (type 3, `lzReceive`). */
+export const options: EvmHex.Hex = `0x000301001101${200_000n.toString(16).padStart(32, "0")}`
+
+const million = 1_000_000n
+const coin = 10n ** 18n
+
+/** The price of a route now. */
+export interface RoutePrice {
+  /** The value that the transaction brings for the message, in wei. */
+  readonly value: bigint
+  /** The cost of both chains and of the message, in the smallest unit of the route's token. */
+  readonly cost: bigint
+}
+
+/** The transaction of a route, as far as it is known. */
+interface RouteTransaction {
+  /** The part of a route that its message depends on. */
+  readonly route: Parameters<typeof OftCalls.messageFee>[1]
+  /** Its calldata, which a rollup's data fee depends on; default some of usual length. */
+  readonly data?: EvmHex.Hex
+  /** Its gas with a message of this value; default that of the last payment. */
+  readonly gas?: (value: bigint) => Effect.Effect<bigint, ChainUnavailable | ValidationError | PaymentError>
+}
+
+/** The price of a route, from one read of the message's price; `undefined` where the bridge sends no such message. */
+export const priceOf = Effect.fnUntraced(function* (
+  guard: EvmLagGuard.EvmLagGuard,
+  { coinPrice, dataFee }: ServedRoutes,
+  { chain, decimals, lastGas }: BridgeCrossing,
+  chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
+  { data = usualCall, gas, route }: RouteTransaction
+): Effect.fn.Return<RoutePrice | undefined, ChainUnavailable | ValidationError | PaymentError> {
+  const fee = yield* OftCalls.messageFee(guard, route)
+  if (fee === undefined) return undefined
+  const value = valueFor(fee)
+  const [departing, near, far, nearData, farData] = yield* Effect.all(
+    [
+      gas === undefined ? Effect.succeed(greater(lastGas.departing, usualGas.departing)) : gas(value),
+      chainHead,
+      chain.chainHead,
+      dataFee(data),
+      chain.dataFee(usualDelivery)
+    ],
+    { concurrency: "unbounded" }
+  )
+  if (gas !== undefined) lastGas.departing = departing
+  const wei = value + departing * (near.fees?.maximum ?? 0n) + nearData
+  const farWei = usualGas.delivering * (far.fees?.maximum ?? 0n) + farData
+  const scaled = (wei * coinPrice + farWei * chain.coinPrice) * 10n ** BigInt(decimals)
+  return { value, cost: (scaled + coin * million - 1n) / (coin * million) }
+})
+
+const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+
+/** Calldata as long as that of a payment, and of a delivery, which a rollup cannot make shorter. */
+const usualCall = DataFee.sample(740)
+const usualDelivery = DataFee.sample(400)
+
+/** The crossing of a route; `undefined` where it is not one of those served. */
+export const crossingOf = (
+  { crossings }: ServedRoutes,
+  network: string,
+  { bridge, destination, token }: Pick<BridgeRoute, "bridge" | "destination" | "token">
+): BridgeCrossing | undefined =>
+  crossings.find(
+    ({ chain, far, near }) =>
+      chain.network === network && near.token === token && near.oft === bridge && far.endpointId === destination
+  )
+
+/** A quote, as it travels: the terms of every route over one crossing. */
+export type Quote = Readonly<Record<string, Schema.Json>>
+
+/**
+ * Makes the effect that quotes all crossings: those whose chains respond. Each crossing is quoted by itself, at most twice a minute, and
+ * its last quote is given while a newer one is made: a chain that hangs delays an answer for a second at most.
+ */
+export const make = (
+  guard: EvmLagGuard.EvmLagGuard,
+  served: ServedRoutes,
+  chainHead: Effect.Effect<ChainHead, ChainUnavailable>
+): Effect.Effect<ReadonlyArray<Quote>> => {
+  const crossings = served.crossings.map((crossing) => renewing(quoted(guard, served, crossing, chainHead), crossing))
+  return Effect.map(Effect.all(crossings, { concurrency: "unbounded" }), (quotes) =>
+    quotes.filter((quote) => quote !== undefined)
+  )
+}
+
+const renewing = (
+  make: ReturnType<typeof quoted>,
+  { chain: { network } }: BridgeCrossing
+): Effect.Effect<Quote | undefined> => {
+  let last: Quote | undefined
+  let notBefore = 0
+  let renewal: Fiber.Fiber<void> | undefined
+  const renew = Effect.catch(
+    Effect.map(make, (quote) => void (last = quote)),
+    (error) =>
+      Effect.andThen(
+        Effect.sync(() => void (last = undefined)),
+        Effect.logWarning(`routes to ${network} cannot be quoted now: ${error.message}`)
+      )
+  ).pipe(Effect.ensuring(Effect.sync(() => void (renewal = undefined))))
+  return Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (now >= notBefore) {
+      notBefore = now + freshMillis
+      renewal = yield* Effect.forkDetach(renew)
+    }
+    if (renewal !== undefined) {
+      yield* Effect.raceFirst(Fiber.await(renewal), Effect.sleep(last === undefined ? firstWait : nextWait))
+    }
+    return last !== undefined && Number(last["quotedUntil"]) * 1000 > now ? last : undefined
+  })
+}
+
+const quoted = Effect.fnUntraced(function* (
+  guard: EvmLagGuard.EvmLagGuard,
+  served: ServedRoutes,
+  crossing: BridgeCrossing,
+  chainHead: Effect.Effect<ChainHead, ChainUnavailable>
+) {
+  const { feeTo, minimumAmount } = served
+  const { chain, far, near } = crossing
+  const route = {
+    bridge: near.oft,
+    destination: far.endpointId,
+    recipient: feeTo,
+    amount: minimumAmount,
+    minimum: minimumAmount,
+    options
+  }
+  const price = yield* priceOf(guard, served, crossing, chainHead, { route })
+  if (price === undefined) {
+    const message = `the OFT ${EvmAddress.checksum(near.oft)} quotes no message`
+    return yield* new ChainUnavailable({ network: guard.rpc.network, message })
+  }
+  const quote: Quote = {
+    kind: "oft",
+    from: EvmAddress.checksum(near.token),
+    network: chain.network,
+    asset: EvmAddress.checksum(far.token),
+    bridge: EvmAddress.checksum(near.oft),
+    destination: far.endpointId,
+    fee: `${(price.cost * margin + 99n) / 100n}`,
+    feeTo: EvmAddress.checksum(feeTo),
+    options,
+    minimumAmount: `${minimumAmount}`,
+    quotedUntil: Math.floor((yield* Clock.currentTimeMillis) / 1000) + quoteSeconds
+  }
+  return quote
+})

@@ -1,0 +1,81 @@
+/** The settings of payments that go on to another network, and the service that they make. */
+import { type AssetTable, type ChainHead, type ChainUnavailable, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as EvmBridges from "../route/EvmBridges.ts"
+import * as ContractDeployment from "../sending/ContractDeployment.ts"
+import * as OwnContracts from "../sending/OwnContracts.ts"
+import * as BridgeCrossing from "./BridgeCrossing.ts"
+import * as DataFee from "./DataFee.ts"
+import * as RouteQuotes from "./RouteQuotes.ts"
+
+/**
+ * Settings of routes. The contract `BridgeRouter` (`deployBridgeRouter`) has to be on the chain: its code is checked at start, and so
+ * are the bridge's contracts on both chains. The prices of coins are the operator's: quotes turn gas and messages into the token by
+ * them, so a price that is too low loses money.
+ */
+export interface Routes {
+  /** The networks that payments may go on to. */
+  readonly to: ReadonlyArray<BridgeCrossing.FarNetwork>
+  /** The price of one whole coin of this network, in millionths of a dollar. */
+  readonly coinPrice: bigint
+  /** The least amount that is sent over a bridge, in the token's smallest unit; default 1 000 000. */
+  readonly minimumAmount?: bigint
+  /** The account that gets the fees; default the first signer. */
+  readonly feeTo?: string
+  /** Bridges beside the known ones. */
+  readonly bridges?: ReadonlyArray<EvmBridges.CustomBridge>
+  /**
+   * Seconds after a payment's block for which the bridge's own executor is waited for before the facilitator delivers itself (with
+   * `bridgeEvm.deliveries` of the other network); default 120.
+   */
+  readonly pushAfterSeconds?: number
+}
+
+/** The check of {@link Routes}. */
+export const check = OptionCheck.options<Routes>({
+  to: OptionCheck.list(
+    OptionCheck.options<BridgeCrossing.FarNetwork>({
+      rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
+      network: OptionCheck.optional(OptionCheck.text),
+      coinPrice: OptionCheck.amount(1n),
+      finalityDepth: OptionCheck.optional(OptionCheck.whole())
+    })
+  ),
+  coinPrice: OptionCheck.amount(1n),
+  minimumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
+  feeTo: OptionCheck.optional(OptionCheck.text),
+  bridges: OptionCheck.optional(EvmBridges.check),
+  pushAfterSeconds: OptionCheck.optional(OptionCheck.whole())
+})
+
+/** The routes that a facilitator serves, and their quotes. */
+export interface RouteService {
+  readonly served: RouteQuotes.ServedRoutes
+  readonly quotes: Effect.Effect<ReadonlyArray<RouteQuotes.Quote>>
+}
+
+/** Makes the service: connects to the other networks, and proves the router and each crossing. */
+export const make = Effect.fnUntraced(function* (
+  guard: EvmLagGuard.EvmLagGuard,
+  chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
+  assets: AssetTable.AssetTable,
+  signer: string,
+  { bridges = [], coinPrice, feeTo = signer, minimumAmount = 1_000_000n, pushAfterSeconds = 120, to }: Routes
+): Effect.fn.Return<RouteService, Misconfigured | ChainUnavailable> {
+  const table = yield* Effect.fromResult(EvmBridges.table(bridges))
+  const beneficiary = EvmAddress.fromText(feeTo)
+  if (beneficiary === undefined) {
+    return yield* new Misconfigured({ message: `exactEvm.facilitator: routes.feeTo: "${feeTo}" is not an address` })
+  }
+  yield* ContractDeployment.prove(guard.rpc, OwnContracts.bridgeRouter, BridgeRoute.router)
+  const found = yield* Effect.forEach(to, (far) => BridgeCrossing.find(guard.rpc, assets, table, far, undefined))
+  const dataFee = yield* DataFee.make(guard.rpc)
+  const served = { crossings: found.flat(), coinPrice, dataFee, minimumAmount, feeTo: beneficiary, pushAfterSeconds }
+  return { served, quotes: RouteQuotes.make(guard, served, chainHead) }
+})

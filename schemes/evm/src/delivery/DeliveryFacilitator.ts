@@ -1,0 +1,190 @@
+/**
+ * The scheme facilitator of deliveries on an EVM chain, `bridgeEvm.deliveries`: it delivers messages of LayerZero that the bridge's own
+ * executor has left. A delivery is a transaction that anybody can send, and its only proof is the token's own transfer.
+ */
+import {
+  ChainUnavailable,
+  type Conclusion,
+  type FacilitatorScheme,
+  invalid,
+  type Misconfigured,
+  type ObservedPayment,
+  type Payment,
+  type PaymentObservation,
+  type SchemeFacilitator,
+  type ValidationError
+} from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+
+import * as DeliveryEvidence from "../bridge/DeliveryEvidence.ts"
+import * as DeliveryPush from "../bridge/DeliveryPush.ts"
+import * as OftCalls from "../bridge/OftCalls.ts"
+import { deliveryGas } from "../bridge/RouteOnward.ts"
+import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
+import * as EvmLane from "../exact/EvmLane.ts"
+import { type EvmSender, senderOf } from "../exact/EvmSender.ts"
+import * as EvmTime from "../node/EvmTime.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmBridges from "../route/EvmBridges.ts"
+import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
+import { check, type Options } from "./DeliveryOptions.ts"
+import * as DeliverySending from "./DeliverySending.ts"
+
+/** The chain of the deliveries. */
+interface DeliveryChain extends EvmSender {
+  readonly bridges: EvmBridges.EvmBridges
+}
+
+/** Makes the scheme facilitator. It checks that the RPC serves the network, and that the signers are plain accounts. */
+export const deliveries = (options: Options): FacilitatorScheme => Effect.map(connect(options), schemeFacilitator)
+
+const connect = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<DeliveryChain, Misconfigured | ChainUnavailable> {
+  yield* Effect.fromResult(OptionCheck.read(check, options, "bridgeEvm.deliveries"))
+  const bridges = yield* Effect.fromResult(EvmBridges.table(options.bridges ?? []))
+  return { ...(yield* senderOf(options, "bridgeEvm.deliveries")), bridges }
+})
+
+type Delivery = Payment<DeliveryPush.DeliveryPush>
+
+const schemeFacilitator = (chain: DeliveryChain): SchemeFacilitator<DeliveryPush.DeliveryPush> => {
+  const { bridges, chainHead, network, rpc, signers } = chain
+  const bridgeOf = (oft: EvmAddress.Address) => bridges.on(network).find(({ bridge }) => bridge === oft)
+  return {
+    scheme: DeliveryPush.scheme,
+    network,
+    isInternal: true,
+    lanes: [...signers.keys()],
+    gasCeiling: EvmSpendLimits.gasCeiling(network),
+    read: (requirements, json) => DeliveryPush.read((oft) => bridgeOf(oft)?.token, requirements, json),
+    verify: (payment) => verify(chain, payment),
+    // The message holds the money, and can be delivered once.
+    balance: ({ authorization }) => Effect.succeed(authorization.amount),
+    nextSlot: (lane, counting) => EvmLane.nextSlot(chain, lane, counting),
+    time: EvmTime.make(rpc),
+    chainHead,
+    isCanonical: (block) => EvmLane.isCanonical(rpc, block),
+    prepare: (payments, slot, head, _cost, replaced) =>
+      replaced === undefined
+        ? Effect.flatMap(endpointOfFirst(chain, payments), (endpoint) =>
+            DeliverySending.prepare(chain, endpoint, payments, slot, head)
+          )
+        : DeliverySending.prepareReplacement(chain, slot, head, replaced),
+    noop: (slot, head) => DeliverySending.noop(chain, slot, head),
+    submit: (prepared) => EvmLane.submit(rpc, prepared),
+    observe: (observedPayments, attempts) => observe(chain, observedPayments, attempts),
+    conclude: (observed) => conclude(chain, observed),
+    signers: EvmLane.balances(chain)
+  }
+}
+
+const endOf = Effect.fnUntraced(function* (
+  { bridges, network, rpc }: DeliveryChain,
+  { payload: { message } }: Delivery
+) {
+  const bridge = bridges.on(network).find((one) => one.bridge === message.receiver)
+  const word = yield* OftCalls.read(rpc, message.receiver, OftCalls.getters.endpoint)
+  if (bridge === undefined || word === undefined) {
+    const text = `the OFT ${EvmAddress.checksum(message.receiver)} is not one of the bridges of ${network}, or names no endpoint`
+    return yield* new ChainUnavailable({ network, message: text })
+  }
+  return { oft: bridge.bridge, token: bridge.token, endpoint: EvmAddress.fromTail(word) }
+})
+
+const endpointOfFirst = Effect.fnUntraced(function* (chain: DeliveryChain, [first]: ReadonlyArray<Delivery>) {
+  return first === undefined ? EvmAddress.zero : (yield* endOf(chain, first)).endpoint
+})
+
+const verify = Effect.fnUntraced(function* (
+  chain: DeliveryChain,
+  payment: Delivery
+): Effect.fn.Return<void, ValidationError | ChainUnavailable> {
+  const { message } = payment.payload
+  const { endpoint } = yield* endOf(chain, payment)
+  const { judge, rpc } = chain.lagGuard
+  const state = yield* judge(
+    (block) => OftCalls.stateOf(rpc, endpoint, message, block),
+    (found) => DeliveryEvidence.isDelivered(found, message)
+  )
+  if (DeliveryEvidence.isDelivered(state, message)) {
+    return yield* invalid("already_used", "delivered", `the message ${message.guid} was delivered before`)
+  }
+  const call = { to: endpoint, data: OftCalls.encodeDelivery(message), gas: deliveryGas }
+  const outcome = yield* judge(
+    (block) => rpc.call(call, block),
+    ({ _tag }) => _tag === "Reverted"
+  )
+  if (outcome._tag === "Returned") return
+  const text = `the message ${message.guid} cannot be delivered now: ${outcome.message}`
+  return yield* invalid("unsupported_authorization", "delivery_reverted", text)
+})
+
+/** The delivery of a message, whichever party has made it; `undefined` while it is not delivered. */
+const arrivalOf = Effect.fnUntraced(function* (chain: DeliveryChain, payment: Delivery) {
+  const { message, since } = payment.payload
+  const end = yield* endOf(chain, payment)
+  const state = yield* OftCalls.stateOf(chain.rpc, end.endpoint, message, "latest")
+  return DeliveryEvidence.isDelivered(state, message)
+    ? yield* DeliveryEvidence.find(chain.rpc, end, message.guid, since)
+    : undefined
+})
+
+const settledBy = (
+  { block, sender, transaction }: DeliveryEvidence.Arrival,
+  { signers }: DeliveryChain
+): Extract<PaymentObservation, { readonly _tag: "Settled" }> => ({
+  _tag: "Settled",
+  transaction,
+  block,
+  external: sender === undefined || !signers.has(EvmAddress.checksum(sender))
+})
+
+const observe = Effect.fnUntraced(function* (
+  chain: DeliveryChain,
+  observedPayments: ReadonlyArray<ObservedPayment<DeliveryPush.DeliveryPush>>,
+  attempts: Parameters<SchemeFacilitator["observe"]>[1]
+) {
+  const included = yield* includedOf(chain, attempts)
+  const observations = yield* Effect.forEach(observedPayments, ({ payment }) => seenOf(chain, payment, included))
+  return { inclusion: included?.inclusion, observations }
+})
+
+const includedOf = Effect.fnUntraced(function* (
+  { rpc }: DeliveryChain,
+  attempts: Parameters<SchemeFacilitator["observe"]>[1]
+) {
+  for (const { fees, transaction } of attempts.toReversed()) {
+    const receipt = yield* EvmTransferEvidence.canonicalReceipt(rpc, EvmHex.fromTrusted(transaction))
+    if (receipt === undefined) continue
+    const block = { number: receipt.blockNumber, hash: receipt.blockHash }
+    const price = receipt.effectiveGasPrice ?? fees?.maximum ?? 0n
+    return { inclusion: { transaction, block, cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n) }, receipt }
+  }
+  return undefined
+})
+
+/** Failed only by our own reverted transaction in a final block: then a further attempt is made under another nonce. */
+const seenOf = Effect.fnUntraced(function* (
+  chain: DeliveryChain,
+  payment: Delivery,
+  included: Effect.Success<ReturnType<typeof includedOf>>
+): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
+  const arrival = yield* arrivalOf(chain, payment)
+  if (arrival !== undefined) return settledBy(arrival, chain)
+  if (included === undefined || included.receipt.status === "success") return { _tag: "Pending" }
+  const { block, transaction } = included.inclusion
+  if (block.number > (yield* chain.chainHead).final) return { _tag: "Pending" }
+  const text = `the delivery by ${transaction} reverted; it is tried again`
+  return EvmTransferEvidence.failed(transaction, invalid("unsupported_authorization", "delivery_reverted", text))
+})
+
+const conclude = Effect.fnUntraced(function* (
+  chain: DeliveryChain,
+  { payment }: ObservedPayment<DeliveryPush.DeliveryPush>
+): Effect.fn.Return<Conclusion, ChainUnavailable> {
+  const arrival = yield* arrivalOf(chain, payment)
+  return arrival === undefined ? { _tag: "Pending" } : settledBy(arrival, chain)
+})

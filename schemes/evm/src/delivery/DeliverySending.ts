@@ -1,0 +1,81 @@
+/** Signs the transactions that deliver messages: one message a transaction, which anybody may send. */
+import {
+  type ChainHead,
+  Misconfigured,
+  type Payment,
+  type Preparation,
+  type PreparedTransaction,
+  type Slot
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type { DeliveryPush } from "../bridge/DeliveryPush.ts"
+import * as OftCalls from "../bridge/OftCalls.ts"
+import { deliveryGas } from "../bridge/RouteOnward.ts"
+import * as Eip1559 from "../primitives/Eip1559.ts"
+import type * as EvmAddress from "../primitives/EvmAddress.ts"
+import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
+
+/** The chain, and the signers by their addresses with checksum. */
+export interface SendingChain {
+  readonly network: string
+  readonly chainId: number
+  readonly signers: ReadonlyMap<string, EvmTransactionSigner>
+}
+
+/** Signs the delivery of the first message. */
+export const prepare = Effect.fnUntraced(function* (
+  chain: SendingChain,
+  endpoint: EvmAddress.Address,
+  [first]: ReadonlyArray<Payment<DeliveryPush>>,
+  slot: Slot | undefined,
+  chainHead: ChainHead
+): Effect.fn.Return<Preparation, Misconfigured> {
+  if (first === undefined) return yield* new Misconfigured({ message: "there is no delivery to prepare" })
+  const call = { to: endpoint, data: OftCalls.encodeDelivery(first.payload.message), gas: deliveryGas }
+  return { prepared: yield* signIn(chain, slot, call, chainHead), count: 1 }
+})
+
+/** Signs the call of a transaction once more, at the chain head's fees. */
+export const prepareReplacement = Effect.fnUntraced(function* (
+  chain: SendingChain,
+  slot: Slot | undefined,
+  chainHead: ChainHead,
+  { bytes, transaction }: PreparedTransaction
+): Effect.fn.Return<Preparation, Misconfigured> {
+  const call = Eip1559.callIn(bytes)
+  if (call === undefined) {
+    const message = `the bytes of ${transaction} are not an EIP-1559 transaction; it cannot be signed again`
+    return yield* new Misconfigured({ message })
+  }
+  return { prepared: yield* signIn(chain, slot, call, chainHead), count: 1 }
+})
+
+/** Signs a transaction that does nothing, to use a slot up. */
+export const noop = (
+  chain: SendingChain,
+  slot: Slot,
+  chainHead: ChainHead
+): Effect.Effect<PreparedTransaction, Misconfigured> => {
+  const signer = chain.signers.get(slot.lane)
+  return signer === undefined
+    ? missing(chain, slot)
+    : sign(signer, chain.chainId, { to: signer.address, data: "0x", gas: 21_000n }, slot, chainHead)
+}
+
+const signIn = (
+  chain: SendingChain,
+  slot: Slot | undefined,
+  call: Eip1559.Call,
+  chainHead: ChainHead
+): Effect.Effect<PreparedTransaction, Misconfigured> => {
+  const signer = slot && chain.signers.get(slot.lane)
+  return slot === undefined || signer === undefined
+    ? missing(chain, slot)
+    : sign(signer, chain.chainId, call, slot, chainHead)
+}
+
+const missing = ({ network }: SendingChain, slot: Slot | undefined) => {
+  const message = `no signer of ${network} works the lane ${slot?.lane ?? "(none)"}`
+  return Effect.fail(new Misconfigured({ message }))
+}

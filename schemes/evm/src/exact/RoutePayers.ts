@@ -1,0 +1,124 @@
+/**
+ * Payments by routes against the chain: the route is one of those served, its fee covers the present cost, and the router accepts the
+ * call, with the price of the bridge's message as its value.
+ */
+import {
+  type ChainUnavailable,
+  invalid,
+  Misconfigured,
+  type Payment,
+  type PaymentError,
+  type ValidationError
+} from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type { BridgeCrossing } from "../bridge/BridgeCrossing.ts"
+import * as RouteQuotes from "../bridge/RouteQuotes.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
+import type { SignedRoute } from "../payment/RouteReading.ts"
+import * as RouteCall from "../route/RouteCall.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as EvmRefusal from "../transfer/EvmRefusal.ts"
+import * as EvmRevert from "../transfer/EvmRevert.ts"
+import type { TransferCall } from "../transfer/EvmTransferCall.ts"
+import * as ContractPayers from "./ContractPayers.ts"
+import type { ExactEvmChain } from "./ExactEvmChain.ts"
+
+/** The crossing of a payment's route; fails where the route has a part that the payer or the shop has made up. */
+const served = Effect.fnUntraced(function* (
+  { routes }: ExactEvmChain,
+  { asset, network, route }: SignedRoute
+): Effect.fn.Return<BridgeCrossing, ValidationError> {
+  const crossing = routes && RouteQuotes.crossingOf(routes.served, network, route)
+  if (routes === undefined || crossing === undefined || crossing.far.token !== asset) {
+    return yield* refused("unserved", `leads to ${network} by a bridge that is not served here; pay by another option`)
+  }
+  const { feeTo, minimumAmount } = routes.served
+  if (route.options !== RouteQuotes.options) return yield* refused("options", "has other options than those quoted")
+  if (route.feeRecipient !== feeTo) return yield* refused("fee_recipient", "pays its fee to another account")
+  if (route.amount < minimumAmount) {
+    return yield* refused("amount", `sends ${route.amount}; at least ${minimumAmount} are sent over a bridge here`)
+  }
+  return crossing
+})
+
+/** The call that settles a routed payment, without the price of its message. */
+export const callOf = (
+  chain: ExactEvmChain,
+  { authorization, signature, token }: SignedAuthorization,
+  { route }: SignedRoute
+): Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable> =>
+  RouteCall.make(chain.callContext, EvmAsset.domain(token), { authorization, route, signature }, 0n)
+
+/**
+ * The same with the price of its message, which is asked at each call and never kept: a message that is paid too little reverts, and one
+ * that has become dear is paid by the operator. Fails where the payer's fee does not cover the cost now.
+ */
+export const pricedCall = Effect.fnUntraced(function* (
+  chain: ExactEvmChain,
+  call: TransferCall,
+  signed: SignedRoute
+): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
+  const { chainHead, from, lagGuard, network, routes } = chain
+  const crossing = yield* served(chain, signed)
+  const { route } = signed
+  const { data, to } = call
+  const gas = Effect.fnUntraced(function* (value: bigint) {
+    const outcome = yield* lagGuard.judge(
+      (block) => lagGuard.rpc.estimateGas({ from, to, data, value }, block),
+      ({ _tag }) => _tag === "Reverted"
+    )
+    if (outcome._tag === "Estimated") return outcome.gas < call.gas ? outcome.gas : call.gas
+    return yield* EvmRefusal.fromRevert(network, yield* EvmRevert.explain(outcome))
+  })
+  const price =
+    routes && (yield* RouteQuotes.priceOf(lagGuard, routes.served, crossing, chainHead, { route, data, gas }))
+  if (price === undefined) return yield* refused("message", "is refused by its bridge now; pay by another option")
+  if (route.fee < price.cost) {
+    return yield* refused(
+      "fee",
+      `has a fee of ${route.fee}, and it costs ${price.cost} now; request the resource again and pay by its new quote`
+    )
+  }
+  return { ...call, value: price.value }
+})
+
+/**
+ * The value of a transaction that replaces another one. It is not tried again: what a stranger has done to the payment meanwhile must not
+ * hold the lane up, nor must a price that cannot be read. While the payer's fee does not cover the cost, the bytes before stay.
+ */
+export const valueNow = Effect.fnUntraced(function* (
+  chain: ExactEvmChain,
+  { route: signed }: SignedAuthorization
+): Effect.fn.Return<bigint | undefined, Misconfigured> {
+  const { chainHead, lagGuard, routes } = chain
+  const crossing = signed && routes && RouteQuotes.crossingOf(routes.served, signed.network, signed.route)
+  if (signed === undefined || routes === undefined || crossing === undefined) return undefined
+  const { route } = signed
+  const reading = RouteQuotes.priceOf(lagGuard, routes.served, crossing, chainHead, { route })
+  const price = yield* Effect.catch(reading, () => Effect.undefined)
+  if (price === undefined || price.cost <= route.fee) return price?.value
+  const message = `the payer's fee is ${route.fee}, and it costs ${price.cost} now`
+  return yield* new Misconfigured({ message })
+})
+
+/** Verifies: the fee covers the cost now, and the call succeeds, sent by any of the signers. */
+export const verify = Effect.fnUntraced(function* (
+  { from, lagGuard, network }: ExactEvmChain,
+  call: TransferCall,
+  { payload }: Payment<SignedAuthorization>
+): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable> {
+  // The code of the payer's account would run instead of a check of its key's signature.
+  if ((yield* ContractPayers.codeAt(lagGuard, payload.authorization.from)) !== "0x") {
+    return yield* RouteCall.plainAccountsAlone
+  }
+  const { data, gas, to, value = 0n } = call
+  const outcome = yield* lagGuard.judge(
+    (block) => lagGuard.rpc.call({ from, to, data, gas, value }, block),
+    ({ _tag }) => _tag === "Reverted"
+  )
+  if (outcome._tag === "Reverted") return yield* EvmRefusal.fromRevert(network, yield* EvmRevert.explain(outcome))
+})
+
+const refused = (rule: string, what: string): Effect.Effect<never, ValidationError> =>
+  Effect.fail(invalid("unsupported_authorization", `route_${rule}`, `the payment's route ${what}`))

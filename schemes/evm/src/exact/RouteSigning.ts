@@ -1,0 +1,171 @@
+/**
+ * Signing of payments that go on to another network. Everything that the payer cannot see in the signed amount is refused before
+ * anything is signed: another router, a bridge that is not known here, a quote that is over, a route that lets less arrive.
+ */
+import {
+  type Asset,
+  type PaymentRequirements,
+  SigningFailed,
+  type SignedPayment,
+  type SigningRequest
+} from "@pontage/core"
+import { Entropy } from "@pontage/core/Entropy"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as ExactEvm from "../payment/ExactEvm.ts"
+import * as RouteTerms from "../payment/RouteTerms.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as EvmBridges from "../route/EvmBridges.ts"
+import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import { type EvmSigner, signatureOf } from "../wallet/EvmSigner.ts"
+
+/** The part of a payer's client that pays offers whose money goes on to another network. */
+export interface PayerRoutes {
+  /** The reason why an offer of a route is not signed. */
+  readonly objection: (
+    signer: EvmSigner,
+    requirements: PaymentRequirements.PaymentRequirements,
+    asset: Asset
+  ) => string | undefined
+  /** Signs the authorization of the router whose nonce is the route. */
+  readonly sign: (
+    signer: EvmSigner,
+    from: EvmAddress.Address,
+    request: SigningRequest
+  ) => Effect.Effect<SignedPayment, SigningFailed>
+}
+
+/** Options of `exactEvm.routes`. */
+export interface Options {
+  /** Bridges beside the known ones: both ends of each. */
+  readonly bridges?: ReadonlyArray<EvmBridges.CustomBridge>
+}
+
+const check = OptionCheck.options<Options>({ bridges: OptionCheck.optional(EvmBridges.check) })
+
+/** Makes the part of `exactEvm.client` that pays over bridges, over those known here. Throws `Misconfigured` for an invalid bridge. */
+export const routes = (options: Options = {}): PayerRoutes => {
+  const { bridges = [] } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.routes"))
+  const known = Result.getOrThrow(EvmBridges.table(bridges))
+  return {
+    objection: (signer, requirements, asset) => objection(signer, known, requirements, asset),
+    sign: (signer, from, request) => sign(signer, known, from, request)
+  }
+}
+
+/** The terms of an offer's route, or the reason why this client does not sign it. */
+const termsOf = (
+  bridges: EvmBridges.EvmBridges,
+  { extra = {}, maxAmountRequired, payTo }: PaymentRequirements.PaymentRequirements,
+  asset: Asset
+): Result.Result<RouteTerms.RouteTerms, string> =>
+  Result.gen(function* () {
+    const terms = RouteTerms.read(extra["route"])
+    if (typeof terms === "string") return yield* Result.fail(`the ${terms} of its route is not usable`)
+    const { amount, asset: arriving, bridge, destination, fee, minimum, network, payTo: recipient } = terms
+    if (!EvmAddress.equals(payTo, BridgeRoute.router)) {
+      yield* Result.fail(
+        `its route goes through ${payTo}, and this client knows only the router ${EvmAddress.checksum(BridgeRoute.router)}`
+      )
+    }
+    const token = EvmAsset.domain(asset).verifyingContract
+    const near = bridges.of(asset.network, token)
+    const on = EvmNetwork.fromText(network)
+    const far = on && bridges.of(on, arriving)
+    if (on === asset.network || near?.bridge !== bridge || far === undefined || far.endpointId !== destination) {
+      yield* Result.fail(
+        `its bridge ${EvmAddress.checksum(bridge)} to ${network} is not known to this client; if it is right, give both ends to exactEvm.routes as bridges`
+      )
+    }
+    if (`${amount + fee}` !== maxAmountRequired) {
+      yield* Result.fail(`its route takes ${amount} and a fee of ${fee}, and the offer asks ${maxAmountRequired}`)
+    }
+    if (minimum !== amount) {
+      yield* Result.fail(`its route lets less arrive than the ${amount} that are sent`)
+    }
+    if (recipient === EvmAddress.zero) yield* Result.fail("its route leads to the zero address")
+    return terms
+  })
+
+const objection = (
+  { operations }: EvmSigner,
+  bridges: EvmBridges.EvmBridges,
+  requirements: PaymentRequirements.PaymentRequirements,
+  asset: Asset
+): string | undefined => {
+  if (operations?.isOnly === true || !EvmAsset.hasAuthorizations(asset)) {
+    return "it is paid by a transfer authorization (EIP-3009) of a plain account, which this client does not sign"
+  }
+  return Result.match(termsOf(bridges, requirements, asset), {
+    onFailure: (reason) => reason,
+    onSuccess: () => undefined
+  })
+}
+
+const sign = Effect.fnUntraced(function* (
+  signer: EvmSigner,
+  bridges: EvmBridges.EvmBridges,
+  from: EvmAddress.Address,
+  { asset, binding, requirements, validAfter, validBefore }: SigningRequest
+): Effect.fn.Return<SignedPayment, SigningFailed> {
+  const terms = yield* Effect.fromResult(
+    Result.mapError(termsOf(bridges, requirements, asset), (reason) => new SigningFailed({ message: reason }))
+  )
+  if (terms.quotedUntil * 1000 <= (yield* Clock.currentTimeMillis)) {
+    const message = `the offer's quote of the bridge's fee ended at ${terms.quotedUntil}; request the resource again`
+    return yield* new SigningFailed({ message })
+  }
+  const { bytes } = yield* Entropy
+  const { amount, bridge, destination, fee, feeTo, minimum, options, payTo } = terms
+  const route: BridgeRoute.BridgeRoute = {
+    token: EvmAsset.domain(asset).verifyingContract,
+    bridge,
+    destination,
+    recipient: payTo,
+    amount,
+    minimum,
+    fee,
+    feeRecipient: feeTo,
+    options,
+    tag: yield* binding ? ExactEvm.boundNonce(binding) : Effect.succeed(ExactEvm.nonceFrom(bytes(24)))
+  }
+  const nonce = BridgeRoute.nonceOf(EvmNetwork.chainId(asset.network), route)
+  const authorization: Eip3009.TransferWithAuthorization = {
+    from,
+    to: BridgeRoute.router,
+    value: amount + fee,
+    validAfter: BigInt(validAfter),
+    validBefore: BigInt(validBefore),
+    nonce
+  }
+  const signature = yield* signatureOf(signer, Eip3009.typedReceipt(EvmAsset.domain(asset), authorization))
+  return {
+    payer: EvmAddress.checksum(from),
+    nonce,
+    payload: {
+      signature,
+      authorization: Eip3009.onWire(authorization),
+      route: onWire(route),
+      ...(binding && { binding: { ...binding } })
+    }
+  }
+})
+
+const onWire = (route: BridgeRoute.BridgeRoute) => ({
+  token: EvmAddress.checksum(route.token),
+  bridge: EvmAddress.checksum(route.bridge),
+  destination: route.destination,
+  recipient: EvmAddress.checksum(route.recipient),
+  amount: `${route.amount}`,
+  minimum: `${route.minimum}`,
+  fee: `${route.fee}`,
+  feeRecipient: EvmAddress.checksum(route.feeRecipient),
+  options: route.options,
+  tag: route.tag
+})
