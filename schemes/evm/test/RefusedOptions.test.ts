@@ -80,7 +80,7 @@ describe("exactEvm.facilitator refuses, before it asks a node,", () => {
     [{ ...good, batche: {} }, /batche: unknown key; did you mean batches\?$/],
     [
       { ...good, batches: { settler: "0x", maxCost: 1n } },
-      /batches\.maxCost: unknown key; the keys are settler, operationSettler, maximum/
+      /batches\.maxCost: unknown key; the keys are settler, operationSettler, permitSettler, maximum/
     ],
     [{ ...good, batches: null }, /batches: expected a plain object, got null$/],
     [{ ...good, batches: {} }, /batches: give settler for EIP-3009 transfers, operationSettler/],
