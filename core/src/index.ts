@@ -109,6 +109,15 @@ export type {
   JobRecords,
   SchemeChannels
 } from "./scheme/SchemeChannels.ts"
+export type {
+  ChannelAccount,
+  ChannelParties,
+  ChannelRow,
+  ChannelSums,
+  ClaimRequests,
+  PresentedVoucher,
+  SchemeDraws
+} from "./scheme/SchemeDraws.ts"
 export * as OwnTransfer from "./scheme/OwnTransfer.ts"
 export * as ClientSchemeRegistry from "./scheme/ClientSchemeRegistry.ts"
 export * as FacilitatorSchemeRegistry from "./scheme/FacilitatorSchemeRegistry.ts"

@@ -57,7 +57,9 @@ export const Settlement = /* @__PURE__ */ Schema.Struct({
   amount: Amount.Text,
   paymentId: Schema.String,
   /** Absent if the payment has no further use. */
-  ifRefused: /* @__PURE__ */ Schema.optionalKey(IfRefused)
+  ifRefused: /* @__PURE__ */ Schema.optionalKey(IfRefused),
+  /** The state of the payment's channel, in the words of its scheme; absent without one. */
+  extra: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Record(Schema.String, Schema.Json))
 })
 
 export type Settlement = typeof Settlement.Type

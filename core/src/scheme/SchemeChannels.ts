@@ -6,19 +6,11 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 
 import type { PaymentError } from "../protocol/PaymentError.ts"
-import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable, FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
+import type { ChannelFacts, ChannelRequest, SchemeDraws } from "./SchemeDraws.ts"
 
-/** Facts for a server, in the scheme's own words. */
-export type ChannelFacts = Readonly<Record<string, Schema.Json>>
-
-/** A server's request about a channel: the offer, the scheme's JSON, and the name of the caller; empty if callers have no names. */
-export interface ChannelRequest {
-  readonly requirements: PaymentRequirements
-  readonly payload: Schema.Json
-  readonly caller: string
-}
+export type { ChannelFacts, ChannelRequest } from "./SchemeDraws.ts"
 
 /** The result of verifying a payer's message: the payer, and the state of the channel on the chain. */
 export interface InspectedChannel {
@@ -83,4 +75,6 @@ export interface SchemeChannels<P = unknown> {
     transaction: string,
     failed: ReadonlyArray<P>
   ) => Effect.Effect<ChannelReport, ChainUnavailable>
+  /** Draws, for a facilitator with the receiver's ledger; absent where nothing authorizes claims. */
+  readonly draws?: SchemeDraws
 }

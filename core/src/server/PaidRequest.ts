@@ -14,9 +14,11 @@ import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
 import type { Authorization } from "../protocol/Authorization.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
+import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import * as RetryToken from "../protocol/RetryToken.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
+import { ChannelCorrection } from "../scheme/ChannelCorrection.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
 import type { PresentedPayment, SignedReceipts } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
@@ -124,7 +126,7 @@ export const refused = (
   request: GatedRequest,
   failure: PaymentFailure
 ): Effect.Effect<Refused> => {
-  const refusal = refusalFor(context, request, Refusal.fromFailure(failure))
+  const refusal = refusalFor(context, request, Refusal.fromFailure(failure), correctionOf(failure))
   return failure._tag === "PaymentError" || failure._tag === "ValidationError"
     ? refusal
     : Effect.andThen(warned(context, request, failure), refusal)
@@ -142,16 +144,25 @@ const warned = (
 const refusalFor = (
   { entropy, signer }: Pick<PaidRequestContext, "entropy" | "signer">,
   { crossOrigin, epoch, now, priced, dialects }: GatedRequest,
-  refusal: Refusal.Refusal
+  refusal: Refusal.Refusal,
+  correct: (offer: PaymentRequirements) => PaymentRequirements = (offer) => offer
 ): Effect.Effect<Refused> =>
   Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
     _tag: "Refused",
     response: GateResponse.drafted(
       { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(signer, priced) },
       refusal,
-      accepts
+      accepts.map(correct)
     )(RetryToken.make(entropy), now)
   }))
+
+/** The offers after a stale voucher name the state of its channel, for its payer to sign the right one. */
+const correctionOf =
+  (failure: PaymentFailure) =>
+  (offer: PaymentRequirements): PaymentRequirements =>
+    failure instanceof ChannelCorrection && offer.scheme === failure.scheme && offer.network === failure.network
+      ? { ...offer, extra: { ...offer.extra, ...failure.facts } }
+      : offer
 
 /** A payment matched with an offer, and the signed authorization if the scheme can read it here. */
 interface SignedOffer extends OfferMatch.MatchedOffer {
@@ -419,7 +430,7 @@ const finishing = (
 }
 
 const receiptOf = (
-  { amount, entitlement, network, payer, paymentId, transaction }: Settled,
+  { amount, entitlement, extra, network, payer, paymentId, transaction }: Settled,
   routeToken: string | undefined
 ): Settlement => ({
   success: true,
@@ -428,6 +439,7 @@ const receiptOf = (
   payer,
   amount,
   paymentId,
+  ...(extra && { extra }),
   ...(entitlement !== undefined && routeToken !== undefined && { ifRefused: { routeToken, ...entitlement } })
 })
 

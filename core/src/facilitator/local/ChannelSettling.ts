@@ -56,7 +56,8 @@ interface Progress {
 const turnOf = ({ authorization: { asset, payer }, facilitator: { network } }: Presented) =>
   `${network} ${asset} ${payer}`
 
-const requestOf = ({ caller, payload, request }: Presented): ChannelRequest => ({
+/** The request of a presented message. */
+export const requestOf = ({ caller, payload, request }: Presented): ChannelRequest => ({
   requirements: request.paymentRequirements,
   payload,
   caller

@@ -20,6 +20,7 @@ import { invalid } from "../../protocol/ValidationError.ts"
 import * as FacilitatorSchemeRegistry from "../../scheme/FacilitatorSchemeRegistry.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { CurrentCaller, maySee } from "../Caller.ts"
+import { ChannelStore } from "../channel/ChannelStore.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import * as DeliveryWatch from "../delivery/DeliveryWatch.ts"
 import { type Claim, Facilitator, type PaymentRequest, type Settled, type Verified } from "../Facilitator.ts"
@@ -33,7 +34,9 @@ import * as MemoryPaymentStore from "../store/MemoryPaymentStore.ts"
 import { PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 import * as ChainClock from "./ChainClock.ts"
+import * as ChannelDraws from "./ChannelDraws.ts"
 import * as ChannelSettling from "./ChannelSettling.ts"
+import * as ChannelWatch from "./ChannelWatch.ts"
 import * as IntakeGate from "./IntakeGate.ts"
 import {
   claimKnown,
@@ -65,6 +68,8 @@ export interface Options {
   readonly drainMillis?: number
   /** The gate that a watcher may close; default always open. */
   readonly intake?: IntakeGate.IntakeGate
+  /** When payment channels are claimed, where the context has a `ChannelStore`. */
+  readonly channels?: ChannelWatch.Options
 }
 
 /** Options of a self-contained facilitator: its schemes as a plain value, its records in memory. */
@@ -77,7 +82,8 @@ const keys: OptionCheck.Table<Options> = {
   settleTimeoutMillis: OptionCheck.optional(OptionCheck.whole()),
   gasCeilings: OptionCheck.optional(SpendLimits.check),
   drainMillis: OptionCheck.optional(OptionCheck.whole()),
-  intake: OptionCheck.optional(IntakeGate.check)
+  intake: OptionCheck.optional(IntakeGate.check),
+  channels: OptionCheck.optional(ChannelWatch.check)
 }
 
 const check = OptionCheck.options<Options>(keys)
@@ -155,12 +161,14 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     arriving: new Map(),
     undelivered: BoundedMap.oldestOut(ungivenAtMost)
   }
-  const channels = ChannelSettling.make(context)
+  const channels = yield* channelsOf(context, options.channels ?? {})
   return Facilitator.of({
-    verify: (request) => inVerify(verify(context, channels, request)),
+    verify: (request) => inVerify(verify(context, channels.settling, request)),
     settle: (request, claim) => inSettle(settle(context, channels, request, claim)),
-    claim: (request, claim) => inClaim(claimOnly(context, request, claim)),
+    claim: (request, claim) => inClaim(claimOnly(context, channels, request, claim)),
     finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
+      const draw = channels.draws?.finish(paymentId, claimId, outcome)
+      if (draw !== undefined) return yield* draw
       const { name } = yield* CurrentCaller
       yield* Checkpoint.pass("finishing")
       const stored = yield* store.finish(paymentId, claimId, outcome, name)
@@ -189,6 +197,34 @@ const kindOf = ({ extra, network, quotes, scheme }: SchemeFacilitator): Effect.E
     ...(extra !== undefined && { extra }),
     ...(quoted !== undefined && { quotes: quoted })
   }))
+
+/** The channels of a facilitator: requests to settle, and with a ledger the draws, which a watch claims. */
+interface Channels {
+  readonly settling: ChannelSettling.ChannelSettling
+  readonly draws: ChannelDraws.ChannelDraws | undefined
+}
+
+const channelsOf = Effect.fnUntraced(function* (context: IntakeContext, options: ChannelWatch.Options) {
+  const settling = ChannelSettling.make(context)
+  const ledger = Option.getOrUndefined(yield* Effect.serviceOption(ChannelStore))
+  if (ledger === undefined) return { settling, draws: undefined } satisfies Channels
+  const drawing = { intake: context, settling, ledger }
+  yield* Effect.forkScoped(ChannelWatch.run(drawing, options))
+  return { settling, draws: yield* ChannelDraws.make(drawing) } satisfies Channels
+})
+
+/** A claim for a message about a channel; without a ledger a message buys nothing. */
+const draw = (
+  { draws }: Channels,
+  presented: Presented,
+  claim: Claim
+): Effect.Effect<Settled, PaymentFailure> | undefined => {
+  const { channels } = presented.facilitator
+  if (channels === undefined) return undefined
+  return draws === undefined || channels.draws === undefined
+    ? Effect.fail(noClaims)
+    : draws.take(presented, channels.draws, claim)
+}
 
 /** One worker numbers a signer's transactions, so two schemes cannot send from it. */
 const separateLanes = (facilitators: ReadonlyArray<SchemeFacilitator>): Result.Result<void, Misconfigured> => {
@@ -280,10 +316,16 @@ const isExplained = Effect.fnUntraced(function* (
 })
 
 /** Claims without a transfer. A payment that was left alone is verified again before a handler runs for it. */
-const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: PaymentRequest, claim: Claim) {
+const claimOnly = Effect.fnUntraced(function* (
+  context: IntakeContext,
+  channels: Channels,
+  request: PaymentRequest,
+  claim: Claim
+) {
   const presented = yield* present(context, request)
   yield* annotated(presented)
-  if (presented.facilitator.channels !== undefined) return yield* noClaims
+  const drawn = draw(channels, presented, claim)
+  if (drawn !== undefined) return yield* drawn
   const taken = yield* take(context, presented, claim, false)
   yield* Effect.annotateCurrentSpan("payment.state", taken.stored.status)
   if (taken.execution === "granted" && !taken.renewed) {
@@ -299,17 +341,16 @@ const claimOnly = Effect.fnUntraced(function* (context: IntakeContext, request: 
 })
 
 /** Updates of the payment are collected from before its intake, so that its end is not missed. */
-const settle = (
-  context: IntakeContext,
-  channels: ChannelSettling.ChannelSettling,
-  request: PaymentRequest,
-  claim: Claim | undefined
-) =>
-  Effect.flatMap(present(context, request), (presented) =>
-    presented.facilitator.channels === undefined
-      ? context.engine.whileWaiting(presented.paymentId, (update) => settlePresented(context, presented, claim, update))
-      : Effect.andThen(annotated(presented), channels.settle(presented, presented.facilitator.channels))
-  )
+const settle = (context: IntakeContext, channels: Channels, request: PaymentRequest, claim: Claim | undefined) =>
+  Effect.flatMap(present(context, request), (presented) => {
+    const own = presented.facilitator.channels
+    if (own === undefined)
+      return context.engine.whileWaiting(presented.paymentId, (update) =>
+        settlePresented(context, presented, claim, update)
+      )
+    const drawn = claim && draw(channels, presented, claim)
+    return Effect.andThen(annotated(presented), drawn ?? channels.settling.settle(presented, own))
+  })
 
 const settlePresented = Effect.fnUntraced(function* (
   context: IntakeContext,
@@ -352,7 +393,7 @@ const confirmed = Effect.fnUntraced(function* (
 const noClaims = invalid(
   "unsupported_scheme",
   "channel_claim",
-  "a message about a channel buys no execution; have it verified or settled"
+  "a message about a channel buys no execution where no ledger of channels is kept; have it verified or settled"
 )
 
 const settledOf = ({ execution, stored }: Taken, now: number): Settled => toSettled(stored, execution, now)

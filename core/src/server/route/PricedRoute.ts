@@ -239,6 +239,7 @@ const check = (
     if (terms.binding === "off" && chosen.some(({ option }) => option.onward !== undefined))
       yield* Result.fail(unboundOnward)
     yield* distinct(chosen)
+    yield* drawable(terms, chosen)
     const price = yield* priceOf(shop, chosen, getPrice)
     const options = chosen.map(({ option }) => option)
     return {
@@ -271,6 +272,18 @@ const ranTooEarly =
 
 const unboundOnward =
   'binding: "off" is not possible where the money goes on to another network (onward): such a payment is recognised by its challenge; leave it out'
+
+/** A voucher names its channel and no request: it cannot be bound to one, and its bytes do not tell a repetition. */
+const drawable = ({ binding, repeat }: Written["terms"], chosen: ReadonlyArray<Choice>): Checked<void> => {
+  const channel = chosen.find(({ option }) => option.scheme === "batch-settlement")
+  if (channel === undefined) return Result.succeed(undefined)
+  const { place } = channel.entry
+  if (binding === "required")
+    return Result.fail(`${place}batch-settlement: a voucher is bound to no request; leave binding: "required" out`)
+  return repeat === "same"
+    ? Result.fail(`${place}batch-settlement: a voucher cannot repeat a response; leave repeat: "same" out`)
+    : Result.succeed(undefined)
+}
 
 const keepsNone = 'repeat: "same" is not possible here: this host keeps no responses; leave it out'
 

@@ -22,7 +22,8 @@ export const settlement = /* @__PURE__ */ Shape.struct<Settlement>({
   payer: Shape.text,
   amount,
   paymentId: Shape.text,
-  ifRefused
+  ifRefused,
+  extra: /* @__PURE__ */ Shape.optional(Shape.object)
 })
 
 const signedShape = /* @__PURE__ */ Shape.struct<{ readonly signedReceipt?: PurchaseReceipt }>({

@@ -127,7 +127,7 @@ const shortened = (url: string, most: number): string => {
 
 /**
  * The payment request of version 2, for a header or a result; `undefined` without offers. Offers of a resource that is
- * charged before its handler runs name that payment flow (section "Payment flows"). Each offer carries the token, which
+ * charged before its handler runs name that payment flow (section "Payment flows"), where the scheme is `exact`: others have one flow. Each offer carries the token, which
  * payers repeat in `accepted.extra`. A resource whose responses come again offers the payment identifier, one that
  * is paid by Permit2 its approval by signature, and a described call the extension `bazaar`.
  */
@@ -148,7 +148,8 @@ export const requestOf = (
         accepts: required.accepts.flatMap((requirements) => {
           if (!X402Offer.isPayable(requirements)) return []
           const offer = X402Offer.toV2(requirements)
-          return [{ ...offer, extra: { ...offer.extra, ...flowOf(order), [RetryToken.key]: retryToken } }]
+          const flow = requirements.scheme === "exact" ? flowOf(order) : {}
+          return [{ ...offer, extra: { ...offer.extra, ...flow, [RetryToken.key]: retryToken } }]
         }),
         ...(extensions && { extensions })
       }
@@ -158,7 +159,7 @@ export const requestOf = (
  * The receipt of version 2. The payment's remaining use is added for Pontage's payers; signed receipts are extensions.
  */
 export const receiptOf = (
-  { amount, ifRefused, network, payer, transaction }: Settlement,
+  { amount, extra, ifRefused, network, payer, transaction }: Settlement,
   receipts?: SignedReceipts
 ) => ({
   success: true,
@@ -166,6 +167,7 @@ export const receiptOf = (
   transaction,
   network: X402Network.toV2(network),
   amount,
+  ...(extra && { extra }),
   ...(ifRefused && { ifRefused }),
   ...X402SignedStatements.inReceipt(receipts)
 })

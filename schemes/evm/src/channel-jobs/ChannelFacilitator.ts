@@ -2,25 +2,20 @@
  * The scheme facilitator of `batch-settlement` on EVM: payment channels of the contract that every chain has at the same address. Its
  * payments are the jobs of channels (`ChannelJob`), one a transaction.
  */
-import {
-  ChainUnavailable,
-  type FacilitatorScheme,
-  type Payment,
-  type Scheme,
-  type SchemeFacilitator
-} from "@pontage/core"
+import { ChainUnavailable, type FacilitatorScheme, type Payment, type SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmLane from "../exact/EvmLane.ts"
 import * as ExactEvmPreparation from "../exact/ExactEvmPreparation.ts"
 import * as EvmTime from "../node/EvmTime.ts"
-import * as ExactEvm from "../payment/ExactEvm.ts"
+import { scheme } from "../payment/ChannelScheme.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as ChannelCalls from "./ChannelCalls.ts"
 import { type ChannelChain, connect } from "./ChannelChain.ts"
+import * as ChannelDrawing from "./ChannelDrawing.ts"
 import * as ChannelEvidence from "./ChannelEvidence.ts"
 import * as ChannelInspection from "./ChannelInspection.ts"
 import * as ChannelJob from "./ChannelJob.ts"
@@ -28,9 +23,6 @@ import type { Options } from "./ChannelOptions.ts"
 import * as ChannelPlan from "./ChannelPlan.ts"
 import * as ChannelReport from "./ChannelReport.ts"
 import * as ChannelSimulation from "./ChannelSimulation.ts"
-
-/** The scheme: networks and addresses are those of every scheme on EVM. */
-export const scheme: Scheme = { ...ExactEvm.scheme, name: "batch-settlement" }
 
 /**
  * Makes the scheme facilitator. It checks first that the RPC serves the network, that the network has the contract of channels, and
@@ -40,6 +32,7 @@ export const facilitator = (options: Options): FacilitatorScheme => Effect.map(c
 
 const schemeFacilitator = (chain: ChannelChain): SchemeFacilitator<ChannelJob.ChannelWork> => {
   const { assets, authorizer, chainHead, chainId, network, rpc, signers } = chain
+  const draws = ChannelDrawing.make(chain)
   const extra = authorizer && { extra: { receiverAuthorizer: EvmAddress.checksum(authorizer.address) } }
   return {
     scheme,
@@ -51,6 +44,7 @@ const schemeFacilitator = (chain: ChannelChain): SchemeFacilitator<ChannelJob.Ch
       inspect: ChannelInspection.make(chain),
       takesTurns: ({ payload }) => isWork(payload) && payload.message.type !== "deposit",
       plan: ChannelPlan.make(chain),
+      ...(draws && { draws }),
       report: (payment, transaction, failed) => {
         const [job, ...others] = [payment, ...failed].flatMap((one) =>
           isWork(one.payload) ? [{ ...one, payload: one.payload }] : []

@@ -1,0 +1,261 @@
+/**
+ * Draws on payment channels: a claim to run a resource for a voucher is granted once the receiver's ledger holds the voucher and the
+ * reservation, and it is charged or released at the end of its run. A deposit is in a block before its first draw.
+ */
+import * as Effect from "effect/Effect"
+
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import * as RetryToken from "../../protocol/RetryToken.ts"
+import type { PaymentRecord } from "../../protocol/Settlement.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
+import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
+import type { PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { DrawVerdict, Standing } from "../channel/Channel.ts"
+import type { ChannelStore } from "../channel/ChannelStore.ts"
+import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Facilitator.ts"
+import * as ChannelLine from "./ChannelLine.ts"
+import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
+import type { IntakeContext, Presented } from "./PaymentIntake.ts"
+import * as Turns from "./Turns.ts"
+
+/** A draw's lease in milliseconds, which the shop renews every 20 seconds, and the most open draws of a channel. */
+const limits = { lease: 60_000, open: 64 }
+
+/** The services that draws share. */
+export interface DrawContext {
+  readonly intake: IntakeContext
+  readonly settling: ChannelSettling
+  readonly ledger: ChannelStore["Service"]
+}
+
+/** The draws of one facilitator. */
+export interface ChannelDraws {
+  /** Grants a run for a voucher, or renews the lease of the same claim. */
+  readonly take: (presented: Presented, draws: SchemeDraws, claim: Claim) => Effect.Effect<Settled, PaymentFailure>
+  /** Charges or releases a draw at the end of its run; `undefined` for the id of another payment. */
+  readonly finish: (
+    paymentId: string,
+    claimId: string,
+    outcome: ExecutionEnd
+  ) => Effect.Effect<PaymentRecord, ValidationError | FacilitatorUnavailable> | undefined
+}
+
+/** A draw that is asked for. */
+interface Wanted {
+  readonly presented: Presented
+  readonly draws: SchemeDraws
+  readonly claim: Claim
+  readonly voucher: PresentedVoucher
+  /** The request's price, which is reserved. */
+  readonly amount: bigint
+}
+
+/** Begins without waiting payers. */
+export const make = Effect.fnUntraced(function* (context: DrawContext) {
+  const line = yield* ChannelLine.make
+  const turns = Turns.make()
+  return {
+    take: Effect.fnUntraced(function* (presented, draws, claim) {
+      if (presented.refusal !== undefined) return yield* presented.refusal
+      if (claim.onlyKnown === true) return yield* notOnRecord
+      const voucher = yield* draws.read(requestOf(presented))
+      const wanted = {
+        presented,
+        draws,
+        claim,
+        voucher,
+        amount: BigInt(presented.request.paymentRequirements.maxAmountRequired)
+      }
+      const { channelId } = voucher
+      if (yield* context.ledger.renew(channelId, claim.id, limits.lease)) {
+        const standing = yield* context.ledger.find(channelId)
+        if (standing !== undefined) return grantedOf(wanted, standing, "")
+      }
+      yield* context.intake.intake.passNew(presented.facilitator.network)
+      yield* context.intake.clocks.demand(presented.facilitator)
+      const opened = voucher.brings === "deposit" ? yield* turns(channelId, funded(context, wanted)) : undefined
+      return opened ?? (yield* drawn(context, line, wanted))
+    }),
+    finish: (paymentId, claimId, outcome) => {
+      const channelId = channelOf(paymentId)
+      return channelId === undefined ? undefined : finish(context, { paymentId, channelId, claimId }, outcome)
+    }
+  } satisfies ChannelDraws
+})
+
+/**
+ * Makes a deposit whose voucher fits, and draws on it in the same turn: requests that open the channel at once do not each pay into it.
+ * `undefined` for a voucher that does not fit, whose deposit is not made.
+ */
+const funded = Effect.fnUntraced(function* (
+  context: DrawContext,
+  wanted: Wanted
+): Effect.fn.Return<Settled | undefined, PaymentFailure> {
+  const { amount, presented, voucher } = wanted
+  const known = yield* context.ledger.find(voucher.channelId)
+  if (known !== undefined && voucher.maximum !== owedBy(known) + amount) return undefined
+  const { channels } = presented.facilitator
+  if (channels === undefined) return yield* noLedger
+  const { transaction } = yield* context.settling.settle(presented, channels)
+  const standing = yield* attempted(context, wanted)
+  return standing instanceof ChannelCorrection ? undefined : grantedOf(wanted, standing, transaction)
+})
+
+/**
+ * Draws now, or in the channel's line: while another request of it is told its next voucher, that voucher is kept free for it. In the
+ * line a voucher that fits meanwhile is taken, and another one is corrected.
+ */
+const drawn = Effect.fnUntraced(function* (
+  context: DrawContext,
+  line: ChannelLine.ChannelLine,
+  wanted: Wanted
+): Effect.fn.Return<Settled, PaymentFailure> {
+  const { presented, voucher } = wanted
+  const { channelId } = voucher
+  const token = RetryToken.of(presented.request.paymentRequirements.extra)
+  const attempt = Effect.map(attempted(context, wanted), (standing) =>
+    standing instanceof ChannelCorrection ? standing : grantedOf(wanted, standing, "")
+  )
+  if (line.isFree(channelId, token)) {
+    const first = yield* attempt
+    if (!(first instanceof ChannelCorrection)) return yield* Effect.as(line.passed(channelId, token), first)
+    // It came again too late, or with another voucher than it was told.
+    yield* line.passed(channelId, token)
+  }
+  const end = yield* line.inTurn(
+    channelId,
+    token,
+    Effect.map(attempt, (value) => ({ _tag: value instanceof ChannelCorrection ? "Told" : "Done", value }) as const)
+  )
+  if (end === undefined) return yield* busy
+  return end instanceof ChannelCorrection ? yield* end : end
+})
+
+/**
+ * Asks the ledger, beside the newest state of the chain: a withdrawal is seen by the first request after it. A strangers' request has
+ * no name, so its voucher for another request is a stale one.
+ */
+const attempted = Effect.fnUntraced(function* (
+  { ledger }: DrawContext,
+  { amount, claim, draws, presented, voucher }: Wanted
+): Effect.fn.Return<Standing | ChannelCorrection, PaymentFailure> {
+  const { channelId, config, maximum } = voucher
+  const { network, scheme } = presented.facilitator
+  const [state] = yield* draws.states([channelId])
+  if (state === undefined || state.balance === 0n) return yield* empty
+  yield* ledger.open({ ...state, network, config })
+  const draw = { channelId, maximum, voucher: voucher.voucher, amount, unique: undefined }
+  const verdict = yield* ledger.accept(draw, claim.id, limits)
+  switch (verdict._tag) {
+    case "Granted":
+      return verdict.standing
+    case "Held":
+    case "Spent":
+    case "Stale": {
+      const owed = owedBy(verdict.standing)
+      const message = `the voucher is for ${maximum} in all, the channel owes ${owed} before this request of ${amount}; sign for ${owed + amount}`
+      const facts = draws.correction({ ...verdict.standing, owed })
+      return new ChannelCorrection({ scheme: scheme.name, network }, facts, message)
+    }
+    case "Closing":
+    case "Short":
+    case "Busy":
+    case "Unknown":
+      return yield* refusalOf(verdict, maximum)
+  }
+})
+
+/** The sum on top of which the next voucher is signed: open draws may still be charged. */
+const owedBy = ({ charged, reserved }: Standing): bigint => charged + reserved
+
+const refusalOf = ({ _tag }: DrawVerdict, maximum: bigint) => {
+  if (_tag === "Busy") return busy
+  const message =
+    _tag === "Closing"
+      ? "a withdrawal from the channel is pending, so no voucher counts; finish it, or open another channel"
+      : `the voucher is for ${maximum} in all, more than the channel holds; deposit first`
+  return invalid("amount_mismatch", "batch_settlement_cumulative_exceeds_balance", message)
+}
+
+const busy = new FacilitatorUnavailable({
+  message: "too many requests of one payment channel wait or run; the payer may repeat this one",
+  retryAfter: 2
+})
+
+const empty = invalid(
+  "amount_mismatch",
+  "batch_settlement_channel_not_found",
+  "the channel holds nothing on the chain; deposit first"
+)
+
+const noLedger = invalid("unsupported_scheme", "channel_claim", "no ledger of payment channels is kept here")
+
+const prefix = "draw-"
+
+/** The name of a draw as a payment: its voucher's. */
+const idOf = ({ channelId, maximum }: PresentedVoucher): string => `${prefix}${channelId}-${maximum}`
+
+const channelOf = (paymentId: string): string | undefined =>
+  paymentId.startsWith(prefix) ? paymentId.slice(prefix.length).split("-")[0] : undefined
+
+const grantedOf = (
+  { amount, draws, presented, voucher }: Wanted,
+  standing: Standing,
+  transaction: string
+): Settled => ({
+  paymentId: idOf(voucher),
+  status: "included",
+  execution: "granted",
+  transaction,
+  network: presented.facilitator.network,
+  payer: voucher.payer,
+  payTo: voucher.payTo,
+  asset: voucher.asset,
+  amount: `${amount}`,
+  extra: draws.receipt({ ...standing, owed: voucher.maximum }, amount)
+})
+
+/** A run that ended with the product is charged all that was reserved; every other end costs the payer nothing. */
+const finish = Effect.fnUntraced(function* (
+  { intake: { registry }, ledger }: DrawContext,
+  {
+    channelId,
+    claimId,
+    paymentId
+  }: { readonly paymentId: string; readonly channelId: string; readonly claimId: string },
+  outcome: ExecutionEnd
+): Effect.fn.Return<PaymentRecord, ValidationError | FacilitatorUnavailable> {
+  const standing = yield* ledger.find(channelId)
+  if (standing === undefined) return yield* unknown(paymentId)
+  const end =
+    outcome === "served"
+      ? yield* ledger.commit(channelId, claimId, standing.signed)
+      : yield* ledger.release(channelId, claimId)
+  if (end._tag === "Lost") return yield* lapsed(paymentId)
+  const draws = registry.schemes.find(
+    (one: SchemeFacilitator) => one.network === standing.network && one.channels?.draws
+  )?.channels?.draws
+  const parties = draws?.parties(standing.config) ?? { payer: "", payTo: "", asset: "" }
+  return {
+    paymentId,
+    status: "included",
+    network: standing.network,
+    ...parties,
+    amount: end._tag === "Charged" ? `${end.charged}` : "0",
+    transaction: "",
+    execution: end._tag === "Charged" ? "served" : "free",
+    runs: 1,
+    history: []
+  }
+})
+
+const unknown = (paymentId: string) => invalid("malformed", "unknown_payment", `no payment ${paymentId} is known here`)
+
+const lapsed = (paymentId: string) =>
+  invalid(
+    "already_used",
+    "lease_lapsed",
+    `the draw ${paymentId} lapsed before its end was reported, and is not charged`
+  )

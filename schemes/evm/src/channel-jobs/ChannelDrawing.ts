@@ -1,0 +1,162 @@
+/**
+ * Draws on channels whose claims the facilitator's own key authorizes: the voucher of one request, read without the chain; the channels'
+ * states; the words of receipts and corrections; and the requests that claim.
+ */
+import type { ChannelAccount, ClaimRequests, PaymentRequirements, SchemeDraws } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as ChannelConfig from "../voucher/ChannelConfig.ts"
+import * as Voucher from "../voucher/Voucher.ts"
+import type { Authorizer, ChannelChain } from "./ChannelChain.ts"
+import * as ChannelChecks from "./ChannelChecks.ts"
+import { factsOf } from "./ChannelInspection.ts"
+import * as ChannelJob from "./ChannelJob.ts"
+import * as ChannelReads from "./ChannelReads.ts"
+import * as ChannelRefusal from "./ChannelRefusal.ts"
+
+/** The most rows of one claim. */
+const rowsTogether = 100
+
+const decodeConfig = Schema.decodeUnknownResult(ChannelConfig.ChannelConfig)
+const decodeVoucher = Schema.decodeUnknownResult(Voucher.Voucher)
+
+/** Terms that the ledger holds were checked before they were entered. */
+const configOf = (json: Schema.Json): ChannelConfig.ChannelConfig => Result.getOrThrow(decodeConfig(json))
+
+/** Makes the draws; `undefined` where no key of the facilitator authorizes claims. */
+export const make = (chain: ChannelChain): SchemeDraws | undefined => {
+  const { authorizer } = chain
+  if (authorizer === undefined) return undefined
+  return {
+    read: (request) => read(chain, authorizer, request),
+    states: (ids) => states(chain, ids),
+    parties: (config) => partiesOf(configOf(config)),
+    receipt: (account, amount) => ({ channelState: stateOf(account), chargedAmount: `${amount}` }),
+    correction: (account) => ({ channelState: stateOf(account), ...voucherOf(account) }),
+    claims: (rows) => claimsOf(chain, rows)
+  }
+}
+
+const read = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  authorizer: Authorizer,
+  request: Parameters<SchemeDraws["read"]>[0]
+) {
+  const { assets, chainId, network } = chain
+  const payment = yield* ChannelJob.read(network, chainId, assets.find, request.requirements, request.payload)
+  const { job, message, token } = payment.payload
+  if ((message.type !== "deposit" && message.type !== "voucher") || message.voucher === undefined) return yield* noDraw
+  const { channelConfig: config, voucher } = message
+  yield* ChannelChecks.config(config, request.requirements)
+  if (config.receiverAuthorizer !== authorizer.address) return yield* otherAuthorizer(config, authorizer)
+  yield* ChannelChecks.voucher(chain, config, voucher)
+  if (job.kind === "deposit") yield* ChannelChecks.deposit(chain, job, { token })
+  return {
+    ...partiesOf(config),
+    channelId: ChannelConfig.id(chainId, config),
+    config: ChannelConfig.onWire(config),
+    maximum: voucher.maxClaimableAmount,
+    voucher: Voucher.onWire(voucher),
+    brings: message.type
+  }
+})
+
+const noDraw = ChannelRefusal.make(
+  "payload_type",
+  "a request is paid by a deposit or a voucher; a refund is not asked for here: the payer withdraws by the contract"
+)
+
+const otherAuthorizer = ({ receiverAuthorizer }: ChannelConfig.ChannelConfig, { address }: Authorizer) =>
+  ChannelRefusal.make(
+    "receiver_authorizer_mismatch",
+    `the channel's receiverAuthorizer is ${EvmAddress.checksum(receiverAuthorizer)}, claims are authorized by ${EvmAddress.checksum(address)}`
+  )
+
+const partiesOf = ({ payer, receiver, token }: ChannelConfig.ChannelConfig) => ({
+  payer: EvmAddress.checksum(payer),
+  payTo: EvmAddress.checksum(receiver),
+  asset: EvmAddress.checksum(token)
+})
+
+const states = Effect.fnUntraced(function* (
+  { lagGuard: { confirm, rpc } }: ChannelChain,
+  ids: ReadonlyArray<string>
+): Effect.fn.Return<
+  Effect.Success<ReturnType<SchemeDraws["states"]>>,
+  Effect.Error<ReturnType<SchemeDraws["states"]>>
+> {
+  const hexes = ids.map((id) => EvmHex.fromTrusted(id))
+  const [channels, block] = yield* confirm((number) =>
+    Effect.all([ChannelReads.channels(rpc, hexes, number), rpc.getBlock(number)], { concurrency: "unbounded" })
+  )
+  if (block === undefined) return []
+  const at = { number: block.number, hash: block.hash }
+  return ids.map((channelId, index) => {
+    const { balance, claimed, refundNonce, withdrawRequestedAt } = channels[index] ?? nothing
+    const requestedAt = withdrawRequestedAt === 0 ? undefined : withdrawRequestedAt
+    return { channelId, balance, claimed, refundNonce, withdrawRequestedAt: requestedAt, block: at }
+  })
+})
+
+const nothing: ChannelReads.OnChain = { balance: 0n, claimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n }
+
+const stateOf = ({ channelId, owed, withdrawRequestedAt = 0, ...sums }: ChannelAccount) => ({
+  ...factsOf(EvmHex.fromTrusted(channelId), { ...sums, withdrawRequestedAt }),
+  chargedCumulativeAmount: `${owed}`
+})
+
+const voucherOf = ({ voucher }: ChannelAccount) => {
+  const known = decodeVoucher(voucher)
+  if (Result.isFailure(known)) return {}
+  const { maxClaimableAmount, signature } = known.success
+  return { voucherState: { signedMaxClaimable: `${maxClaimableAmount}`, signature } }
+}
+
+type Row = Parameters<SchemeDraws["claims"]>[0][number]
+
+/** Rows by receiver and token, in parts of one claim. */
+const claimsOf = (chain: ChannelChain, rows: ReadonlyArray<Row>): ReadonlyArray<ClaimRequests> => {
+  const groups = new Map<string, Array<Row>>()
+  for (const row of rows) {
+    const { payTo, asset } = partiesOf(configOf(row.config))
+    const key = `${payTo} ${asset}`
+    groups.set(key, [...(groups.get(key) ?? []), row])
+  }
+  return [...groups.values()].flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / rowsTogether) }, (_, part) =>
+      claimOf(chain, group.slice(part * rowsTogether, (part + 1) * rowsTogether))
+    )
+  )
+}
+
+const claimOf = ({ network }: ChannelChain, rows: ReadonlyArray<Row>): ClaimRequests => {
+  const [first] = rows
+  const { asset, payTo } = partiesOf(configOf(first?.config ?? {}))
+  const requirements: PaymentRequirements.PaymentRequirements = {
+    scheme: "batch-settlement",
+    network,
+    maxAmountRequired: "1",
+    resource: "payment channels",
+    payTo,
+    maxTimeoutSeconds: 3_600,
+    asset
+  }
+  const claims = rows.map(({ config, total, voucher }) => {
+    const { maxClaimableAmount, signature } = Result.getOrThrow(decodeVoucher(voucher))
+    return {
+      voucher: { channel: config, maxClaimableAmount: `${maxClaimableAmount}` },
+      signature,
+      totalClaimed: `${total}`
+    }
+  })
+  return {
+    channelIds: rows.map(({ channelId }) => channelId),
+    requirements,
+    claim: { type: "claim", claims },
+    payout: { type: "settle", receiver: payTo, token: asset }
+  }
+}
