@@ -115,6 +115,7 @@ export type {
   ChannelRow,
   ChannelSums,
   ClaimRequests,
+  Payout,
   PresentedVoucher,
   SchemeDraws
 } from "./scheme/SchemeDraws.ts"

@@ -73,7 +73,7 @@ export const judge = (
   run: SignedResponse.Run,
   finish: (outcome: ExecutionOutcome) => void
 ): void => {
-  GrantedResponse.watch(ctx.req, ctx.res, { sink: granted.sink, run }, (delivered) => {
+  GrantedResponse.watch(ctx.req, ctx.res, { sink: granted.sink, endsAtHead: granted.endsAtHead, run }, (delivered) => {
     finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
   })
   SignedResponse.hold(ctx.res, granted, run)

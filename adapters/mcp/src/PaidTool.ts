@@ -80,7 +80,7 @@ const ended = async (
   if (outcome === "served" && granted.sink !== undefined) {
     await seller.run(granted.sink.keep(ToolResult.kept(receipted)))
   }
-  void seller.run(granted.finish(isGone(call) ? "failed" : outcome))
+  void seller.run(granted.finish(isGone(call) && granted.endsAtHead === undefined ? "failed" : outcome))
   if (asks !== undefined) throw asks
   return receipted
 }

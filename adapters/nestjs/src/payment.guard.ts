@@ -64,8 +64,8 @@ export class PaymentGuard implements CanActivate {
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
     if (decision._tag === "Granted") layPaid(this.#host.httpAdapter, response, decision)
-    const sink = decision._tag === "Granted" ? decision.sink : undefined
-    const keeping = { sink, run: sale.seller.run }
+    const { endsAtHead, sink } = decision._tag === "Granted" ? decision : { endsAtHead: undefined, sink: undefined }
+    const keeping = { sink, endsAtHead, run: sale.seller.run }
     whenOver(request, response, keeping, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
     if (decision._tag === "Granted") signBefore(response, decision, sale.seller.run)
     return !exchange.isOver

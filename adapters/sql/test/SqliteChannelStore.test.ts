@@ -19,7 +19,7 @@ const limits = { lease: 60_000, open: 100 }
 describe("the laws of a channel store, in a file", () => {
   for (const { effect, name } of ChannelStoreLaws.all) it.effect(name, () => Effect.provide(effect, layer))
 
-  it.effect("has every granted draw of a process that has ended, and charges none that lapsed meanwhile", () =>
+  it.effect("has every granted draw of a process that has ended, and its voucher for one that lapsed meanwhile", () =>
     Effect.gen(function* () {
       const filename = yield* DatabaseFile.filename
       const { channel, draw } = TrialChannels
@@ -38,9 +38,9 @@ describe("the laws of a channel store, in a file", () => {
           assert.deepInclude(standing, { charged: 70n, reserved: 200n, signed: 500n, open: 2, config: channel.config })
           assert.strictEqual((yield* store.accept(draw(2, 500n), "other", limits))._tag, "Held")
           yield* TestClock.adjust("60 seconds")
-          assert.strictEqual((yield* store.commit(channel.channelId, "claim 3", 100n))._tag, "Released")
+          assert.strictEqual((yield* store.commit(channel.channelId, "claim 3", 100n))._tag, "Charged")
           assert.strictEqual((yield* store.commit(channel.channelId, "claim 2", 100n))._tag, "Charged")
-          assert.deepInclude(yield* store.find(channel.channelId), { charged: 170n, reserved: 0n, open: 0 })
+          assert.deepInclude(yield* store.find(channel.channelId), { charged: 270n, reserved: 0n, open: 0, used: 500n })
         })
       )
     })
@@ -52,6 +52,7 @@ describe("the laws of a channel store, in a file", () => {
       const { channel } = TrialChannels
       const policy = {
         network: channel.network,
+        least: 1n,
         maximumUnclaimed: 1_000n,
         worthwhile: 100n,
         worthwhileAge: 3_600_000,
@@ -88,7 +89,7 @@ describe("the laws of a channel store, in a file", () => {
         }),
         { concurrency: 64 }
       )
-      const always = { maximumUnclaimed: 1n, worthwhile: 1n, worthwhileAge: 0, maximumAge: 0 }
+      const always = { least: 1n, maximumUnclaimed: 1n, worthwhile: 1n, worthwhileAge: 0, maximumAge: 0 }
       const rows = yield* store.due({ network: channel.network, ...always })
       assert.strictEqual(new Set(rows.map(({ channelId }) => channelId)).size, 1_203)
       assert.strictEqual(rows.length, 1_203)

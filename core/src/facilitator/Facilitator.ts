@@ -128,6 +128,11 @@ export interface Settled {
   readonly amount: string
   /** The state of a channel after a job of it, in the scheme's words. */
   readonly extra?: ChannelFacts
+  /**
+   * Whether nothing has moved for this execution: a draw on a channel is charged when the head of a response below 400 is sent, and costs
+   * nothing if none is.
+   */
+  readonly isDraw?: true
   /** The payer's entitlement after a granted execution, should it be refused or fail; absent if none is left. */
   readonly entitlement?: Entitlement
 }

@@ -36,7 +36,10 @@ export interface PresentedVoucher extends ChannelParties {
   /** The most that may be claimed in all, in the token's smallest unit. */
   readonly maximum: bigint
   readonly voucher: Schema.Json
-  readonly brings: "deposit" | "voucher"
+  /** The sum of the deposit that comes with it, in the token's smallest unit; `undefined` for a voucher alone. */
+  readonly deposit: bigint | undefined
+  /** Seconds from a payer's request to withdraw until it can take the money. */
+  readonly withdrawDelay: number
 }
 
 /** A channel on the chain as of a block. `withdrawRequestedAt` in Unix seconds. */
@@ -56,20 +59,28 @@ export interface ChannelAccount extends ChannelSums {
   readonly voucher: Schema.Json | undefined
 }
 
-/** A row to claim: the highest voucher, and the total that is charged. */
+/** A row to claim: a voucher up to this maximum, and the total that is charged. */
 export interface ChannelRow {
   readonly channelId: string
+  readonly maximum: bigint
   readonly config: Schema.Json
   readonly voucher: Schema.Json
   readonly total: bigint
 }
 
-/** Requests to settle for one receiver in one token: the claim of rows, and the payout of all that is claimed. */
+/** A request to settle the claim of rows of one receiver in one token. */
 export interface ClaimRequests {
+  readonly rows: ReadonlyArray<ChannelRow>
   readonly channelIds: ReadonlyArray<string>
   readonly requirements: PaymentRequirements
   readonly claim: Schema.Json
-  readonly payout: Schema.Json
+}
+
+/** A request to settle the payout of all that is claimed for a receiver in a token, and the sum that is not paid out. */
+export interface Payout {
+  readonly unpaid: bigint
+  readonly requirements: PaymentRequirements
+  readonly payload: Schema.Json
 }
 
 /** The draws of one network. */
@@ -86,4 +97,10 @@ export interface SchemeDraws {
   readonly correction: (account: ChannelAccount) => ChannelFacts
   /** The requests that claim rows, of at most 100 rows each. */
   readonly claims: (rows: ReadonlyArray<ChannelRow>) => ReadonlyArray<ClaimRequests>
+  /** The payouts of receivers by the chain's newest state, in their order. */
+  readonly payouts: (
+    receivers: ReadonlyArray<Pick<ChannelParties, "payTo" | "asset">>
+  ) => Effect.Effect<ReadonlyArray<Payout>, ChainUnavailable>
+  /** Units of gas that have to be affordable at any time: those of a claim of about twenty rows. */
+  readonly claimGas: bigint
 }

@@ -394,7 +394,9 @@ const charged = Effect.fnUntraced(function* (
   return {
     _tag: "Granted",
     settlement,
-    ...finishing(context, request, granted),
+    ...(settled.isDraw === true
+      ? { endsAtHead: boughtBelow(route), finish: drawEnd(route, granted.finish) }
+      : finishing(context, request, granted)),
     ...(route.receipt === "response" &&
       !isHead && {
         receipt: (response) =>
@@ -412,8 +414,14 @@ const charged = Effect.fnUntraced(function* (
 })
 
 /** The lowest status of a response that the payment has not bought: the payer may use it again (`refused`), or is owed a response. */
-const boughtBelow = ({ refused }: { readonly refused: "reusable" | "charged" }): number =>
+const boughtBelow = ({ refused }: { readonly refused: "reusable" | "charged" }): 400 | 500 =>
   refused === "charged" ? 500 : 400
+
+/** The end of a draw, whose facilitator charges for what was served alone: a route may sell its refusals too. */
+const drawEnd =
+  (route: { readonly refused: "reusable" | "charged" }, finish: Granted["finish"]): Granted["finish"] =>
+  (outcome) =>
+    finish(outcome === "refused" && route.refused === "charged" ? "served" : outcome)
 
 const carriesBrief = ({ dialects }: SellerDialects.SellerDialects): boolean =>
   dialects.some(({ carriesBriefReceipts }) => carriesBriefReceipts === true)

@@ -27,7 +27,10 @@ const ChannelRow = Schema.Struct({
   reserved: Money,
   open_draws: Schema.BigInt,
   lapses_at: Instant,
-  unclaimed_since: Instant
+  unclaimed_since: Instant,
+  used: Schema.NullOr(Money),
+  used_voucher: Schema.NullOr(AsJson),
+  published: Schema.NullOr(Money)
 })
 
 const DrawRow = Schema.Struct({
@@ -35,9 +38,11 @@ const DrawRow = Schema.Struct({
   name: Schema.String,
   claim_id: Schema.String,
   amount: Money,
-  state: Schema.Literals(["reserved", "charged", "released"]),
+  state: Schema.Literals(["reserved", "charged", "released", "lapsed"]),
   charged: Money,
-  lapses_at: Schema.BigInt
+  lapses_at: Schema.BigInt,
+  maximum: Schema.NullOr(Money),
+  voucher: Schema.NullOr(AsJson)
 })
 
 const channelColumns = Object.keys(ChannelRow.fields)
@@ -66,6 +71,10 @@ const forgotten = `DELETE FROM channel_draw WHERE state <> 'reserved' AND (chann
   (SELECT channel_id, name FROM channel_draw WHERE state <> 'reserved' AND lapses_at < ? ORDER BY lapses_at LIMIT 2000)
   RETURNING name`
 
+const configsAfter = `SELECT channel_id, config FROM payment_channel WHERE network = ? AND channel_id > ?
+  ORDER BY channel_id LIMIT 500`
+
+const askConfigs = Records.asks("payment_channel", Schema.Struct({ channel_id: Schema.String, config: AsJson }))
 const askChannel = Records.asks("payment_channel", ChannelRow)
 const askDraw = Records.asks("channel_draw", DrawRow)
 
@@ -87,7 +96,11 @@ const standingOf = (row: typeof ChannelRow.Type): Standing => ({
   reserved: row.reserved,
   open: Number(row.open_draws),
   lapses: instant(row.lapses_at),
-  unclaimedSince: instant(row.unclaimed_since)
+  unclaimedSince: instant(row.unclaimed_since),
+  // Rows of a release that kept one voucher may have had it claimed.
+  used: row.used ?? row.signed,
+  usedVoucher: (row.used === null ? row.voucher : row.used_voucher) ?? undefined,
+  published: row.published ?? row.signed
 })
 
 const drawOf = (row: typeof DrawRow.Type): DrawRecord => ({
@@ -97,8 +110,11 @@ const drawOf = (row: typeof DrawRow.Type): DrawRecord => ({
   amount: row.amount,
   state: row.state,
   charged: row.charged,
-  until: Number(row.lapses_at)
+  until: Number(row.lapses_at),
+  signed: row.maximum === null || row.voucher === null ? undefined : { maximum: row.maximum, voucher: row.voucher }
 })
+
+const jsonOf = (json: Schema.Json | undefined): string | null => (json === undefined ? null : JSON.stringify(json))
 
 /** The columns that change, in the table's order. */
 const facts = (standing: Standing): ReadonlyArray<Value> => [
@@ -109,12 +125,15 @@ const facts = (standing: Standing): ReadonlyArray<Value> => [
   `${standing.block.number}`,
   standing.block.hash,
   `${standing.signed}`,
-  standing.voucher === undefined ? null : JSON.stringify(standing.voucher),
+  jsonOf(standing.voucher),
   `${standing.charged}`,
   `${standing.reserved}`,
   BigInt(standing.open),
   column(standing.lapses),
-  column(standing.unclaimedSince)
+  column(standing.unclaimedSince),
+  `${standing.used}`,
+  jsonOf(standing.usedVoucher),
+  `${standing.published}`
 ]
 
 const recordsIn = ({ run }: Transaction, dialect: Dialect): ChannelLedger.ChannelRecords<Records.RecordFault> => {
@@ -133,8 +152,10 @@ const recordsIn = ({ run }: Transaction, dialect: Dialect): ChannelLedger.Channe
     create: (standing) =>
       write(created, [standing.channelId, standing.network, JSON.stringify(standing.config), ...facts(standing)]),
     putChannel: (standing) => write(changed, [...facts(standing), standing.channelId]),
-    putDraw: ({ amount, channelId, charged, claimId, name, state, until }) =>
-      write(drawPut, [channelId, name, claimId, `${amount}`, state, `${charged}`, BigInt(until)])
+    putDraw: ({ amount, channelId, charged, claimId, name, signed, state, until }) => {
+      const voucher = [signed === undefined ? null : `${signed.maximum}`, jsonOf(signed?.voucher)]
+      return write(drawPut, [channelId, name, claimId, `${amount}`, state, `${charged}`, BigInt(until), ...voucher])
+    }
   }
 }
 
@@ -151,6 +172,11 @@ export const make = (database: Database): ChannelLedger.ChannelPlace<Records.Rec
       const now = yield* database.now
       let after: Place | undefined = { since: -1n, channelId: "" }
       while (after !== undefined) after = yield* takePage(database, network, after, (standing) => take(standing, now))
+    }),
+  configs: (network, take) =>
+    Effect.gen(function* () {
+      let after: string | undefined = ""
+      while (after !== undefined) after = yield* takeConfigs(database, network, after, take)
     }),
   forget: (before) =>
     database.batch<number, never>(({ run }) => Effect.map(run(forgotten, [BigInt(before)]), ({ length }) => length))
@@ -177,5 +203,23 @@ const takePage = (
       for (const row of rows) take(standingOf(row))
       const last = rows.at(-1)
       return last === undefined ? undefined : { since: last.unclaimed_since ?? 0n, channelId: last.channel_id }
+    }
+  )
+
+/** Takes the terms of one page of channels; returns the last one's id, or `undefined` after the last page. */
+const takeConfigs = (
+  database: Database,
+  network: string,
+  after: string,
+  take: (config: Schema.Json) => void
+): Effect.Effect<string | undefined, FacilitatorUnavailable> =>
+  Effect.map(
+    database.query<
+      ReadonlyArray<{ readonly channel_id: string; readonly config: Schema.Json }>,
+      FacilitatorUnavailable
+    >(({ run }) => askConfigs(run, configsAfter, [network, after])),
+    (rows) => {
+      for (const { config } of rows) take(config)
+      return rows.at(-1)?.channel_id
     }
   )

@@ -2,6 +2,7 @@
  * The path of the tables through all releases: the first migration makes the first schema, each other continues the one
  * before. The list is frozen, since databases have gone through it; `test/schema/Migrations.test.ts` checks that.
  */
+import { chargedVouchers } from "../migrations/ChargedVouchers.ts"
 import { deliveries } from "../migrations/Deliveries.ts"
 import { keptResponses } from "../migrations/KeptResponses.ts"
 import { laneExits } from "../migrations/LaneExits.ts"
@@ -19,5 +20,6 @@ export const all: ReadonlyArray<Migration> = [
   laneExits,
   keptResponses,
   paymentChannels,
-  deliveries
+  deliveries,
+  chargedVouchers
 ]

@@ -37,6 +37,10 @@ const frozen = [
   {
     sqlite: "acdd7cfcd5c1f3658397b43478d4dad03d5a9b93c194912172112586853a3368",
     pg: "acdd7cfcd5c1f3658397b43478d4dad03d5a9b93c194912172112586853a3368"
+  },
+  {
+    sqlite: "fef487dcc2494029ff7b2af9eca0aae029d6390f2eae5d1d4bc87644990009e2",
+    pg: "fef487dcc2494029ff7b2af9eca0aae029d6390f2eae5d1d4bc87644990009e2"
   }
 ]
 

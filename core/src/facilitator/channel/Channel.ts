@@ -34,13 +34,20 @@ export interface SignedMaximum {
 }
 
 /**
- * The ledger's record of a channel. `signed` and `voucher` are the highest voucher's. `charged` is what all draws have cost,
- * `reserved` what the open ones may still cost. Always `charged + reserved <= signed`, unless the chain shows a higher claim.
+ * The ledger's record of a channel. `charged` is what all draws have cost, `reserved` what the open ones may still cost. `signed` and
+ * `voucher` are the highest voucher's of all draws that are open or charged, `used` and `usedVoucher` the highest one's of those that
+ * are charged. Always `charged <= used <= signed` and `charged + reserved <= signed`. A chain that shows `claimed > published` shows a
+ * claim which this ledger did not make.
  */
 export interface Standing extends NewChannel {
   readonly signed: bigint
   /** `undefined` until the first voucher. */
   readonly voucher: Schema.Json | undefined
+  /** Claims are made by this voucher alone: a higher one may belong to a draw that is not charged, and anybody could spend it. */
+  readonly used: bigint
+  readonly usedVoucher: Schema.Json | undefined
+  /** Strangers may know every voucher up to this maximum: claims name their vouchers on the chain. */
+  readonly published: bigint
   readonly charged: bigint
   readonly reserved: bigint
   /** The number of open draws. */
@@ -52,8 +59,8 @@ export interface Standing extends NewChannel {
 }
 
 /**
- * A request for a draw with a verified voucher. Without `unique` the voucher must be for exactly what the channel owes plus
- * `amount`, so that none is used twice. With `unique`, a text of at most 200 characters for this draw alone, a higher voucher counts
+ * A request for a draw with a verified voucher. Without `unique` the voucher must be for exactly what the channel owes plus `amount`
+ * (`DrawVerdict.owed`), so that none is used twice. With `unique`, a text of at most 200 characters for this draw alone, a higher voucher counts
  * too: draws may then arrive in any order.
  */
 export interface Draw extends SignedMaximum {
@@ -63,15 +70,20 @@ export interface Draw extends SignedMaximum {
   readonly unique: string | undefined
 }
 
-/** A draw's record. `until` in Unix milliseconds: at that instant an open draw lapses and is never charged. */
+/**
+ * A draw's record. `until` in Unix milliseconds: at that instant an open draw lapses, and its voucher is free for another one. A lapsed
+ * draw is charged later all the same, if its run was served and the voucher still covers it.
+ */
 export interface DrawRecord {
   readonly channelId: string
   readonly name: string
   readonly claimId: string
   readonly amount: bigint
-  readonly state: "reserved" | "charged" | "released"
+  readonly state: "reserved" | "charged" | "released" | "lapsed"
   readonly charged: bigint
   readonly until: number
+  /** Its voucher; `undefined` in records of a release that did not keep it. */
+  readonly signed: SignedMaximum | undefined
 }
 
 /** Limits of a draw. */
@@ -86,16 +98,20 @@ export interface DrawLimits {
  * The verdict on a draw.
  * - `Granted`: the draw is durable, and its request runs now. `Held`: the draw runs already. `Spent`: it was charged before.
  * - `Unknown`: the ledger has no such channel. `Closing`: a withdrawal is pending. `Short`: the voucher is above the balance.
+ * - `Foreign`: the chain shows a claim that this ledger did not make: another one sells on the same channel.
  * - `Stale`: the voucher does not fit what the channel owes. `Busy`: too many draws are open.
  *
- * All but `Granted` write nothing, except that lapsed draws are released.
+ * All but `Granted` write nothing, except that lapsed draws give their vouchers back.
  */
-export type DrawVerdict =
-  | { readonly _tag: "Granted" | "Held" | "Closing" | "Short" | "Stale" | "Busy"; readonly standing: Standing }
-  | { readonly _tag: "Spent"; readonly standing: Standing; readonly charged: bigint }
-  | { readonly _tag: "Unknown" }
+export type DrawVerdict = Verdict | { readonly _tag: "Unknown" }
 
-/** The end of a draw. `Lost`: no draw of this claim is open or ended; it lapsed, or another claim has it. */
+/** `owed`: the next voucher for the same amount is signed on top of it. */
+type Verdict = { readonly standing: Standing; readonly owed: bigint } & (
+  | { readonly _tag: "Granted" | "Held" | "Closing" | "Foreign" | "Short" | "Stale" | "Busy" }
+  | { readonly _tag: "Spent"; readonly charged: bigint }
+)
+
+/** The end of a draw. `Lost`: no draw of this claim is open or ended; or it lapsed, and its voucher covers other draws by now. */
 export type DrawEnd =
   | { readonly _tag: "Charged"; readonly standing: Standing; readonly charged: bigint }
   | { readonly _tag: "Released"; readonly standing: Standing }
@@ -109,6 +125,8 @@ export type Advance =
 /** The rules by which a channel's charges are claimed. */
 export interface ClaimPolicy {
   readonly network: Network
+  /** Less unclaimed money of one channel is never claimed, also before a withdrawal: the claim would cost more. */
+  readonly least: bigint
   /** Unclaimed money of one channel at which it is claimed at once. */
   readonly maximumUnclaimed: bigint
   /** Unclaimed money that is worth a claim after `worthwhileAge`. */
@@ -119,7 +137,7 @@ export interface ClaimPolicy {
   readonly maximumAge: number
 }
 
-/** A row to claim: `total` is at most what was charged, signed and deposited. */
+/** A row to claim by the highest charged voucher: `total` is at most what was charged, signed and deposited. */
 export interface ClaimRow extends SignedMaximum {
   readonly channelId: string
   readonly config: Schema.Json

@@ -25,6 +25,9 @@ export const opened = (channel: NewChannel): Standing => ({
   ...channel,
   signed: channel.claimed,
   voucher: undefined,
+  used: channel.claimed,
+  usedVoucher: undefined,
+  published: channel.claimed,
   charged: channel.claimed,
   reserved: 0n,
   open: 0,
@@ -33,7 +36,7 @@ export const opened = (channel: NewChannel): Standing => ({
 })
 
 /** The most that may be claimed now. */
-export const claimable = ({ balance, charged, signed }: Standing): bigint => least(charged, signed, balance)
+export const claimable = ({ balance, charged, used }: Standing): bigint => least(charged, used, balance)
 
 const aged = (standing: Standing, now: number): Standing => ({
   ...standing,
@@ -44,8 +47,7 @@ const aged = (standing: Standing, now: number): Standing => ({
 export const observed = (standing: Standing, state: ChannelState, now: number): Standing => {
   if (state.block.number < standing.block.number) return standing
   const { balance, block, claimed, refundNonce, withdrawRequestedAt } = state
-  const charged = most(standing.charged, claimed)
-  return aged({ ...standing, balance, block, claimed, refundNonce, withdrawRequestedAt, charged }, now)
+  return aged({ ...standing, balance, block, claimed, refundNonce, withdrawRequestedAt }, now)
 }
 
 /** A claim that is in a block. */
@@ -54,7 +56,6 @@ export const claimed = (standing: Standing, total: bigint, block: Block, now: nu
     {
       ...standing,
       claimed: most(standing.claimed, total),
-      charged: most(standing.charged, total),
       block: block.number > standing.block.number ? block : standing.block
     },
     now
@@ -64,25 +65,66 @@ export const claimed = (standing: Standing, total: bigint, block: Block, now: nu
 export const nameOf = ({ amount, maximum, unique }: Draw): string =>
   unique === undefined ? `voucher ${maximum} ${amount}` : `unique ${unique}`
 
-/** The reason that a draw is not granted now; `undefined` if it is. */
+/** Whether the chain shows a claim that this ledger did not make: its own name a voucher that was recorded as published before. */
+export const isForeign = ({ claimed, published }: Standing): boolean => claimed > published
+
+/** With a voucher that a claim is about to name on the chain. A channel with a foreign claim stays one. */
+export const published = (standing: Standing, maximum: bigint): Standing =>
+  maximum > standing.published && !isForeign(standing) ? { ...standing, published: maximum } : standing
+
+/** The channel's debt. The next voucher is signed on top of it while that one is not used up. */
+export const owed = ({ charged, reserved }: Standing): bigint => charged + reserved
+
+/**
+ * The sum on top of which a voucher is signed. It is what the channel owes, unless the voucher above that is no new one: strangers may
+ * know it from a claim, or a draw has used it up although another one below it was not charged. Then it is the highest voucher.
+ */
+export const baseOf = (standing: Standing, amount: bigint, isUsed: boolean): bigint =>
+  isUsed || owed(standing) + amount <= standing.published ? standing.signed : owed(standing)
+
+/** The reason that a draw is not granted now; `undefined` if it is. `base`: what a voucher without a name is signed on top of. */
 export const obstacle = (
   standing: Standing,
   draw: Draw,
+  base: bigint,
   limits: DrawLimits
-): "Closing" | "Short" | "Stale" | "Busy" | undefined => {
+): "Closing" | "Foreign" | "Short" | "Stale" | "Busy" | undefined => {
   if (standing.withdrawRequestedAt !== undefined) return "Closing"
-  const owed = standing.charged + standing.reserved + draw.amount
-  const fits = draw.unique === undefined ? draw.maximum === owed : draw.maximum >= owed
+  if (isForeign(standing)) return "Foreign"
+  const fits =
+    draw.unique === undefined ? draw.maximum === base + draw.amount : draw.maximum >= owed(standing) + draw.amount
   if (draw.amount < 0n || !fits) return "Stale"
   if (draw.maximum > standing.balance) return "Short"
   return standing.open >= limits.open ? "Busy" : undefined
 }
 
-/** With the higher of two vouchers. */
-export const withVoucher = (standing: Standing, { maximum, voucher }: SignedMaximum): Standing => {
-  const isFirst = standing.voucher === undefined && maximum === standing.signed
-  return isFirst || maximum > standing.signed ? { ...standing, signed: maximum, voucher } : standing
+type Signed = Pick<Standing, "signed" | "voucher">
+
+const higher = (known: Signed, { maximum, voucher }: SignedMaximum): Signed => {
+  const isFirst = known.voucher === undefined && maximum === known.signed
+  return isFirst || maximum > known.signed ? { signed: maximum, voucher } : known
 }
+
+/** With the higher of two vouchers of draws that are open or charged. */
+export const withVoucher = (standing: Standing, signed: SignedMaximum): Standing => {
+  const { signed: maximum, voucher } = higher(standing, signed)
+  return maximum === standing.signed && voucher === standing.voucher
+    ? standing
+    : { ...standing, signed: maximum, voucher }
+}
+
+/** With the higher of two charged vouchers. */
+const withUsed = (standing: Standing, signed: SignedMaximum): Standing => {
+  const { signed: used, voucher: usedVoucher } = higher(
+    { signed: standing.used, voucher: standing.usedVoucher },
+    signed
+  )
+  return withVoucher({ ...standing, used, usedVoucher }, signed)
+}
+
+/** With a voucher that is kept without a draw. */
+export const advanced = (standing: Standing, signed: SignedMaximum): Standing =>
+  signed.maximum === standing.signed && standing.voucher !== undefined ? standing : withUsed(standing, signed)
 
 /** With one draw more. */
 export const reserved = (standing: Standing, draw: Draw, until: number): Standing => ({
@@ -99,23 +141,45 @@ const without = (standing: Standing, { amount }: DrawRecord): Standing => ({
   lapses: standing.open > 1 ? standing.lapses : undefined
 })
 
-/** Without a draw that is not charged. */
-export const released = (standing: Standing, draws: ReadonlyArray<DrawRecord>): Standing =>
-  draws.reduce(without, standing)
+/** Without draws that are not charged, and without their vouchers. `open`: the draws that stay open. */
+export const released = (
+  standing: Standing,
+  draws: ReadonlyArray<DrawRecord>,
+  open: ReadonlyArray<DrawRecord>
+): Standing => {
+  const left = { ...draws.reduce(without, standing), signed: standing.used, voucher: standing.usedVoucher }
+  const isKnown = [...draws, ...open].every(({ signed }) => signed !== undefined)
+  if (!isKnown) return { ...left, signed: standing.signed, voucher: standing.voucher }
+  return open.reduce((next, { signed }) => (signed === undefined ? next : withVoucher(next, signed)), left)
+}
 
-/**
- * With a draw's charge: at most its amount, and never more than is signed. Without the second limit a claim on the chain that
- * the ledger did not know would let charges outgrow the voucher.
- */
+const signedOf = (standing: Standing, { signed }: DrawRecord): SignedMaximum | undefined =>
+  signed ?? (standing.voucher === undefined ? undefined : { maximum: standing.signed, voucher: standing.voucher })
+
+/** With a draw's charge: at most its amount, and never more than its voucher covers. */
 export const charged = (
   standing: Standing,
   draw: DrawRecord,
   wanted: bigint,
   now: number
 ): readonly [Standing, bigint] => {
-  const amount = most(0n, least(wanted, draw.amount, standing.signed - standing.charged))
-  return [aged({ ...without(standing, draw), charged: standing.charged + amount }, now), amount]
+  const signed = signedOf(standing, draw)
+  const covered = most(standing.used, signed?.maximum ?? 0n) - standing.charged
+  const amount = most(0n, least(wanted, draw.amount, covered))
+  const next = { ...without(standing, draw), charged: standing.charged + amount }
+  return [aged(signed === undefined || amount === 0n ? next : withUsed(next, signed), now), amount]
 }
+
+/** Whether the voucher of a lapsed draw still covers it beside all others, so that it can be charged late. */
+export const coversLate = (standing: Standing, draw: DrawRecord): boolean =>
+  owed(standing) + draw.amount <= most(standing.signed, draw.signed?.maximum ?? 0n)
+
+/** With a lapsed draw as an open one again. */
+export const resumed = (standing: Standing, { amount }: DrawRecord): Standing => ({
+  ...standing,
+  reserved: standing.reserved + amount,
+  open: standing.open + 1
+})
 
 /** The verdict on a voucher without a draw. */
 export const advanceVerdict = (standing: Standing, { maximum }: SignedMaximum): Exclude<Advance["_tag"], "Unknown"> => {
@@ -126,10 +190,11 @@ export const advanceVerdict = (standing: Standing, { maximum }: SignedMaximum): 
 
 /** The row of a channel that is due; `undefined` if none is. */
 export const dueRow = (standing: Standing, policy: ClaimPolicy, now: number): ClaimRow | undefined => {
-  const { channelId, config, signed, unclaimedSince, voucher } = standing
+  const { channelId, config, unclaimedSince, used, usedVoucher } = standing
   const total = claimable(standing)
   const unclaimed = total - standing.claimed
-  if (voucher === undefined || unclaimedSince === undefined || unclaimed <= 0n) return undefined
+  if (usedVoucher === undefined || unclaimedSince === undefined) return undefined
+  if (unclaimed <= 0n || unclaimed < policy.least) return undefined
   const urgent = standing.withdrawRequestedAt !== undefined
   const age = now - unclaimedSince
   const isDue =
@@ -137,5 +202,5 @@ export const dueRow = (standing: Standing, policy: ClaimPolicy, now: number): Cl
     unclaimed >= policy.maximumUnclaimed ||
     age >= policy.maximumAge ||
     (unclaimed >= policy.worthwhile && age >= policy.worthwhileAge)
-  return isDue ? { channelId, config, maximum: signed, voucher, total, urgent } : undefined
+  return isDue ? { channelId, config, maximum: used, voucher: usedVoucher, total, urgent } : undefined
 }

@@ -3,6 +3,7 @@
  * same rules. A store of your own gives the records and the transactions.
  */
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { ClaimRow, Draw, DrawEnd, DrawLimits, DrawRecord, DrawVerdict, NewChannel, Standing } from "./Channel.ts"
@@ -36,6 +37,11 @@ export interface ChannelPlace<E> {
     network: string,
     take: (standing: Standing, now: number) => void
   ) => Effect.Effect<void, FacilitatorUnavailable>
+  /** Calls `take` with the terms of each channel of a network. */
+  readonly configs: (
+    network: string,
+    take: (config: Schema.Json) => void
+  ) => Effect.Effect<void, FacilitatorUnavailable>
   readonly forget: (before: number) => Effect.Effect<number, FacilitatorUnavailable>
 }
 
@@ -47,6 +53,10 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
     open: (channel) => place.transact((records, now) => opened(records, now, channel)),
     find: place.find,
     accept: (draw, claimId, limits) => place.transact((records, now) => accepted(records, now, draw, claimId, limits)),
+    judge: (draw, deposit, limits) =>
+      place.transact((records, now) =>
+        Effect.map(judged(records, now, draw, { claimId: undefined, deposit, limits }), ({ verdict }) => verdict)
+      ),
     renew: (channelId, claimId, lease) =>
       place.transact((records, now) =>
         Effect.gen(function* () {
@@ -65,12 +75,14 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
           const standing = yield* records.channel(channelId)
           if (standing === undefined) return { _tag: "Unknown" as const }
           const verdict = ChannelBooks.advanceVerdict(standing, signed)
-          const next = verdict === "Kept" ? ChannelBooks.withVoucher(standing, signed) : standing
+          const next = verdict === "Kept" ? ChannelBooks.advanced(standing, signed) : standing
           if (next !== standing) yield* records.putChannel(next)
           return { _tag: verdict, standing: next }
         })
       ),
     observed: (states) => each(place, states, ChannelBooks.observed),
+    publish: (rows) => each(place, rows, (standing, { maximum }) => ChannelBooks.published(standing, maximum)),
+    configs: place.configs,
     due: (policy) =>
       Effect.suspend(() => {
         const rows: Array<ClaimRow> = []
@@ -130,15 +142,61 @@ const current = Effect.fnUntraced(function* <E>(
   if (standing.lapses === undefined || now < standing.lapses) return standing
   const open = yield* records.reserved(standing.channelId)
   const lapsed = open.filter(({ until }) => until <= now)
-  for (const draw of lapsed) yield* records.putDraw({ ...draw, state: "released" })
-  const left = open.filter(({ until }) => until > now).map(({ until }) => until)
+  for (const draw of lapsed) yield* records.putDraw({ ...draw, state: "lapsed" })
+  const left = open.filter(({ until }) => until > now)
+  const instants = left.map(({ until }) => until)
   const next = {
-    ...ChannelBooks.released(standing, lapsed),
-    lapses: left.length > 0 ? Math.min(...left) : undefined
+    ...ChannelBooks.released(standing, lapsed, left),
+    lapses: instants.length > 0 ? Math.min(...instants) : undefined
   }
   yield* records.putChannel(next)
   return next
 })
+
+/** The claim that asks, a deposit that counts beside the balance, and the limits. */
+interface Asked {
+  readonly claimId: string | undefined
+  readonly deposit: bigint
+  readonly limits: DrawLimits
+}
+
+/** The verdict on a draw, and the name for one that is to be written. */
+interface Judged {
+  readonly verdict: DrawVerdict
+  readonly name: string | undefined
+}
+
+const judged = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
+  now: number,
+  draw: Draw,
+  { claimId, deposit, limits }: Asked
+): Effect.fn.Return<Judged, E> {
+  const { amount, channelId } = draw
+  const found = yield* records.channel(channelId)
+  if (found === undefined) return { verdict: { _tag: "Unknown" }, name: undefined }
+  const standing = yield* current(records, now, found)
+  const name = ChannelBooks.nameOf(draw)
+  const natural = { ...draw, maximum: ChannelBooks.owed(standing) + amount }
+  const beside = draw.unique === undefined ? yield* records.draw(channelId, ChannelBooks.nameOf(natural)) : undefined
+  const owed = ChannelBooks.baseOf(standing, amount, beside !== undefined && isUsed(beside))
+  const verdict = (_tag: Exclude<DrawVerdict["_tag"], "Spent" | "Unknown">): Judged => ({
+    verdict: { _tag, standing, owed },
+    name: undefined
+  })
+  const known =
+    draw.unique === undefined && draw.maximum === natural.maximum ? beside : yield* records.draw(channelId, name)
+  if (known?.state === "reserved") return verdict(known.claimId === claimId ? "Granted" : "Held")
+  // A stranger's draw that cost nothing left its voucher as it was: the next request comes with the same one.
+  if (known?.state === "charged" && (draw.unique !== undefined || known.charged > 0n))
+    return { verdict: { _tag: "Spent", standing, owed, charged: known.charged }, name: undefined }
+  const funded = { ...standing, balance: standing.balance + deposit }
+  const obstacle = ChannelBooks.obstacle(funded, draw, owed, limits)
+  return obstacle === undefined ? { verdict: { _tag: "Granted", standing, owed }, name } : verdict(obstacle)
+})
+
+const isUsed = ({ charged, state }: DrawRecord): boolean =>
+  state === "reserved" || (state === "charged" && charged > 0n)
 
 const accepted = Effect.fnUntraced(function* <E>(
   records: ChannelRecords<E>,
@@ -147,23 +205,23 @@ const accepted = Effect.fnUntraced(function* <E>(
   claimId: string,
   limits: DrawLimits
 ): Effect.fn.Return<DrawVerdict, E> {
-  const { amount, channelId } = draw
-  const found = yield* records.channel(channelId)
-  if (found === undefined) return { _tag: "Unknown" }
-  const standing = yield* current(records, now, found)
-  const name = ChannelBooks.nameOf(draw)
-  const known = yield* records.draw(channelId, name)
-  if (known?.state === "reserved") return { _tag: known.claimId === claimId ? "Granted" : "Held", standing }
-  // A stranger's draw that cost nothing left its voucher as it was: the next request comes with the same one.
-  if (known?.state === "charged" && (draw.unique !== undefined || known.charged > 0n))
-    return { _tag: "Spent", standing, charged: known.charged }
-  const obstacle = ChannelBooks.obstacle(standing, draw, limits)
-  if (obstacle !== undefined) return { _tag: obstacle, standing }
+  const { name, verdict } = yield* judged(records, now, draw, { claimId, deposit: 0n, limits })
+  if (name === undefined || verdict._tag === "Unknown") return verdict
+  const { amount, channelId, maximum, voucher } = draw
   const until = now + limits.lease
-  const next = ChannelBooks.reserved(standing, draw, until)
-  yield* records.putChannel(next)
-  yield* records.putDraw({ channelId, name, claimId, amount, state: "reserved", charged: 0n, until })
-  return { _tag: "Granted", standing: next }
+  const standing = ChannelBooks.reserved(verdict.standing, draw, until)
+  yield* records.putChannel(standing)
+  yield* records.putDraw({
+    channelId,
+    name,
+    claimId,
+    amount,
+    state: "reserved",
+    charged: 0n,
+    until,
+    signed: { maximum, voucher }
+  })
+  return { ...verdict, standing }
 })
 
 const ended = Effect.fnUntraced(function* <E>(
@@ -177,15 +235,27 @@ const ended = Effect.fnUntraced(function* <E>(
   const draw = yield* records.drawOf(channelId, claimId)
   if (draw === undefined) return { _tag: "Lost" }
   if (draw.state === "charged") return { _tag: "Charged", standing, charged: draw.charged }
+  const isLapsed = draw.state === "lapsed"
   if (draw.state === "released") return { _tag: "Released", standing }
-  if (amount === undefined) {
-    const next = ChannelBooks.released(standing, [draw])
-    yield* records.putChannel(next)
+  if (isLapsed && amount === undefined) {
     yield* records.putDraw({ ...draw, state: "released" })
-    return { _tag: "Released", standing: next }
+    return { _tag: "Released", standing }
   }
-  const [next, charged] = ChannelBooks.charged(standing, draw, amount, now)
-  yield* records.putChannel(next)
-  yield* records.putDraw({ ...draw, state: "charged", charged })
-  return { _tag: "Charged", standing: next, charged }
+  if (isLapsed && !ChannelBooks.coversLate(standing, draw)) return { _tag: "Lost" }
+  const [next, charged] =
+    amount === undefined
+      ? [standing, 0n]
+      : ChannelBooks.charged(isLapsed ? ChannelBooks.resumed(standing, draw) : standing, draw, amount, now)
+  if (charged > 0n) {
+    yield* records.putChannel(next)
+    yield* records.putDraw({ ...draw, state: "charged", charged })
+    return { _tag: "Charged", standing: next, charged }
+  }
+  const open = (yield* records.reserved(channelId)).filter(({ name }) => name !== draw.name)
+  const without = isLapsed ? standing : ChannelBooks.released(standing, [draw], open)
+  yield* records.putChannel(without)
+  yield* records.putDraw({ ...draw, state: amount === undefined ? "released" : "charged" })
+  return amount === undefined
+    ? { _tag: "Released", standing: without }
+    : { _tag: "Charged", standing: without, charged: 0n }
 })

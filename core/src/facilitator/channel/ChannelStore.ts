@@ -6,6 +6,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Block } from "../../scheme/SchemeFacilitator.ts"
@@ -38,9 +39,14 @@ export class ChannelStore extends Context.Service<
      * channel: one for each run of a handler.
      */
     readonly accept: (draw: Draw, claimId: string, limits: DrawLimits) => Stored<DrawVerdict>
+    /** The verdict on a draw, if this deposit were in the channel. It grants nothing. */
+    readonly judge: (draw: Draw, deposit: bigint, limits: DrawLimits) => Stored<DrawVerdict>
     /** Extends the lease of a claim's open draw by this time from now, in milliseconds; `false` if it is open no more. */
     readonly renew: (channelId: string, claimId: string, lease: number) => Stored<boolean>
-    /** Charges a claim's open draw, at most its amount. An ended draw keeps its end. */
+    /**
+     * Charges a claim's open draw, at most its amount. An ended draw keeps its end; a lapsed one is charged if its voucher still covers
+     * it beside all others.
+     */
     readonly commit: (channelId: string, claimId: string, amount: bigint) => Stored<DrawEnd>
     /** Ends a claim's open draw without a charge. An ended draw keeps its end. */
     readonly release: (channelId: string, claimId: string) => Stored<DrawEnd>
@@ -48,6 +54,13 @@ export class ChannelStore extends Context.Service<
     readonly advance: (channelId: string, signed: SignedMaximum) => Stored<Advance>
     /** Records the chain's states of known channels; those as of an earlier block change nothing. */
     readonly observed: (states: ReadonlyArray<ChannelState>) => Stored<void>
+    /**
+     * Records, before a claim is sent, that its rows make their vouchers public. No draw is granted for a voucher up to such a maximum
+     * from then on.
+     */
+    readonly publish: (rows: ReadonlyArray<Pick<ClaimRow, "channelId" | "maximum">>) => Stored<void>
+    /** Calls `take` with the terms of each channel of a network. */
+    readonly configs: (network: string, take: (config: Schema.Json) => void) => Stored<void>
     /** The rows to claim now, those with a pending withdrawal first, then the oldest. */
     readonly due: (policy: ClaimPolicy) => Stored<ReadonlyArray<ClaimRow>>
     /** Records claims that a block includes. */

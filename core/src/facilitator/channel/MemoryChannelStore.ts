@@ -11,27 +11,45 @@ interface Entry {
   standing: Standing
   /** By their names. */
   readonly draws: Map<string, DrawRecord>
+  /** The names of draws by their claims. */
+  readonly names: Map<string, string>
+  /** The names of open draws. */
+  readonly open: Set<string>
 }
 
 /** An empty store. */
 export const make = (): ChannelStore["Service"] => {
   const entries = new Map<string, Entry>()
-  const drawsOf = (channelId: string) => [...(entries.get(channelId)?.draws.values() ?? [])]
+  const drawOf = (entry: Entry | undefined, name: string | undefined) =>
+    name === undefined ? undefined : entry?.draws.get(name)
   const records: ChannelLedger.ChannelRecords<never> = {
     channel: (channelId) => Effect.sync(() => entries.get(channelId)?.standing),
     draw: (channelId, name) => Effect.sync(() => entries.get(channelId)?.draws.get(name)),
-    drawOf: (channelId, claimId) => Effect.sync(() => drawsOf(channelId).find((draw) => draw.claimId === claimId)),
-    reserved: (channelId) => Effect.sync(() => drawsOf(channelId).filter(({ state }) => state === "reserved")),
+    drawOf: (channelId, claimId) =>
+      Effect.sync(() => {
+        const entry = entries.get(channelId)
+        return drawOf(entry, entry?.names.get(claimId))
+      }),
+    reserved: (channelId) =>
+      Effect.sync(() => {
+        const entry = entries.get(channelId)
+        return [...(entry?.open ?? [])].flatMap((name) => drawOf(entry, name) ?? [])
+      }),
     create: (standing) =>
       Effect.sync(() => {
-        if (!entries.has(standing.channelId)) entries.set(standing.channelId, { standing, draws: new Map() })
+        if (!entries.has(standing.channelId))
+          entries.set(standing.channelId, { standing, draws: new Map(), names: new Map(), open: new Set() })
       }),
     putChannel: (standing) =>
       Effect.sync(() => {
         const entry = entries.get(standing.channelId)
         if (entry !== undefined) entry.standing = standing
       }),
-    putDraw: (draw) => Effect.sync(() => void entries.get(draw.channelId)?.draws.set(draw.name, draw))
+    putDraw: (draw) =>
+      Effect.sync(() => {
+        const entry = entries.get(draw.channelId)
+        if (entry !== undefined) put(entry, draw)
+      })
   }
   return ChannelLedger.make<never>({
     // Steps in memory never wait, so no other fiber runs between them, and none fails after a write.
@@ -45,15 +63,29 @@ export const make = (): ChannelStore["Service"] => {
           .toSorted((one, other) => (one.unclaimedSince ?? 0) - (other.unclaimedSince ?? 0))
           .forEach((standing) => take(standing, now))
       ),
+    configs: (network, take) =>
+      Effect.sync(() => {
+        for (const { standing } of entries.values()) if (standing.network === network) take(standing.config)
+      }),
     forget: (before) => Effect.sync(() => forgotten(entries, before))
   })
 }
 
+/** Puts a draw in the place of an earlier one of its name. */
+const put = ({ draws, names, open }: Entry, draw: DrawRecord): void => {
+  const before = draws.get(draw.name)
+  if (before !== undefined && before.claimId !== draw.claimId) names.delete(before.claimId)
+  draws.set(draw.name, draw)
+  names.set(draw.claimId, draw.name)
+  if (draw.state === "reserved") open.add(draw.name)
+  else open.delete(draw.name)
+}
+
 const forgotten = (entries: ReadonlyMap<string, Entry>, before: number): number => {
   let count = 0
-  for (const { draws } of entries.values())
-    for (const { name, state, until } of draws.values())
-      if (state !== "reserved" && until < before && draws.delete(name)) count++
+  for (const { draws, names } of entries.values())
+    for (const { claimId, name, state, until } of draws.values())
+      if (state !== "reserved" && until < before && draws.delete(name) && names.delete(claimId)) count++
   return count
 }
 

@@ -2,6 +2,7 @@
  * Draws on payment channels: a claim to run a resource for a voucher is granted once the receiver's ledger holds the voucher and the
  * reservation, and it is charged or released at the end of its run. A deposit is in a block before its first draw.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
@@ -10,24 +11,31 @@ import * as RetryToken from "../../protocol/RetryToken.ts"
 import type { PaymentRecord } from "../../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
-import type { PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
+import type { ChannelAccount, PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
-import type { DrawVerdict, Standing } from "../channel/Channel.ts"
+import type { Draw, DrawVerdict, Standing } from "../channel/Channel.ts"
+import * as ChannelBooks from "../channel/ChannelBooks.ts"
 import type { ChannelStore } from "../channel/ChannelStore.ts"
 import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Facilitator.ts"
+import type { ChannelHealth } from "./ChannelHealth.ts"
 import * as ChannelLine from "./ChannelLine.ts"
 import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
+import * as FreeRuns from "./FreeRuns.ts"
 import type { IntakeContext, Presented } from "./PaymentIntake.ts"
 import * as Turns from "./Turns.ts"
 
 /** A draw's lease in milliseconds, which the shop renews every 20 seconds, and the most open draws of a channel. */
 const limits = { lease: 60_000, open: 64 }
 
+/** Runs of one channel that cost nothing, in an hour: a payer who has handlers run and fail for ever is slowed down. */
+const freeRuns = { perHour: 120, channels: 10_000, hour: 3_600_000 }
+
 /** The services that draws share. */
 export interface DrawContext {
   readonly intake: IntakeContext
   readonly settling: ChannelSettling
   readonly ledger: ChannelStore["Service"]
+  readonly health: ChannelHealth
 }
 
 /** The draws of one facilitator. */
@@ -56,18 +64,14 @@ interface Wanted {
 export const make = Effect.fnUntraced(function* (context: DrawContext) {
   const line = yield* ChannelLine.make
   const turns = Turns.make()
+  const free = FreeRuns.make(freeRuns)
   return {
     take: Effect.fnUntraced(function* (presented, draws, claim) {
       if (presented.refusal !== undefined) return yield* presented.refusal
       if (claim.onlyKnown === true) return yield* notOnRecord
       const voucher = yield* draws.read(requestOf(presented))
-      const wanted = {
-        presented,
-        draws,
-        claim,
-        voucher,
-        amount: BigInt(presented.request.paymentRequirements.maxAmountRequired)
-      }
+      const amount = BigInt(presented.request.paymentRequirements.maxAmountRequired)
+      const wanted = { presented, draws, claim, voucher, amount }
       const { channelId } = voucher
       if (yield* context.ledger.renew(channelId, claim.id, limits.lease)) {
         const standing = yield* context.ledger.find(channelId)
@@ -75,32 +79,81 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
       }
       yield* context.intake.intake.passNew(presented.facilitator.network)
       yield* context.intake.clocks.demand(presented.facilitator)
-      const opened = voucher.brings === "deposit" ? yield* turns(channelId, funded(context, wanted)) : undefined
+      yield* context.health.demand(presented.facilitator, voucher.withdrawDelay)
+      if (free.isOver(channelId, yield* Clock.currentTimeMillis)) return yield* busy
+      const known = yield* context.ledger.find(channelId)
+      if (known !== undefined) yield* unlessPublic(wanted, known)
+      const opened = voucher.deposit === undefined ? undefined : yield* turns(channelId, funded(context, wanted))
       return opened ?? (yield* drawn(context, line, wanted))
     }),
     finish: (paymentId, claimId, outcome) => {
       const channelId = channelOf(paymentId)
-      return channelId === undefined ? undefined : finish(context, { paymentId, channelId, claimId }, outcome)
+      if (channelId === undefined) return undefined
+      return Effect.tap(finish(context, { paymentId, channelId, claimId }, outcome), ({ execution }) =>
+        Effect.map(Clock.currentTimeMillis, (now) => (execution === "free" ? free.count(channelId, now) : undefined))
+      )
     }
   } satisfies ChannelDraws
 })
 
 /**
+ * Refuses a voucher that strangers may know, at once: a claim named it on the chain, so it neither waits for a turn nor learns of a
+ * voucher that is not public. Its own payer signs a higher one by what the chain shows, or by the public voucher itself.
+ */
+const unlessPublic = ({ amount, draws, presented, voucher }: Wanted, standing: Standing) => {
+  const { claimed, published, signed, used, usedVoucher } = standing
+  if (voucher.maximum > published && voucher.maximum > claimed) return Effect.void
+  const isAll = signed === published && used === published && usedVoucher !== undefined
+  const owed = isAll ? signed : claimed
+  const account = { ...standing, owed, ...(isAll ? { voucher: usedVoucher } : { signed: claimed, voucher: undefined }) }
+  return Effect.fail(correctionOf({ amount, draws, presented, voucher }, account))
+}
+
+/**
  * Makes a deposit whose voucher fits, and draws on it in the same turn: requests that open the channel at once do not each pay into it.
- * `undefined` for a voucher that does not fit, whose deposit is not made.
+ * Everything that could refuse the draw is checked before, so that no deposit is sent for nothing. `undefined` for a voucher that does
+ * not fit, whose deposit is not made.
  */
 const funded = Effect.fnUntraced(function* (
   context: DrawContext,
   wanted: Wanted
 ): Effect.fn.Return<Settled | undefined, PaymentFailure> {
-  const { amount, presented, voucher } = wanted
-  const known = yield* context.ledger.find(voucher.channelId)
-  if (known !== undefined && voucher.maximum !== owedBy(known) + amount) return undefined
+  const { draws, presented, voucher } = wanted
   const { channels } = presented.facilitator
   if (channels === undefined) return yield* noLedger
-  const { transaction } = yield* context.settling.settle(presented, channels)
+  const verdict = yield* judged(context, wanted, voucher.deposit ?? 0n)
+  if (verdict._tag === "Stale" || verdict._tag === "Held" || verdict._tag === "Spent") return undefined
+  if (verdict._tag !== "Granted") return yield* refusalOf(verdict, voucher.maximum)
+  const { transaction } = yield* context.health.depositing(
+    presented.facilitator,
+    draws.claimGas,
+    context.settling.settle(presented, channels)
+  )
   const standing = yield* attempted(context, wanted)
   return standing instanceof ChannelCorrection ? undefined : grantedOf(wanted, standing, transaction)
+})
+
+/** The verdict on a draw beside its deposit, by the chain's newest state. A channel enters the ledger with money in it alone. */
+const judged = Effect.fnUntraced(function* (
+  { ledger }: DrawContext,
+  wanted: Wanted,
+  deposit: bigint
+): Effect.fn.Return<DrawVerdict, PaymentFailure> {
+  const { amount, draws, presented, voucher } = wanted
+  const { channelId, config } = voucher
+  const [state] = yield* draws.states([channelId])
+  if (state === undefined) return yield* empty
+  const channel = { ...state, network: presented.facilitator.network, config }
+  const draw = drawOf(wanted)
+  if (state.balance > 0n || (yield* ledger.find(channelId)) !== undefined) {
+    yield* ledger.open(channel)
+    return yield* ledger.judge(draw, deposit, limits)
+  }
+  const standing = ChannelBooks.opened({ ...channel, balance: deposit })
+  const owed = ChannelBooks.owed(standing)
+  const _tag = ChannelBooks.obstacle(standing, draw, owed, limits) ?? "Granted"
+  if (_tag === "Stale") return yield* correctionOf(wanted, { ...standing, owed })
+  return { _tag, standing: { ...standing, reserved: amount }, owed }
 })
 
 /**
@@ -133,32 +186,40 @@ const drawn = Effect.fnUntraced(function* (
   return end instanceof ChannelCorrection ? yield* end : end
 })
 
+const drawOf = ({ amount, voucher: { channelId, maximum, voucher } }: Wanted): Draw => ({
+  channelId,
+  maximum,
+  voucher,
+  amount,
+  unique: undefined
+})
+
 /**
  * Asks the ledger, beside the newest state of the chain: a withdrawal is seen by the first request after it. A strangers' request has
  * no name, so its voucher for another request is a stale one.
  */
 const attempted = Effect.fnUntraced(function* (
   { ledger }: DrawContext,
-  { amount, claim, draws, presented, voucher }: Wanted
+  wanted: Wanted
 ): Effect.fn.Return<Standing | ChannelCorrection, PaymentFailure> {
+  const { claim, draws, presented, voucher } = wanted
   const { channelId, config, maximum } = voucher
-  const { network, scheme } = presented.facilitator
   const [state] = yield* draws.states([channelId])
   if (state === undefined || state.balance === 0n) return yield* empty
-  yield* ledger.open({ ...state, network, config })
-  const draw = { channelId, maximum, voucher: voucher.voucher, amount, unique: undefined }
-  const verdict = yield* ledger.accept(draw, claim.id, limits)
+  yield* ledger.open({ ...state, network: presented.facilitator.network, config })
+  const verdict = yield* ledger.accept(drawOf(wanted), claim.id, limits)
   switch (verdict._tag) {
     case "Granted":
       return verdict.standing
     case "Held":
     case "Spent":
-    case "Stale": {
-      const owed = owedBy(verdict.standing)
-      const message = `the voucher is for ${maximum} in all, the channel owes ${owed} before this request of ${amount}; sign for ${owed + amount}`
-      const facts = draws.correction({ ...verdict.standing, owed })
-      return new ChannelCorrection({ scheme: scheme.name, network }, facts, message)
-    }
+    case "Stale":
+      return correctionOf(wanted, { ...verdict.standing, owed: verdict.owed })
+    case "Foreign":
+      yield* Effect.logError(
+        `the payment channel ${channelId} on ${presented.facilitator.network} was claimed by another ledger than this one, and is not drawn on any more: give each ledger a receiver or an authorizer of its own`
+      )
+      return yield* refusalOf(verdict, maximum)
     case "Closing":
     case "Short":
     case "Busy":
@@ -167,17 +228,27 @@ const attempted = Effect.fnUntraced(function* (
   }
 })
 
-/** The sum on top of which the next voucher is signed: open draws may still be charged. */
-const owedBy = ({ charged, reserved }: Standing): bigint => charged + reserved
+/** The refusal of a voucher, with what its payer signs next. */
+const correctionOf = (
+  { amount, draws, presented, voucher }: Pick<Wanted, "amount" | "draws" | "presented" | "voucher">,
+  account: ChannelAccount
+) => {
+  const { network, scheme } = presented.facilitator
+  const { owed } = account
+  const message = `the voucher is for ${voucher.maximum} in all, the channel owes ${owed} before this request of ${amount}; sign for ${owed + amount}`
+  return new ChannelCorrection({ scheme: scheme.name, network }, draws.correction(account), message)
+}
 
 const refusalOf = ({ _tag }: DrawVerdict, maximum: bigint) => {
   if (_tag === "Busy") return busy
-  const message =
-    _tag === "Closing"
-      ? "a withdrawal from the channel is pending, so no voucher counts; finish it, or open another channel"
-      : `the voucher is for ${maximum} in all, more than the channel holds; deposit first`
-  return invalid("amount_mismatch", "batch_settlement_cumulative_exceeds_balance", message)
+  if (_tag === "Closing") return exceeding("a withdrawal from it is pending; finish it, or open another channel")
+  return _tag === "Foreign"
+    ? exceeding("another ledger has claimed on it; open another channel")
+    : exceeding(`the voucher is for ${maximum} in all, more than the channel holds; deposit first`)
 }
+
+const exceeding = (why: string) =>
+  invalid("amount_mismatch", "batch_settlement_cumulative_exceeds_balance", `no voucher counts on this channel: ${why}`)
 
 const busy = new FacilitatorUnavailable({
   message: "too many requests of one payment channel wait or run; the payer may repeat this one",
@@ -208,6 +279,7 @@ const grantedOf = (
   paymentId: idOf(voucher),
   status: "included",
   execution: "granted",
+  isDraw: true,
   transaction,
   network: presented.facilitator.network,
   payer: voucher.payer,
@@ -217,7 +289,7 @@ const grantedOf = (
   extra: draws.receipt({ ...standing, owed: voucher.maximum }, amount)
 })
 
-/** A run that ended with the product is charged all that was reserved; every other end costs the payer nothing. */
+/** A run that sent its product is charged all that was reserved; every other end costs the payer nothing. */
 const finish = Effect.fnUntraced(function* (
   { intake: { registry }, ledger }: DrawContext,
   {

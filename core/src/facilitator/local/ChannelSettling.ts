@@ -25,24 +25,31 @@ import * as Turns from "./Turns.ts"
 export interface ChannelSettling {
   /** Verifies a payer's message. It changes nothing. */
   readonly verify: (presented: Presented, channels: SchemeChannels<Payment>) => Effect.Effect<Verified, PaymentFailure>
-  /** Settles a request, or finds that the chain shows all of it already. */
-  readonly settle: (presented: Presented, channels: SchemeChannels<Payment>) => Effect.Effect<Settled, PaymentFailure>
+  /** Settles a request, or finds that the chain shows all of it already; by another context than the others' if it is given. */
+  readonly settle: (
+    presented: Presented,
+    channels: SchemeChannels<Payment>,
+    by?: IntakeContext
+  ) => Effect.Effect<Settled, PaymentFailure>
 }
+
+/** The name of the caller by which the facilitator's own claims are recorded and counted. */
+export const claimsCaller = "claims of payment channels"
 
 /** Begins without requests. */
 export const make = (context: IntakeContext): ChannelSettling => {
   const turns = Turns.make()
   return {
     verify: (presented, channels) => verify(context, presented, channels),
-    settle: Effect.fnUntraced(function* (presented, channels) {
+    settle: Effect.fnUntraced(function* (presented, channels, by = context) {
       const progress: Progress = { last: undefined }
       const settling = channels.takesTurns(presented.payment)
         ? turns(
             turnOf(presented),
-            Effect.andThen(awaitEarlier(context, presented), settleNow(context, presented, channels, progress))
+            Effect.andThen(awaitEarlier(by, presented), settleNow(by, presented, channels, progress))
           )
-        : settleNow(context, presented, channels, progress)
-      const settled = yield* Effect.timeoutOption(settling, context.patience)
+        : settleNow(by, presented, channels, progress)
+      const settled = yield* Effect.timeoutOption(settling, by.patience)
       return Option.isSome(settled) ? settled.value : yield* pending(progress)
     })
   }
@@ -56,11 +63,11 @@ interface Progress {
 const turnOf = ({ authorization: { asset, payer }, facilitator: { network } }: Presented) =>
   `${network} ${asset} ${payer}`
 
-/** The request of a presented message. */
+/** The request of a presented message. The facilitator's own claims are signed for as for a caller without a name. */
 export const requestOf = ({ caller, payload, request }: Presented): ChannelRequest => ({
   requirements: request.paymentRequirements,
   payload,
-  caller
+  caller: caller === claimsCaller ? "" : caller
 })
 
 const verify = Effect.fnUntraced(function* (

@@ -1,29 +1,39 @@
 /**
- * The watch over a ledger of payment channels. It reads the channels that owe money every half minute, claims at once where a
- * withdrawal is pending, claims what is due by the policy, and has it paid out.
+ * The watch over a ledger of payment channels. On each network it looks at the channels that owe money every half minute, claims at once
+ * where a withdrawal is pending, claims what is due by the policy, and has it paid out. These three never wait for each other.
  */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
-import { sealPayload } from "../../protocol/PaymentPayload.ts"
-import type { ClaimRequests, SchemeDraws } from "../../scheme/SchemeDraws.ts"
-import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import type { ChannelParties } from "../../scheme/SchemeDraws.ts"
+import type { ClaimPolicy, ClaimRow } from "../channel/Channel.ts"
+import type { ChannelClaims, Watched } from "./ChannelClaims.ts"
 import type { DrawContext } from "./ChannelDraws.ts"
-import { present } from "./PaymentIntake.ts"
+import type { ClaimKind } from "./ChannelHealth.ts"
 
-/** When charges are claimed. Amounts in the token's smallest unit, of a channel; times in milliseconds. */
+/** When charges are claimed and paid out. Amounts in the token's smallest unit; times in milliseconds. */
 export interface Options {
   /** Pause between two looks at the channels; default 30 000, at most 30 000: the contract lets a payer withdraw after 900 seconds. */
   readonly pollMillis?: number
-  /** Unclaimed money that is claimed at once; default 5 000 000. */
+  /**
+   * Unclaimed money of a channel below which it is never claimed, also before a withdrawal; default 10 000, a cent of a dollar token.
+   * Set it above what a claim costs on the network, and the price of a route not far below it.
+   */
+  readonly leastClaim?: bigint
+  /** Unclaimed money of a channel that is claimed at once; default 5 000 000. */
   readonly maximumUnclaimed?: bigint
-  /** Unclaimed money that is worth a claim once it is `worthwhileAgeMillis` old; default 50 000. */
+  /** Unclaimed money of a channel that is worth a claim once it is `worthwhileAgeMillis` old; default 50 000. */
   readonly worthwhile?: bigint
   /** Default an hour. */
   readonly worthwhileAgeMillis?: number
-  /** The age at which any unclaimed money is claimed; default a day. */
+  /** The age at which any unclaimed money is claimed, from `leastClaim` on; default a day. */
   readonly maximumAgeMillis?: number
+  /** Claimed money of a receiver that is paid out at once; default 50 000. Less is paid out once it is `maximumAgeMillis` old. */
+  readonly leastPayout?: bigint
 }
 
 const slowest = 30_000
@@ -31,96 +41,169 @@ const slowest = 30_000
 /** Checks {@link Options}. */
 export const check = OptionCheck.options<Options>({
   pollMillis: OptionCheck.optional(OptionCheck.whole(1, slowest)),
+  leastClaim: OptionCheck.optional(OptionCheck.amount(1n)),
   maximumUnclaimed: OptionCheck.optional(OptionCheck.amount(1n)),
   worthwhile: OptionCheck.optional(OptionCheck.amount(1n)),
   worthwhileAgeMillis: OptionCheck.optional(OptionCheck.whole()),
-  maximumAgeMillis: OptionCheck.optional(OptionCheck.whole())
+  maximumAgeMillis: OptionCheck.optional(OptionCheck.whole()),
+  leastPayout: OptionCheck.optional(OptionCheck.amount(1n))
 })
 
-/** Channels that are read at once. */
-const together = 100
+const day = Duration.toMillis("1 day")
 
-/** Watches until it is interrupted. A look that fails is logged, and followed by the next. */
-export const run = (context: DrawContext, options: Options): Effect.Effect<never> => {
+/** Channels that are read at once, and reads and claims side by side. */
+const together = 100
+const sideBySide = 4
+
+/** Draws are forgotten a day after their lease, in at most this many steps a look. */
+const forgetting = { age: day, steps: 10 }
+
+/** Watches until it is interrupted. A step that fails is logged, and comes again with the next look. */
+export const run = (context: DrawContext, claims: ChannelClaims, options: Options): Effect.Effect<void> => {
   const watched = context.intake.registry.schemes.flatMap((facilitator) => {
     const draws = facilitator.channels?.draws
     return draws === undefined ? [] : [{ facilitator, draws }]
   })
-  const look = Effect.forEach(watched, (one) => Effect.sandbox(lookAt(context, one, options)).pipe(warned(one)), {
+  return Effect.forEach(watched, (one) => watch({ ...context, claims, watched: one, options, receivers: new Map() }), {
     concurrency: "unbounded",
     discard: true
   })
-  return Effect.forever(Effect.andThen(look, Effect.sleep(Duration.millis(options.pollMillis ?? slowest))))
 }
 
-interface Watched {
-  readonly facilitator: SchemeFacilitator
-  readonly draws: SchemeDraws
+/** A receiver whose claims are paid out, and the instant since which money waits for it; Unix milliseconds. */
+interface Receiver {
+  readonly parties: Pick<ChannelParties, "payTo" | "asset">
+  unpaidSince: number | undefined
 }
 
-const warned = ({ facilitator: { network } }: Watched) =>
+/** The watch over one network. */
+interface Watch extends DrawContext {
+  readonly claims: ChannelClaims
+  readonly watched: Watched
+  readonly options: Options
+  readonly receivers: Map<string, Receiver>
+}
+
+const watch = (self: Watch): Effect.Effect<void> => {
+  const { network } = self.watched.facilitator
+  const pause = Duration.millis(self.options.pollMillis ?? slowest)
+  const forever = (what: string, step: Effect.Effect<void, PaymentFailure>) =>
+    Effect.forever(Effect.andThen(Effect.sandbox(step).pipe(logged(network, what)), Effect.sleep(pause)))
+  const givenUp = BoundedMap.oldestOut<string, true>(10_000)
+  const paying = Effect.andThen(known(self), payOut(self))
+  return Effect.all(
+    [
+      forever("be looked at", look(self)),
+      forever("be claimed", Effect.andThen(giveUp(self, givenUp), claimDue(self, "urgent"))),
+      forever("be claimed", claimDue(self, "calm")),
+      forever("be paid out", paying),
+      forever("be forgotten", forget(self))
+    ],
+    { concurrency: "unbounded", discard: true }
+  )
+}
+
+const logged = (network: string, what: string) =>
   Effect.catch((cause: unknown) =>
-    Effect.logWarning(`the payment channels on ${network} could not be claimed; they are tried again soon`, cause)
+    Effect.logWarning(`payment channels on ${network} could not ${what}; they are tried again soon`, cause)
   )
 
-const lookAt = Effect.fnUntraced(function* (context: DrawContext, watched: Watched, options: Options) {
+const everything = { least: 1n, maximumUnclaimed: 1n, worthwhile: 1n, worthwhileAge: 0, maximumAge: 0 }
+
+const policyOf = ({ options, watched }: Watch): ClaimPolicy => ({
+  network: watched.facilitator.network,
+  least: options.leastClaim ?? 10_000n,
+  maximumUnclaimed: options.maximumUnclaimed ?? 5_000_000n,
+  worthwhile: options.worthwhile ?? 50_000n,
+  worthwhileAge: options.worthwhileAgeMillis ?? 3_600_000,
+  maximumAge: options.maximumAgeMillis ?? day
+})
+
+/** Reads every channel that owes money. Channels that could not be read keep the others from nothing but a good look. */
+const look = Effect.fnUntraced(function* (self: Watch): Effect.fn.Return<void, PaymentFailure> {
+  const { claims, health, ledger, watched } = self
+  const { draws, facilitator } = watched
+  const owing = yield* ledger.due({ network: facilitator.network, ...everything })
+  const ids = owing.map(({ channelId }) => channelId)
+  const parts = Array.from({ length: Math.ceil(ids.length / together) }, (_, part) =>
+    ids.slice(part * together, (part + 1) * together)
+  )
+  const ends = yield* Effect.forEach(parts, (part) => Effect.result(claims.observe(watched, part)), {
+    concurrency: sideBySide
+  })
+  for (const end of ends) if (end._tag === "Failure") return yield* end.failure
+  yield* health.looked(facilitator, draws.claimGas)
+})
+
+/** Claims the rows that are due. Rows before a withdrawal go apart: another channel's poor row delays them by no trial. */
+const claimDue = Effect.fnUntraced(function* (self: Watch, kind: ClaimKind): Effect.fn.Return<void, PaymentFailure> {
+  const { claims, health, ledger, watched } = self
   const { network } = watched.facilitator
-  const owing = yield* context.ledger.due({
-    network,
-    maximumUnclaimed: 1n,
-    worthwhile: 1n,
-    worthwhileAge: 0,
-    maximumAge: 0
-  })
-  yield* observe(
-    context,
-    watched,
-    owing.map(({ channelId }) => channelId)
+  const due = yield* ledger.due(policyOf(self))
+  const rows = due.filter(({ urgent }) => urgent === (kind === "urgent"))
+  const ends = yield* Effect.forEach(
+    watched.draws.claims(rows),
+    (requests) => Effect.result(claims.claim(watched, requests)),
+    { concurrency: kind === "urgent" ? "unbounded" : sideBySide }
   )
-  const due = yield* context.ledger.due({
-    network,
-    maximumUnclaimed: options.maximumUnclaimed ?? 5_000_000n,
-    worthwhile: options.worthwhile ?? 50_000n,
-    worthwhileAge: options.worthwhileAgeMillis ?? 3_600_000,
-    maximumAge: options.maximumAgeMillis ?? 86_400_000
-  })
-  // Rows with a pending withdrawal go apart: another channel's poor row delays them by no trial.
-  for (const rows of [due.filter(({ urgent }) => urgent), due.filter(({ urgent }) => !urgent)]) {
-    yield* Effect.forEach(
-      watched.draws.claims(rows),
-      (requests) => claim(context, watched, requests).pipe(warned(watched)),
-      {
-        discard: true
-      }
-    )
+  const failures = ends.flatMap((end) => (end._tag === "Failure" ? [end.failure] : []))
+  health.claimed(network, kind, failures.find(isOfAll)?.message)
+  for (const failure of failures)
+    yield* Effect.logWarning(`payment channels on ${network} could not be claimed; they are tried again soon`, failure)
+})
+
+/** Whether a failure holds for other claims too: nothing can be sent. A channel whose own row fails stops no other's draws. */
+const isOfAll = ({ _tag }: PaymentFailure): boolean =>
+  _tag === "FacilitatorUnavailable" || _tag === "ChainUnavailable" || _tag === "Misconfigured"
+
+/** Says once which channels are withdrawn from whose debt is not worth a claim. */
+const giveUp = Effect.fnUntraced(function* (self: Watch, givenUp: Map<string, true>) {
+  const policy = policyOf(self)
+  const rows = yield* self.ledger.due({ ...policy, ...everything })
+  const claimed = new Set((yield* self.ledger.due(policy)).map(idOf))
+  const lost = rows.filter((row) => row.urgent && !claimed.has(row.channelId) && !givenUp.has(row.channelId))
+  for (const { channelId } of lost) givenUp.set(channelId, true)
+  if (lost.length > 0) {
+    const message = `${lost.length} payment channels on ${policy.network} are withdrawn from and owe less than leastClaim (${policy.least}); their debts are given up`
+    yield* Effect.logWarning(message, lost.slice(0, 5).map(idOf))
   }
 })
 
-/** Enters the chain's states of channels. */
-const observe = Effect.fnUntraced(function* (
-  { ledger }: DrawContext,
-  { draws }: Watched,
-  channelIds: ReadonlyArray<string>
-) {
-  for (let start = 0; start < channelIds.length; start += together) {
-    yield* ledger.observed(yield* draws.states(channelIds.slice(start, start + together)))
+const idOf = ({ channelId }: Pick<ClaimRow, "channelId">): string => channelId
+
+/** Learns the receivers of all channels once, and then those of channels that owe money. */
+const known = Effect.fnUntraced(function* ({ ledger, receivers, watched: { draws, facilitator } }: Watch) {
+  const { network } = facilitator
+  const add = (config: ClaimRow["config"]) => {
+    const { asset, payTo } = draws.parties(config)
+    const key = `${payTo} ${asset}`
+    if (!receivers.has(key)) receivers.set(key, { parties: { payTo, asset }, unpaidSince: undefined })
+  }
+  if (receivers.size === 0) yield* ledger.configs(network, add)
+  for (const { config } of yield* ledger.due({ network, ...everything })) add(config)
+})
+
+/** Has each receiver paid by what the chain shows: a payout that was lost or failed comes again. */
+const payOut = Effect.fnUntraced(function* ({
+  claims,
+  options,
+  receivers,
+  watched
+}: Watch): Effect.fn.Return<void, PaymentFailure> {
+  const now = yield* Clock.currentTimeMillis
+  const all = [...receivers.values()]
+  const payouts = yield* watched.draws.payouts(all.map(({ parties }) => parties))
+  for (const [index, payout] of payouts.entries()) {
+    const receiver = all[index]
+    if (receiver === undefined) continue
+    receiver.unpaidSince = payout.unpaid > 0n ? (receiver.unpaidSince ?? now) : undefined
+    const isOld = receiver.unpaidSince !== undefined && now - receiver.unpaidSince >= (options.maximumAgeMillis ?? day)
+    if (payout.unpaid === 0n || (payout.unpaid < (options.leastPayout ?? 50_000n) && !isOld)) continue
+    yield* Effect.sandbox(claims.payOut(watched, payout)).pipe(logged(watched.facilitator.network, "be paid out"))
   }
 })
 
-/** Claims, enters the chain's answer, and has the receiver paid. */
-const claim = Effect.fnUntraced(function* (
-  context: DrawContext,
-  watched: Watched,
-  { channelIds, claim: claiming, payout, requirements }: ClaimRequests
-) {
-  const { channels, network, scheme } = watched.facilitator
-  if (channels === undefined) return
-  const settle = Effect.fnUntraced(function* (payload: typeof claiming) {
-    const paymentPayload = sealPayload(scheme.name, network, payload)
-    const presented = yield* present(context.intake, { paymentPayload, paymentRequirements: requirements })
-    return yield* context.settling.settle(presented, channels)
-  })
-  yield* settle(claiming)
-  yield* observe(context, watched, channelIds)
-  yield* settle(payout)
+const forget = Effect.fnUntraced(function* ({ ledger }: Watch) {
+  const before = (yield* Clock.currentTimeMillis) - forgetting.age
+  for (let step = 0; step < forgetting.steps; step++) if ((yield* ledger.forget(before)) === 0) return
 })

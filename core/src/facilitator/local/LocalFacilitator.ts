@@ -34,7 +34,9 @@ import * as MemoryPaymentStore from "../store/MemoryPaymentStore.ts"
 import { PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 import * as ChainClock from "./ChainClock.ts"
+import * as ChannelClaims from "./ChannelClaims.ts"
 import * as ChannelDraws from "./ChannelDraws.ts"
+import * as ChannelHealth from "./ChannelHealth.ts"
 import * as ChannelSettling from "./ChannelSettling.ts"
 import * as ChannelWatch from "./ChannelWatch.ts"
 import * as IntakeGate from "./IntakeGate.ts"
@@ -136,12 +138,15 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const facilitators = registry.schemes
   yield* Effect.fromResult(separateLanes(facilitators))
   const leases = yield* LaneLeases
+  const ledger = Option.getOrUndefined(yield* Effect.serviceOption(ChannelStore))
+  const given = options.gasCeilings ?? {}
+  const ceilings = ledger === undefined ? given : ChannelClaims.withShare(given)
   const engine = yield* SettlementEngine.make({
     store,
     leases,
     schemes: facilitators,
     admission: Option.getOrUndefined(yield* Effect.serviceOption(LaneAdmission)),
-    limits: SpendLimits.orDefault(options.gasCeilings ?? {}, facilitators),
+    limits: SpendLimits.orDefault(ceilings, facilitators),
     drainMillis: options.drainMillis ?? 0
   })
   yield* DeliveryWatch.watch({ store, leases, schemes: facilitators })
@@ -161,7 +166,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     arriving: new Map(),
     undelivered: BoundedMap.oldestOut(ungivenAtMost)
   }
-  const channels = yield* channelsOf(context, options.channels ?? {})
+  const channels = yield* channelsOf(context, ledger, options.channels ?? {})
   return Facilitator.of({
     verify: (request) => inVerify(verify(context, channels.settling, request)),
     settle: (request, claim) => inSettle(settle(context, channels, request, claim)),
@@ -204,12 +209,15 @@ interface Channels {
   readonly draws: ChannelDraws.ChannelDraws | undefined
 }
 
-const channelsOf = Effect.fnUntraced(function* (context: IntakeContext, options: ChannelWatch.Options) {
+const channelsOf = Effect.fnUntraced(function* (
+  context: IntakeContext,
+  ledger: ChannelStore["Service"] | undefined,
+  options: ChannelWatch.Options
+) {
   const settling = ChannelSettling.make(context)
-  const ledger = Option.getOrUndefined(yield* Effect.serviceOption(ChannelStore))
   if (ledger === undefined) return { settling, draws: undefined } satisfies Channels
-  const drawing = { intake: context, settling, ledger }
-  yield* Effect.forkScoped(ChannelWatch.run(drawing, options))
+  const drawing = { intake: context, settling, ledger, health: yield* ChannelHealth.make }
+  yield* Effect.forkScoped(ChannelWatch.run(drawing, ChannelClaims.make(context, settling, ledger), options))
   return { settling, draws: yield* ChannelDraws.make(drawing) } satisfies Channels
 })
 

@@ -79,7 +79,7 @@ class NodeExchange {
     RequestMarks.open(request, this.#route)
     RequestMarks.settle(request, granted.settlement)
     ResponseSeal.sealPaid(response, granted)
-    const keeping = { sink: granted.sink, run: this.#seller.run }
+    const keeping = { sink: granted.sink, endsAtHead: granted.endsAtHead, run: this.#seller.run }
     GrantedResponse.watch(request, response, keeping, (delivered) =>
       this.#finish(granted, delivered ? outcomeOfStatus(response.statusCode) : "failed")
     )

@@ -144,6 +144,10 @@ class WebExchange {
       finish(!this.#isGone())
       return new Response(null, { status, statusText, headers })
     }
+    if (granted.endsAtHead !== undefined && response.status < granted.endsAtHead) {
+      finish(!this.#isGone())
+      return new Response(body, { status, statusText, headers })
+    }
     const watched = WatchedBody.watch(body, this.#host.request.signal, {
       enough: WatchedBody.enoughOf(response.headers),
       isGone: () => this.#isGone(),

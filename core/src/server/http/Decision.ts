@@ -93,6 +93,12 @@ export interface Granted {
    */
   readonly finish: (outcome: ExecutionOutcome) => Effect.Effect<void>
   /**
+   * Present if the execution ends with the head of its response: a lower status than this counts as delivered as soon as its head is
+   * sent, whatever becomes of the body. Nothing has moved for such an execution, so a payer that cuts the response off would have it for
+   * nothing.
+   */
+  readonly endsAtHead?: 400 | 500
+  /**
    * Present if the receipt covers the response (`receipt: "response"`), as on Node `SignedResponse` uses it: hold the response back
    * until its whole body is known, and lay these headers over `headers`. A response that is too long to be held leaves with `headers`,
    * whose receipt covers none.

@@ -6,12 +6,15 @@ import * as Effect from "effect/Effect"
 
 import type { ResponseSink } from "./Decision.ts"
 import * as ResponseCapture from "./ResponseCapture.ts"
+import * as ResponseSeal from "./ResponseSeal.ts"
 import * as ResponseWatch from "./ResponseWatch.ts"
 
 /** A granted request's sink, and the runner of its effects. */
 export interface Keeping {
   readonly sink: ResponseSink | undefined
   readonly run: (effect: Effect.Effect<void>) => Promise<void>
+  /** The head of a response with a lower status is its delivery (`Granted.endsAtHead`). */
+  readonly endsAtHead?: number | undefined
 }
 
 /**
@@ -21,9 +24,10 @@ export interface Keeping {
 export const watch = (
   request: ResponseWatch.WatchableRequest,
   response: ResponseWatch.WatchableResponse & ResponseCapture.CapturedResponse,
-  { sink, run }: Keeping,
+  { endsAtHead, sink, run }: Keeping,
   notify: (delivered: boolean) => void
 ): void => {
+  if (endsAtHead !== undefined) return watchHead(request, response, endsAtHead, notify)
   if (sink === undefined) return ResponseWatch.watch(request, response, notify)
   let isCut = false
   let hasEnded = false
@@ -37,6 +41,25 @@ export const watch = (
     isCut = true
     void run(sink.cut)
   })
+}
+
+/** As `ResponseWatch.watch`, but a head below this status that is sent to a client which is still there is delivered at once. */
+const watchHead = (
+  request: ResponseWatch.WatchableRequest,
+  response: ResponseWatch.WatchableResponse & ResponseCapture.CapturedResponse,
+  below: number,
+  notify: (delivered: boolean) => void
+): void => {
+  let notified = false
+  const once = (delivered: boolean) => {
+    if (notified) return
+    notified = true
+    notify(delivered)
+  }
+  ResponseSeal.afterHead(response, (status) => {
+    if (status < below) once(true)
+  })
+  ResponseWatch.watch(request, response, once)
 }
 
 /**

@@ -100,6 +100,21 @@ const beforeHead = (
   })
 }
 
+/** Calls `see` with the status once the head of a response has been written, by any writer. */
+export const afterHead = (
+  response: { readonly headersSent: boolean; readonly statusCode: number },
+  see: (status: number) => void
+): void => {
+  const write: unknown = Reflect.get(response, "writeHead")
+  if (typeof write !== "function") return
+  Reflect.set(response, "writeHead", (...given: ReadonlyArray<unknown>): unknown => {
+    const wasSent = response.headersSent
+    const returned: unknown = Reflect.apply(write, response, given)
+    if (!wasSent && response.headersSent) see(response.statusCode)
+    return returned
+  })
+}
+
 const entriesOf = (given: unknown): ReadonlyArray<Entry> => {
   if (!Array.isArray(given)) return typeof given === "object" && given !== null ? Object.entries(given) : []
   const flat: ReadonlyArray<unknown> = given.flatMap((item: unknown) => item)

@@ -274,12 +274,16 @@ const unboundOnward =
   'binding: "off" is not possible where the money goes on to another network (onward): such a payment is recognised by its challenge; leave it out'
 
 /** A voucher names its channel and no request: it cannot be bound to one, and its bytes do not tell a repetition. */
-const drawable = ({ binding, repeat }: Written["terms"], chosen: ReadonlyArray<Choice>): Checked<void> => {
+const drawable = ({ binding, repeat, settle }: Written["terms"], chosen: ReadonlyArray<Choice>): Checked<void> => {
   const channel = chosen.find(({ option }) => option.scheme === "batch-settlement")
   if (channel === undefined) return Result.succeed(undefined)
   const { place } = channel.entry
   if (binding === "required")
     return Result.fail(`${place}batch-settlement: a voucher is bound to no request; leave binding: "required" out`)
+  if (settle === "after-handler")
+    return Result.fail(
+      `${place}batch-settlement: a draw is charged when the head of the response is sent; leave settle: "after-handler" out`
+    )
   return repeat === "same"
     ? Result.fail(`${place}batch-settlement: a voucher cannot repeat a response; leave repeat: "same" out`)
     : Result.succeed(undefined)

@@ -57,6 +57,31 @@ export const granting: ReadonlyArray<Trial.ChannelLaw> = [
       yield* standingIs(store, channel.channelId, { signed: 250n, charged: 50n, reserved: 200n, open: 2 })
     })
   ),
+  law("the next voucher goes on top of the highest one where the natural one is used up", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store)
+      const { channelId } = channel
+      for (const maximum of [100n, 200n, 300n]) yield* store.accept(drawOn(channel, maximum, 100n), `${maximum}`, roomy)
+      yield* store.release(channelId, "200")
+      yield* store.commit(channelId, "300", 100n)
+      yield* store.commit(channelId, "100", 100n)
+      const stale = yield* store.accept(drawOn(channel, 250n, 100n), "stale", roomy)
+      yield* same("what is owed", stale._tag === "Stale" && stale.owed, 300n)
+      yield* same("the used one", (yield* store.accept(drawOn(channel, 300n, 100n), "again", roomy))._tag, "Spent")
+      yield* sold(store, drawOn(channel, 400n, 100n))
+      yield* standingIs(store, channelId, { charged: 300n, used: 400n, signed: 400n })
+    })
+  ),
+  law("a draw is judged beside a deposit, and nothing is granted", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store, { balance: 100n })
+      const tag = (deposit: bigint) =>
+        Effect.map(store.judge(drawOn(channel, 150n, 150n), deposit, roomy), ({ _tag }) => _tag)
+      yield* same("with too little", yield* tag(49n), "Short")
+      yield* same("with enough", yield* tag(50n), "Granted")
+      yield* standingIs(store, channel.channelId, { signed: 0n, reserved: 0n, open: 0 })
+    })
+  ),
   law("a channel that the store does not know grants nothing", (store) =>
     Effect.gen(function* () {
       const draw = drawOn(yield* Trial.newChannel(), 100n, 100n)
@@ -112,7 +137,7 @@ export const ending: ReadonlyArray<Trial.ChannelLaw> = [
       yield* store.accept(drawOn(channel, 160n, 100n), "next", roomy)
       yield* atOnce(() => store.release(channelId, "next"))
       yield* same("the charge after it", (yield* store.commit(channelId, "next", 100n))._tag, "Released")
-      yield* standingIs(store, channelId, { charged: 60n, reserved: 0n, signed: 160n, open: 0 })
+      yield* standingIs(store, channelId, { charged: 60n, reserved: 0n, signed: 100n, used: 100n, open: 0 })
     })
   ),
   law("a charge is never above the draw's amount, and never negative", (store) =>
@@ -120,17 +145,29 @@ export const ending: ReadonlyArray<Trial.ChannelLaw> = [
       const channel = yield* opened(store)
       yield* sold(store, drawOn(channel, 100n, 100n), 5_000n)
       yield* sold(store, drawOn(channel, 200n, 100n), -5_000n)
-      yield* standingIs(store, channel.channelId, { charged: 100n, signed: 200n })
+      yield* standingIs(store, channel.channelId, { charged: 100n, signed: 100n })
     })
   ),
-  law("a lapsed draw is never charged, and its voucher is free for another claim", (store) =>
+  law("a lapsed draw reserves nothing, and is charged late while its voucher covers it beside all others", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store)
+      const { channelId } = channel
+      yield* store.accept(drawOn(channel, 100n, 100n), "slow", lapsing)
+      yield* same("the lease", yield* store.renew(channelId, "slow", 1_000), false)
+      yield* store.accept(drawOn(channel, 30n, 30n), "other", lapsing)
+      yield* standingIs(store, channelId, { charged: 0n, reserved: 30n, signed: 30n })
+      yield* same("the charge", (yield* store.commit(channelId, "slow", 100n))._tag, "Charged")
+      yield* standingIs(store, channelId, { charged: 100n, reserved: 0n, open: 0, used: 100n, signed: 100n })
+      yield* same("the other charge", yield* store.commit(channelId, "other", 30n), { _tag: "Lost" })
+      yield* store.accept(drawOn(channel, 200n, 100n), "slowest", lapsing)
+      yield* store.release(channelId, "slowest")
+      yield* same("a release", (yield* store.commit(channelId, "slowest", 100n))._tag, "Released")
+    })
+  ),
+  law("a lapsed draw's voucher is free for another claim", (store) =>
     Effect.gen(function* () {
       const channel = yield* opened(store)
       const draw = drawOn(channel, 100n, 100n)
-      yield* store.accept(draw, "slow", lapsing)
-      yield* same("the lease", yield* store.renew(channel.channelId, "slow", 1_000), false)
-      yield* same("the charge", (yield* store.commit(channel.channelId, "slow", 100n))._tag, "Released")
-      yield* standingIs(store, channel.channelId, { charged: 0n, reserved: 0n, open: 0 })
       yield* store.accept(draw, "slower", lapsing)
       yield* same("the other claim", (yield* store.accept(draw, "other", roomy))._tag, "Granted")
       yield* same("the charge", yield* store.commit(channel.channelId, "slower", 100n), { _tag: "Lost" })

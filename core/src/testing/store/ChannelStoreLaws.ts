@@ -1,6 +1,7 @@
 /** The laws of a channel store (`ChannelStore`): run each on a store of your own. */
 import * as Effect from "effect/Effect"
 
+import type { Draw } from "../../facilitator/channel/Channel.ts"
 import { same } from "../Law.ts"
 import * as DrawLaws from "./ChannelDrawLaws.ts"
 import * as Trial from "./ChannelStoreTrial.ts"
@@ -33,15 +34,22 @@ const chain: ReadonlyArray<Trial.ChannelLaw> = [
       yield* store.observed([yield* Trial.newChannel()])
     })
   ),
-  law("a claim that the store did not make counts as charged, and the charges stay within the voucher", (store) =>
-    Effect.gen(function* () {
-      const channel = yield* opened(store)
-      yield* store.accept(drawOn(channel, 100n, 100n), "claim", roomy)
-      yield* store.claimed([{ channelId: channel.channelId, total: 80n }], { number: 11n, hash: "0x11" })
-      const end = yield* store.commit(channel.channelId, "claim", 100n)
-      yield* same("the charge", end._tag === "Charged" && end.charged, 20n)
-      yield* standingIs(store, channel.channelId, { charged: 100n, signed: 100n, claimed: 80n, reserved: 0n })
-    })
+  law(
+    "a claim that the store did not make ends the channel's draws for good, and its charges stay as they are",
+    (store) =>
+      Effect.gen(function* () {
+        const channel = yield* opened(store)
+        const { channelId } = channel
+        yield* store.accept(drawOn(channel, 100n, 100n), "claim", roomy)
+        yield* store.observed([{ ...channel, claimed: 80n, block: { number: 11n, hash: "0x11" } }])
+        const verdict = Effect.map(store.accept(drawOn(channel, 200n, 100n), "next", roomy), ({ _tag }) => _tag)
+        yield* same("the verdict", yield* verdict, "Foreign")
+        const end = yield* store.commit(channelId, "claim", 100n)
+        yield* same("the charge", end._tag === "Charged" && end.charged, 100n)
+        yield* store.publish([{ channelId, maximum: 100n }])
+        yield* same("the verdict after a claim of its own", yield* verdict, "Foreign")
+        yield* standingIs(store, channelId, { charged: 100n, signed: 100n, claimed: 80n, reserved: 0n })
+      })
   ),
   law("amounts of 128 bits are kept exactly", (store) =>
     Effect.gen(function* () {
@@ -65,14 +73,56 @@ const claims: ReadonlyArray<Trial.ChannelLaw> = [
       yield* sold(store, drawOn(channel, 400n, 400n), 250n)
       yield* store.accept(drawOn(channel, 650n, 400n), "open", roomy)
       const due = store.due(policy(channel, { maximumUnclaimed: 250n }))
-      const { voucher } = drawOn(channel, 650n, 0n)
+      const { voucher } = drawOn(channel, 400n, 0n)
       yield* same("what is not due", yield* store.due(policy(channel, { maximumUnclaimed: 251n })), [])
       yield* same("what is due", yield* due, [
-        { channelId, config, maximum: 650n, voucher, total: 250n, urgent: false }
+        { channelId, config, maximum: 400n, voucher, total: 250n, urgent: false }
       ])
       yield* store.claimed([{ channelId, total: 250n }], { number: 11n, hash: "0x11" })
       yield* same("what is due after the claim", yield* due, [])
       yield* standingIs(store, channelId, { claimed: 250n, charged: 250n, unclaimedSince: undefined })
+    })
+  ),
+  law("less than a claim costs is never due, also before a withdrawal", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store)
+      yield* sold(store, drawOn(channel, 100n, 100n))
+      yield* store.observed([{ ...channel, withdrawRequestedAt: 7, block: { number: 11n, hash: "0x11" } }])
+      const due = (least: bigint) => Effect.map(store.due(policy(channel, { least })), (rows) => rows.length)
+      yield* same("below it", yield* due(101n), 0)
+      yield* same("at it", yield* due(100n), 1)
+    })
+  ),
+  law(
+    "a claim names the highest voucher of a charged draw, and no draw is granted for a voucher that it makes public",
+    (store) =>
+      Effect.gen(function* () {
+        const channel = yield* opened(store)
+        const { channelId } = channel
+        const tag = (draw: Draw) => Effect.map(store.accept(draw, `${draw.maximum}`, roomy), ({ _tag }) => _tag)
+        yield* same("the first", yield* tag(drawOn(channel, 100n, 100n)), "Granted")
+        yield* sold(store, drawOn(channel, 300n, 200n))
+        yield* store.release(channelId, "100")
+        const rows = yield* store.due(policy(channel, { maximumUnclaimed: 1n }))
+        yield* same("the claim", rows[0] && [rows[0].maximum, rows[0].total], [300n, 200n])
+        yield* store.publish(rows)
+        yield* same("the public voucher for what it left", yield* tag(drawOn(channel, 300n, 100n)), "Stale")
+        yield* same("the next one", yield* tag(drawOn(channel, 400n, 100n)), "Granted")
+        yield* standingIs(store, channelId, {
+          charged: 200n,
+          reserved: 100n,
+          used: 300n,
+          signed: 400n,
+          published: 300n
+        })
+      })
+  ),
+  law("the terms of each channel of a network are read", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store)
+      const configs: Array<unknown> = []
+      yield* store.configs(channel.network, (config) => configs.push(config))
+      yield* same("the terms", configs, [channel.config])
     })
   ),
   law("a claim before a pending withdrawal is due at once, and first", (store) =>

@@ -85,6 +85,7 @@ export const standingIs = Effect.fnUntraced(function* (store: Store, channelId: 
 /** A policy that finds nothing due but what a law asks for. */
 export const policy = ({ network }: NewChannel, more: Partial<ClaimPolicy> = {}): ClaimPolicy => ({
   network,
+  least: 1n,
   maximumUnclaimed: 2n ** 200n,
   worthwhile: 2n ** 200n,
   worthwhileAge: Number.MAX_SAFE_INTEGER,

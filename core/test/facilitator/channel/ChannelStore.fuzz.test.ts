@@ -18,22 +18,24 @@ const open = 4
 interface Run {
   readonly name: string
   readonly amount: bigint
+  readonly maximum: bigint
   readonly until: number
-  end: bigint | "released" | undefined
+  end: bigint | "released" | "lapsed" | undefined
 }
 
 /** The reference model: all runs that ever were, and the chain. */
 class Model {
   readonly runs: Array<Run> = []
-  readonly vouchers: Array<bigint> = []
+  published = 0n
   balance = 1_000n
   claimed = 0n
   withdrawing = false
 
-  signed = () => this.vouchers.reduce((high, one) => (one > high ? one : high), 0n)
+  used = () => highest(this.runs.filter(({ end }) => typeof end === "bigint" && end > 0n))
+  signed = () => highest(this.runs.filter(({ end }) => end === undefined || (typeof end === "bigint" && end > 0n)))
   charged = () => this.runs.reduce((sum, { end }) => sum + (typeof end === "bigint" ? end : 0n), 0n)
   lapse = (now: number) => {
-    for (const run of this.runs) if (run.end === undefined && run.until <= now) run.end = "released"
+    for (const run of this.runs) if (run.end === undefined && run.until <= now) run.end = "lapsed"
   }
   openRuns = () => this.runs.filter(({ end }) => end === undefined)
   reserved = () => this.openRuns().reduce((sum, { amount }) => sum + amount, 0n)
@@ -44,15 +46,25 @@ class Model {
     if (last !== undefined && last.end === undefined) return "Held"
     if (typeof last?.end === "bigint" && (isNamed || last.end > 0n)) return "Spent"
     if (this.withdrawing) return "Closing"
-    const owed = this.charged() + this.reserved() + amount
-    if (isNamed ? maximum < owed : maximum !== owed) return "Stale"
+    const natural = this.charged() + this.reserved() + amount
+    const fits = isNamed ? maximum >= natural : maximum === this.base(amount) + amount
+    if (!fits) return "Stale"
     if (maximum > this.balance) return "Short"
     if (this.openRuns().length >= open) return "Busy"
-    this.runs.push({ name, amount, until: now + lease, end: undefined })
-    this.vouchers.push(maximum)
+    this.runs.push({ name, amount, maximum, until: now + lease, end: undefined })
     return "Granted"
   }
+
+  /** The sum on top of which a voucher without a name is signed. */
+  base(amount: bigint): bigint {
+    const natural = this.charged() + this.reserved()
+    const last = this.runs.findLast(({ name }) => name === `${natural + amount}/${amount}`)
+    const isUsed = last !== undefined && (last.end === undefined || (typeof last.end === "bigint" && last.end > 0n))
+    return isUsed || natural + amount <= this.published ? this.signed() : natural
+  }
 }
+
+const highest = (runs: ReadonlyArray<Run>) => runs.reduce((high, { maximum }) => (maximum > high ? maximum : high), 0n)
 
 type Step =
   | { readonly _tag: "Draw"; readonly amount: bigint; readonly extra: bigint; readonly salt: number | undefined }
@@ -107,7 +119,7 @@ const walked = Effect.fnUntraced(function* (schedule: ReadonlyArray<Step>) {
     switch (step._tag) {
       case "Draw": {
         model.lapse(now)
-        const maximum = model.charged() + model.reserved() + step.amount + step.extra
+        const maximum = model.base(step.amount) + step.amount + step.extra
         if (maximum < 0n) break
         const unique = step.salt === undefined ? undefined : `${step.salt}`
         const name = unique ?? `${maximum}/${step.amount}`
@@ -131,24 +143,33 @@ const walked = Effect.fnUntraced(function* (schedule: ReadonlyArray<Step>) {
           assert.strictEqual(end._tag, "Lost")
           break
         }
-        if (run.end === undefined) {
-          const room = model.signed() - model.charged()
-          const bounded = [step.charge ?? 0n, run.amount, room].reduce((low, one) => (one < low ? one : low))
+        const covers = [model.signed(), run.maximum].some(
+          (voucher) => model.charged() + model.reserved() + run.amount <= voucher
+        )
+        if (run.end === "lapsed" && step.charge !== undefined && !covers) {
+          assert.strictEqual(end._tag, "Lost")
+          break
+        }
+        if (run.end === undefined || (run.end === "lapsed" && step.charge !== undefined)) {
+          const bounded = [step.charge ?? 0n, run.amount].reduce((low, one) => (one < low ? one : low))
           run.end = step.charge === undefined ? "released" : bounded > 0n ? bounded : 0n
         }
-        assert.strictEqual(end._tag, run.end === "released" ? "Released" : "Charged")
+        assert.strictEqual(end._tag, typeof run.end === "bigint" ? "Charged" : "Released")
         if (end._tag === "Charged") assert.strictEqual(end.charged, run.end)
         break
       }
       case "Claim": {
-        const policy = { network, maximumUnclaimed: 1n, worthwhile: 1n, worthwhileAge: 0, maximumAge: 0 }
+        const policy = { network, least: 1n, maximumUnclaimed: 1n, worthwhile: 1n, worthwhileAge: 0, maximumAge: 0 }
         const [row] = yield* store.due(policy)
         const total = [model.charged(), model.balance].reduce((low, one) => (one < low ? one : low))
         assert.strictEqual(row?.total, total > model.claimed ? total : undefined)
         if (row === undefined) break
         // The contract's own rules: a row that breaks one of them reverts the batch.
         assert.isTrue(row.total <= row.maximum && row.total <= model.balance && row.voucher === `${row.maximum}`)
+        assert.strictEqual(row.maximum, model.used())
         model.claimed = row.total
+        if (row.maximum > model.published) model.published = row.maximum
+        yield* store.publish([row])
         yield* store.claimed([row], { number: block, hash: `${block}` })
         break
       }
@@ -167,7 +188,8 @@ const walked = Effect.fnUntraced(function* (schedule: ReadonlyArray<Step>) {
     }
     const standing = yield* store.find(channelId)
     assert.deepInclude(standing, { charged: model.charged(), signed: model.signed(), claimed: model.claimed })
-    assert.isTrue(model.claimed <= model.charged() && model.charged() <= model.signed())
+    assert.isTrue(model.claimed <= model.charged() && model.charged() <= model.used())
+    assert.isTrue(model.used() <= model.signed() && model.charged() + model.reserved() <= model.signed())
   }
   const ended = yield* store.release(channelId, "none of them")
   assert.strictEqual(ended._tag, "Lost")

@@ -2,7 +2,7 @@
  * Draws on channels whose claims the facilitator's own key authorizes: the voucher of one request, read without the chain; the channels'
  * states; the words of receipts and corrections; and the requests that claim.
  */
-import type { ChannelAccount, ClaimRequests, PaymentRequirements, SchemeDraws } from "@pontage/core"
+import type { ChannelAccount, ClaimRequests, PaymentRequirements, Payout, SchemeDraws } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -17,6 +17,9 @@ import { factsOf } from "./ChannelInspection.ts"
 import * as ChannelJob from "./ChannelJob.ts"
 import * as ChannelReads from "./ChannelReads.ts"
 import * as ChannelRefusal from "./ChannelRefusal.ts"
+
+/** A claim of twenty rows, with its signature. */
+const claimGas = 500_000n
 
 /** The most rows of one claim. */
 const rowsTogether = 100
@@ -37,7 +40,9 @@ export const make = (chain: ChannelChain): SchemeDraws | undefined => {
     parties: (config) => partiesOf(configOf(config)),
     receipt: (account, amount) => ({ channelState: stateOf(account), chargedAmount: `${amount}` }),
     correction: (account) => ({ channelState: stateOf(account), ...voucherOf(account) }),
-    claims: (rows) => claimsOf(chain, rows)
+    claims: (rows) => claimsOf(chain, rows),
+    payouts: (receivers) => Effect.forEach(receivers, (one) => payoutOf(chain, one), { concurrency: 8 }),
+    claimGas
   }
 }
 
@@ -54,16 +59,28 @@ const read = Effect.fnUntraced(function* (
   yield* ChannelChecks.config(config, request.requirements)
   if (config.receiverAuthorizer !== authorizer.address) return yield* otherAuthorizer(config, authorizer)
   yield* ChannelChecks.voucher(chain, config, voucher)
-  if (job.kind === "deposit") yield* ChannelChecks.deposit(chain, job, { token })
+  if (job.kind === "deposit") {
+    yield* ChannelChecks.deposit(chain, job, { token })
+    yield* asMuchAsOffered(job.authorization.value, request.requirements.extra)
+  }
   return {
     ...partiesOf(config),
     channelId: ChannelConfig.id(chainId, config),
     config: ChannelConfig.onWire(config),
     maximum: voucher.maxClaimableAmount,
     voucher: Voucher.onWire(voucher),
-    brings: message.type
+    deposit: job.kind === "deposit" ? job.authorization.value : undefined,
+    withdrawDelay: config.withdrawDelay
   }
 })
+
+/** The offer asks for a deposit that is worth its transaction. */
+const asMuchAsOffered = (value: bigint, extra: PaymentRequirements.PaymentRequirements["extra"]) => {
+  const least = extra?.["minDeposit"]
+  if (typeof least !== "string" || !/^\d{1,39}$/.test(least) || value >= BigInt(least)) return Effect.void
+  const message = `the deposit is of ${value}, the offer asks for ${least} at least (minDeposit)`
+  return Effect.fail(ChannelRefusal.make("deposit_below_min_deposit", message))
+}
 
 const noDraw = ChannelRefusal.make(
   "payload_type",
@@ -96,13 +113,11 @@ const states = Effect.fnUntraced(function* (
   if (block === undefined) return []
   const at = { number: block.number, hash: block.hash }
   return ids.map((channelId, index) => {
-    const { balance, claimed, refundNonce, withdrawRequestedAt } = channels[index] ?? nothing
+    const { balance, claimed, refundNonce, withdrawRequestedAt } = channels[index] ?? ChannelReads.nothing
     const requestedAt = withdrawRequestedAt === 0 ? undefined : withdrawRequestedAt
     return { channelId, balance, claimed, refundNonce, withdrawRequestedAt: requestedAt, block: at }
   })
 })
-
-const nothing: ChannelReads.OnChain = { balance: 0n, claimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n }
 
 const stateOf = ({ channelId, owed, withdrawRequestedAt = 0, ...sums }: ChannelAccount) => ({
   ...factsOf(EvmHex.fromTrusted(channelId), { ...sums, withdrawRequestedAt }),
@@ -133,18 +148,39 @@ const claimsOf = (chain: ChannelChain, rows: ReadonlyArray<Row>): ReadonlyArray<
   )
 }
 
-const claimOf = ({ network }: ChannelChain, rows: ReadonlyArray<Row>): ClaimRequests => {
+/** A receiver and a token. */
+type Account = Parameters<SchemeDraws["payouts"]>[0][number]
+
+const requirementsOf = (
+  { network }: ChannelChain,
+  { asset, payTo }: Account
+): PaymentRequirements.PaymentRequirements => ({
+  scheme: "batch-settlement",
+  network,
+  maxAmountRequired: "1",
+  resource: "payment channels",
+  payTo,
+  maxTimeoutSeconds: 3_600,
+  asset
+})
+
+const payoutOf = Effect.fnUntraced(function* (chain: ChannelChain, account: Account) {
+  const { confirm, rpc } = chain.lagGuard
+  const [receiver, token] = [EvmAddress.fromText(account.payTo), EvmAddress.fromText(account.asset)]
+  const sums =
+    receiver === undefined || token === undefined
+      ? { claimed: 0n, settled: 0n }
+      : yield* confirm((block) => ChannelReads.receiver(rpc, receiver, token, block))
+  return {
+    unpaid: sums.claimed > sums.settled ? sums.claimed - sums.settled : 0n,
+    requirements: requirementsOf(chain, account),
+    payload: { type: "settle", receiver: account.payTo, token: account.asset }
+  } satisfies Payout
+})
+
+const claimOf = (chain: ChannelChain, rows: ReadonlyArray<Row>): ClaimRequests => {
   const [first] = rows
-  const { asset, payTo } = partiesOf(configOf(first?.config ?? {}))
-  const requirements: PaymentRequirements.PaymentRequirements = {
-    scheme: "batch-settlement",
-    network,
-    maxAmountRequired: "1",
-    resource: "payment channels",
-    payTo,
-    maxTimeoutSeconds: 3_600,
-    asset
-  }
+  const requirements = requirementsOf(chain, partiesOf(configOf(first?.config ?? {})))
   const claims = rows.map(({ config, total, voucher }) => {
     const { maxClaimableAmount, signature } = Result.getOrThrow(decodeVoucher(voucher))
     return {
@@ -154,9 +190,9 @@ const claimOf = ({ network }: ChannelChain, rows: ReadonlyArray<Row>): ClaimRequ
     }
   })
   return {
+    rows,
     channelIds: rows.map(({ channelId }) => channelId),
     requirements,
-    claim: { type: "claim", claims },
-    payout: { type: "settle", receiver: payTo, token: asset }
+    claim: { type: "claim", claims }
   }
 }

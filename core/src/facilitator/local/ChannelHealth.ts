@@ -1,0 +1,111 @@
+/**
+ * The condition of claiming on each network. A voucher is worth what can be claimed before its payer withdraws: while claims cannot be
+ * sent, or no look for withdrawals was good, no draw is granted, and deposits leave the coin that claims need.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+
+/** Claims that a signer's coin has to pay for before a draw is granted, and before a deposit is sent. */
+const coinFor = { draws: 1n, deposits: 10n }
+
+/** A withdrawal has to be seen long before its delay is over: the part of the delay in which each channel is looked at. */
+const lookedWithin = 3
+
+/** The kinds of claims, which fail apart. */
+export type ClaimKind = "urgent" | "calm"
+
+/** The condition of claiming. */
+export interface ChannelHealth {
+  /** Fails while a draw on a channel with this delay of withdrawals, in seconds, could not be claimed in time. */
+  readonly demand: (
+    facilitator: SchemeFacilitator,
+    withdrawDelay: number
+  ) => Effect.Effect<void, FacilitatorUnavailable>
+  /** Sends a deposit, unless the coin that is left would not pay for claims. */
+  readonly depositing: <A, E>(
+    facilitator: SchemeFacilitator,
+    claimGas: bigint,
+    deposit: Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | FacilitatorUnavailable | ChainUnavailable>
+  /** Notes that every channel that owes money was looked at, and whether the signers can pay for a claim. */
+  readonly looked: (facilitator: SchemeFacilitator, claimGas: bigint) => Effect.Effect<void, ChainUnavailable>
+  /** Notes the failure of claims of this kind; `undefined` if they can be sent. */
+  readonly claimed: (network: string, kind: ClaimKind, failure: string | undefined) => void
+}
+
+interface Condition {
+  /** Unix milliseconds. */
+  lookedAt: number
+  shortage: string | undefined
+  readonly failures: Map<ClaimKind, string>
+  /** Deposits on their way. */
+  deposits: number
+}
+
+/** Begins as if all channels had just been looked at. */
+export const make: Effect.Effect<ChannelHealth> = Effect.map(Clock.currentTimeMillis, (startedAt) => {
+  const conditions = new Map<string, Condition>()
+  const conditionOf = (network: string): Condition => {
+    const known = conditions.get(network)
+    if (known !== undefined) return known
+    const condition: Condition = { lookedAt: startedAt, shortage: undefined, failures: new Map(), deposits: 0 }
+    conditions.set(network, condition)
+    return condition
+  }
+  return {
+    demand: ({ network }, withdrawDelay) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { failures, lookedAt, shortage } = conditionOf(network)
+        const [failure] = failures.values()
+        const isBlind = now - lookedAt > (withdrawDelay * 1000) / lookedWithin
+        const reason = isBlind ? "withdrawals could not be looked for lately" : (shortage ?? failure)
+        return reason === undefined ? Effect.void : Effect.fail(unclaimable(network, reason))
+      }),
+    depositing: (facilitator, claimGas, deposit) =>
+      Effect.suspend(() => {
+        const condition = conditionOf(facilitator.network)
+        const beside = coinFor.deposits + BigInt(condition.deposits)
+        condition.deposits++
+        const left = Effect.sync(() => void condition.deposits--)
+        const enough = Effect.flatMap(shortageOf(facilitator, claimGas * beside), (shortage) =>
+          shortage === undefined ? Effect.void : Effect.fail(unclaimable(facilitator.network, shortage))
+        )
+        return Effect.ensuring(Effect.andThen(enough, deposit), left)
+      }),
+    looked: Effect.fnUntraced(function* (facilitator, claimGas) {
+      const condition = conditionOf(facilitator.network)
+      condition.lookedAt = yield* Clock.currentTimeMillis
+      condition.shortage = yield* shortageOf(facilitator, claimGas * coinFor.draws)
+    }),
+    claimed: (network, kind, failure) => {
+      const { failures } = conditionOf(network)
+      if (failure === undefined) failures.delete(kind)
+      else failures.set(kind, failure)
+    }
+  } satisfies ChannelHealth
+})
+
+/** The reason that no transaction of this much gas can be sent now; `undefined` if there is none. */
+const shortageOf = Effect.fnUntraced(function* (
+  { chainHead, signers }: SchemeFacilitator,
+  gas: bigint
+): Effect.fn.Return<string | undefined, ChainUnavailable> {
+  const { fees } = yield* chainHead
+  if (fees === undefined) return undefined
+  if (fees.maximum > fees.ceiling)
+    return `gas costs ${fees.maximum} a unit, more than the ${fees.ceiling} that the operator allows`
+  const balances = yield* signers
+  const most = balances.reduce((high, { balance }) => (balance > high ? balance : high), 0n)
+  const needed = gas * fees.maximum
+  return most < needed ? `the signers hold ${most} at most, and claims may cost ${needed}` : undefined
+})
+
+const unclaimable = (network: string, reason: string) =>
+  new FacilitatorUnavailable({
+    message: `payment channels on ${network} are not drawn on, because claims may not be sent in time: ${reason}; the payer may repeat this request later`,
+    retryAfter: 30
+  })
