@@ -52,12 +52,14 @@ export const callOf = (
 
 /**
  * The same with the price of its message, which is asked at each call and never kept: a message that is paid too little reverts, and one
- * that has become dear is paid by the operator. Fails where the payer's fee does not cover the cost now.
+ * that has become dear is paid by the operator. Fails where the payer's fee does not cover the cost now. A call that is `tried` is a new
+ * payment's: its gas is estimated. One that is signed for sending is not: a stranger may have sent it meanwhile.
  */
 export const pricedCall = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
   call: TransferCall,
-  signed: SignedRoute
+  signed: SignedRoute,
+  tried: "tried" | "untried"
 ): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
   const { chainHead, from, lagGuard, network, routes } = chain
   const crossing = yield* served(chain, signed)
@@ -72,7 +74,12 @@ export const pricedCall = Effect.fnUntraced(function* (
     return yield* EvmRefusal.fromRevert(network, yield* EvmRevert.explain(outcome))
   })
   const price =
-    routes && (yield* RouteQuotes.priceOf(lagGuard, routes.served, crossing, chainHead, { route, data, gas }))
+    routes &&
+    (yield* RouteQuotes.priceOf(lagGuard, routes.served, crossing, chainHead, {
+      route,
+      data,
+      ...(tried === "tried" && { gas })
+    }))
   if (price === undefined) return yield* refused("message", "is refused by its bridge now; pay by another option")
   if (route.fee < price.cost) {
     return yield* refused(

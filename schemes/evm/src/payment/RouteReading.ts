@@ -67,6 +67,10 @@ export const read = Effect.fnUntraced(function* (
   if (authorization.value !== route.amount + route.fee) {
     return yield* refused("value", `takes ${route.amount + route.fee}, and the payment is of ${authorization.value}`)
   }
+  if (route.token !== EvmAddress.fromText(requirements.asset ?? "")) {
+    const message = `the payment is in ${EvmAddress.checksum(route.token)}, the offer asks ${requirements.asset}`
+    return yield* invalid("asset_mismatch", "route_token", message)
+  }
   const elsewhere = differing(route, placeIn(requirements, terms))
   if (elsewhere !== undefined) return yield* refused("terms", `has another ${elsewhere} than the offer`)
   if (route.recipient === EvmAddress.zero || route.recipient === terms.asset) {
