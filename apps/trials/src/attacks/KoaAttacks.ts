@@ -285,8 +285,8 @@ const resetStreams: Attack = {
   mutation: [
     {
       module: "core/src/server/http/ResponseWatch",
-      piece: "(meter?.read() ?? 0) >= bytesToDeliver(response)",
-      instead: "meter === null"
+      piece: "hasBegun() && read() >= bytesToDeliver(response)",
+      instead: "read() < 0"
     }
   ],
   run: Effect.fnUntraced(function* (stage) {
