@@ -46,7 +46,7 @@ interface Terms {
   readonly payee?: Hex
 }
 
-/** Our shop with everything in its process. A handler fails for `?fail`; the stream writes one part and stays open. */
+/** Our shop with everything in its process. A handler fails for `?fail`, the dear one always; the stream writes one part and stays open. */
 export const opened = Effect.fnUntraced(function* (terms: Terms) {
   const { claimAt, deposit = 100n * price, gasCeilings, ledger = MemoryChannelStore.make(), watch = {} } = terms
   const payee = terms.payee ?? privateKeyToAddress(generatePrivateKey())
@@ -71,6 +71,10 @@ export const opened = Effect.fnUntraced(function* (terms: Terms) {
     context.res.writeHead(200, { "Content-Type": "text/event-stream" })
     context.res.write("data: It will rain.\n\n")
   })
+  router.get("/dear", (context) => {
+    runs++
+    context.status = 500
+  })
   const server = createServer()
   const url = yield* listen(server)
   const route = {
@@ -85,7 +89,7 @@ export const opened = Effect.fnUntraced(function* (terms: Terms) {
     secret: Buffer.alloc(32, 7).toString("base64"),
     schemes: [channelEvm.server({ rpcUrl, deposit })],
     router,
-    routes: { "GET /report": route, "GET /stream": route }
+    routes: { "GET /report": route, "GET /stream": route, "GET /dear": { ...route, price: "$0.002" } }
   })
   server.on("request", new Koa().use(payment).use(router.routes()).callback())
   yield* Effect.addFinalizer(() =>
