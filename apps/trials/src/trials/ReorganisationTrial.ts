@@ -38,15 +38,12 @@ export const run = Effect.fnUntraced(function* (
   }
 })
 
-/** Depths come round in turn, so that few rounds see deep ones too. Never deeper than the blocks that the trial itself has mined. */
+/** Depths come round in turn, so that few rounds see deep ones too. Never deeper than to the block before the first payment: the payers' accounts and approvals are in those before. */
 const reorganise = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, round: number) {
-  const { chain, random, rpc } = world
+  const { chain, firstBlock, random, rpc } = world
   yield* Effect.sleep(random.branch(`round${round}`).between(1_000, 3_500))
   const head = yield* rpc.ask(Quantity, "eth_blockNumber")
-  const depth = Math.min(1 + ((round * 7) % deepest), Math.max(1, Number(head) - firstBlocks))
+  const depth = Math.min(1 + ((round * 7) % deepest), Math.max(1, Number(head - firstBlock)))
   yield* chain.reorg(depth)
   return depth
 })
-
-/** The first blocks create the token and the payers' balances. */
-const firstBlocks = 2
