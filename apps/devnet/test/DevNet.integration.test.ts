@@ -9,7 +9,7 @@ describe("the local chains", () => {
       const chains = yield* DevNet.make()
       const { evm, tron } = chains
       const lines = DevNet.describe(chains)
-      assert.strictEqual(lines.length, 24)
+      assert.strictEqual(lines.length, 25)
       for (const chain of [evm, tron]) {
         const { payee, payers, signers } = chain.accounts
         const text = lines.filter((line) => line.includes(chain.rpcUrl) || line.startsWith("  ")).join("\n")

@@ -51,7 +51,7 @@ const betweenStrangers: SimulationPlan.SimulationPlan = {
 
 /** The lane's process refuses a payer whose last payment has failed, the other one takes its payment in, and a stranger submits it. */
 const refusedThenSent: SimulationPlan.SimulationPlan = {
-  seed: 90,
+  seed: 242,
   setup: {
     chain: "evm",
     facilitators: 2,
