@@ -372,11 +372,13 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         const payer = payerOf(chain, 5)
         const config = configOf(chain, payer)
         const sent = yield* sentBy(chain, "latest")
+        // One deposit: signed in another second, it would be valid until another one.
+        const deposit = yield* depositOf(chain, payer, config, 50_000n, 1_000n)
         const outcomes = yield* Effect.forEach(
           Array.from({ length: 16 }, (_, index) => BigInt(index + 1) * 1_000n),
           (maximum) =>
-            Effect.flatMap(depositOf(chain, payer, config, 50_000n, maximum), (payload) =>
-              settled(chain, config, payload)
+            Effect.flatMap(ChannelDesk.voucherOf(chain, payer, config, maximum), (voucher) =>
+              settled(chain, config, { ...deposit, voucher })
             ),
           { concurrency: "unbounded" }
         )
