@@ -6,7 +6,11 @@ import { PaymentPayload, type PaymentRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import { type Address, encodeFunctionData, type Hex, parseAbi, parseSignature } from "viem"
 
+import * as EvmAddress from "../src/primitives/EvmAddress.ts"
+import * as EvmHex from "../src/primitives/EvmHex.ts"
+import * as PermitSettling from "../src/sending/PermitSettling.ts"
 import { EvmTestChain, Permit2Contracts, PlainToken } from "../src/testing/index.ts"
+import * as PermitCall from "../src/transfer/PermitCall.ts"
 import * as Payment from "./EvmTestPayment.ts"
 
 /** The signed fields of a transfer. */
@@ -85,7 +89,7 @@ export const abi = parseAbi([
 
 let lastNonce = 0n
 
-/** A signed payment, its terms, and the call by which a stranger could settle it. */
+/** A signed payment, its terms, its signature, and the call by which a stranger could settle it. */
 export const signed = Effect.fnUntraced(function* (deviation: PermitDeviation = {}) {
   const { accounts, chainId, network, token: dollar } = yield* EvmTestChain.EvmTestChain
   const payer = deviation.payer ?? accounts.payers[0]
@@ -130,7 +134,7 @@ export const signed = Effect.fnUntraced(function* (deviation: PermitDeviation = 
     to: Permit2Contracts.published.exactProxy,
     data: encodeFunctionData({ abi, functionName: "settle", args })
   }
-  return { request, fields, payer: from, call }
+  return { request, fields, payer: from, signature, call }
 })
 
 /** The approval of Permit2 by signature, for the chain's own token. */
@@ -162,6 +166,22 @@ const approvalOf = Effect.fnUntraced(function* (
 })
 
 export const request = (deviation: PermitDeviation = {}) => Effect.map(signed(deviation), (one) => one.request)
+
+/** The call by which a stranger could settle it through the settler of batches. */
+export const batchCall = ({ fields, payer, signature }: Effect.Success<ReturnType<typeof signed>>) => {
+  const { amount: value, deadline: validBefore, nonce, to, token, validAfter } = fields
+  const authorization = {
+    from: Payment.parsed(payer),
+    to: Payment.parsed(to),
+    value,
+    validAfter,
+    validBefore,
+    nonce: EvmHex.fromTrusted(`0x${EvmHex.toWord(nonce)}`)
+  }
+  const transfer = { token: Payment.parsed(token), authorization, signature }
+  const { data } = PermitSettling.toCall(PermitCall.settler, [transfer], undefined)
+  return { to: EvmAddress.checksum(PermitCall.settler), data }
+}
 
 /** The malleated twin of a signature: s in the upper half of the order, and the other recovery id. */
 export const malleated = (signature: Hex): Hex => {

@@ -94,11 +94,17 @@ export const priceOf = Effect.fnUntraced(function* (
     { concurrency: "unbounded" }
   )
   if (gas !== undefined) lastGas.departing = departing
-  const wei = value + departing * (near.fees?.maximum ?? 0n) + nearData
-  const farWei = usualGas.delivering * (far.fees?.maximum ?? 0n) + farData
+  const wei = value + departing * (yield* gasPrice(guard.rpc.network, near)) + nearData
+  const farWei = usualGas.delivering * (yield* gasPrice(chain.network, far)) + farData
   const scaled = (wei * coinPrice + farWei * chain.coinPrice) * 10n ** BigInt(decimals)
   return { value, cost: (scaled + coin * million - 1n) / (coin * million) }
 })
+
+/** The price of a unit of gas, in wei. A head without fees has none: gas would be free. */
+const gasPrice = (network: string, { fees }: ChainHead): Effect.Effect<bigint, ChainUnavailable> =>
+  fees === undefined
+    ? Effect.fail(new ChainUnavailable({ network, message: `the price of gas on ${network} is not known` }))
+    : Effect.succeed(fees.maximum)
 
 const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 

@@ -60,12 +60,20 @@ export interface RouteService {
   readonly quotes: Effect.Effect<ReadonlyArray<RouteQuotes.Quote>>
 }
 
+/** The facilitator that serves routes. */
+export interface RouteOwner {
+  /** Its first signer. */
+  readonly signer: string
+  /** The time for which any node is waited for; `undefined` for the default. */
+  readonly rpcTimeoutMillis: number | undefined
+}
+
 /** Makes the service: connects to the other networks, and proves the router and each crossing. */
 export const make = Effect.fnUntraced(function* (
   guard: EvmLagGuard.EvmLagGuard,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
   assets: AssetTable.AssetTable,
-  signer: string,
+  { rpcTimeoutMillis, signer }: RouteOwner,
   { bridges = [], coinPrice, feeTo = signer, minimumAmount = 1_000_000n, pushAfterSeconds = 120, to }: Routes
 ): Effect.fn.Return<RouteService, Misconfigured | ChainUnavailable> {
   const table = yield* Effect.fromResult(EvmBridges.table(bridges))
@@ -74,7 +82,7 @@ export const make = Effect.fnUntraced(function* (
     return yield* new Misconfigured({ message: `exactEvm.facilitator: routes.feeTo: "${feeTo}" is not an address` })
   }
   yield* ContractDeployment.prove(guard.rpc, OwnContracts.bridgeRouter, BridgeRoute.router)
-  const found = yield* Effect.forEach(to, (far) => BridgeCrossing.find(guard.rpc, assets, table, far, undefined))
+  const found = yield* Effect.forEach(to, (far) => BridgeCrossing.find(guard.rpc, assets, table, far, rpcTimeoutMillis))
   const dataFee = yield* DataFee.make(guard.rpc)
   const served = { crossings: found.flat(), coinPrice, dataFee, minimumAmount, feeTo: beneficiary, pushAfterSeconds }
   return { served, quotes: RouteQuotes.make(guard, served, chainHead) }

@@ -21,12 +21,12 @@ import * as DeliveryEvidence from "../bridge/DeliveryEvidence.ts"
 import * as DeliveryPush from "../bridge/DeliveryPush.ts"
 import * as OftCalls from "../bridge/OftCalls.ts"
 import { deliveryGas } from "../bridge/RouteOnward.ts"
+import * as EvmObservation from "../evidence/EvmObservation.ts"
 import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import * as EvmLane from "../exact/EvmLane.ts"
 import { type EvmSender, senderOf } from "../exact/EvmSender.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
-import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmBridges from "../route/EvmBridges.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
 import { check, type Options } from "./DeliveryOptions.ts"
@@ -147,30 +147,18 @@ const observe = Effect.fnUntraced(function* (
   observedPayments: ReadonlyArray<ObservedPayment<DeliveryPush.DeliveryPush>>,
   attempts: Parameters<SchemeFacilitator["observe"]>[1]
 ) {
-  const included = yield* includedOf(chain, attempts)
+  const included = yield* EvmObservation.includedOf(chain.rpc, attempts, observedPayments.length)
   const observations = yield* Effect.forEach(observedPayments, ({ payment }) => seenOf(chain, payment, included))
   return { inclusion: included?.inclusion, observations }
 })
 
-const includedOf = Effect.fnUntraced(function* (
-  { rpc }: DeliveryChain,
-  attempts: Parameters<SchemeFacilitator["observe"]>[1]
-) {
-  for (const { fees, transaction } of attempts.toReversed()) {
-    const receipt = yield* EvmTransferEvidence.canonicalReceipt(rpc, EvmHex.fromTrusted(transaction))
-    if (receipt === undefined) continue
-    const block = { number: receipt.blockNumber, hash: receipt.blockHash }
-    const price = receipt.effectiveGasPrice ?? fees?.maximum ?? 0n
-    return { inclusion: { transaction, block, cost: receipt.gasUsed * price + (receipt.l1Fee ?? 0n) }, receipt }
-  }
-  return undefined
-})
+type Included = Effect.Success<ReturnType<typeof EvmObservation.includedOf>>
 
 /** Failed only by our own reverted transaction in a final block: then a further attempt is made under another nonce. */
 const seenOf = Effect.fnUntraced(function* (
   chain: DeliveryChain,
   payment: Delivery,
-  included: Effect.Success<ReturnType<typeof includedOf>>
+  included: Included
 ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
   const arrival = yield* arrivalOf(chain, payment)
   if (arrival !== undefined) return settledBy(arrival, chain)

@@ -2,6 +2,11 @@
  * Evidence of transfers by Permit2. Permit2 logs nothing when it uses a nonce up, so the token's `Transfer` proves a payment only
  * together with what names the nonce: a transaction that calls x402's proxy itself, or the event of our `PermitSettler`. A transfer that a stranger submits by another
  * contract proves nothing, because the same payer may have signed several transfers of the same amount to the same recipient.
+ *
+ * The events of the proxy and of the settler name no token, and the settler is open to all: the payer may submit a permit for a token of
+ * his own, whose code makes another payment of his inside. One transfer must not count twice. The proxy's and the settler's events are
+ * the two right behind it, so it has one permit at most, and a user operation that contains it contains them too
+ * (`UserOperationEvidence`); the transfer of an authorization (EIP-3009) has that authorization's event right before it.
  */
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
@@ -39,7 +44,8 @@ export const isSubmission = ({ from, nonce }: Permit2.PermitTransfer, { address,
 /**
  * Whether the events of a transaction show the transfer: the token's event, behind it the proxy's, and behind that the settler's,
  * unless the transaction calls the proxy with this very transfer (`isDirect`). Between the first two there may be events of the token
- * that move nothing, such as what is left of the approval. A transfer of less than the amount, as by a token that keeps a fee, is none.
+ * that move nothing, such as what is left of the approval. A transfer of less than the amount, as by a token that keeps a fee, is none,
+ * nor is the transfer of an authorization.
  */
 export const isPaid = (
   transfer: Permit2.PermitTransfer,
@@ -47,11 +53,15 @@ export const isPaid = (
   isDirect: boolean
 ): boolean =>
   logs.some((log, place) => {
-    if (!isTransfer(transfer, log)) return false
+    if (!isTransfer(transfer, log) || isAuthorized(logs[place - 1], log)) return false
     const next = behind(logs, place)
     const named = logs[next + 1]
     return isSettled(logs[next]) && (isDirect || (named !== undefined && isSubmission(transfer, named)))
   })
+
+/** Whether the event before a transfer is the use of its payer's authorization in the same token. */
+const isAuthorized = (before: EvmRpc.Event | undefined, { address, topics }: EvmRpc.Event): boolean =>
+  before?.address === address && before.topics[0] === Eip3009.authorizationUsedTopic && before.topics[1] === topics[1]
 
 /** The place of the first event behind a transfer that is another's than the token's, or a transfer too. */
 const behind = (logs: ReadonlyArray<EvmRpc.Event>, transfer: number): number => {

@@ -7,6 +7,7 @@ import type * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as PermitCall from "../transfer/PermitCall.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 
 /** The operation to prove: where it is submitted, its hash, and its nonce. */
@@ -58,10 +59,11 @@ export const judge = (
 
 /**
  * Whether an event among the operation's own is the evidence of another payment of the sender. An account's code may make its transfer
- * by an authorization of its own, or by an operation of another EntryPoint: one transfer would pay twice.
+ * by an authorization of its own, by a permit of its own, or by an operation of another EntryPoint: one transfer would pay twice.
  */
 const isOfAnotherPayment = ({ sender }: ExpectedOperation, { topics: [event, first, second] }: EvmRpc.Event): boolean =>
   (event === Eip3009.authorizationUsedTopic && first === Eip3009.addressTopic(sender)) ||
+  (event === PermitCall.submittedTopic && first === Eip3009.addressTopic(sender)) ||
   (event === UserOperation.operationTopic && second === Eip3009.addressTopic(sender))
 
 /** The first event of the operation that ends at a place: behind the end of the one before it, or behind all validations. */

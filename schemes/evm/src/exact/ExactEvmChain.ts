@@ -110,7 +110,13 @@ export const connect = Effect.fnUntraced(function* (
     batches: options.batches && (yield* settling(rpc, options.batches)),
     routes:
       options.routes &&
-      (yield* RouteSettings.make(lagGuard, chainHead, sender.assets, EvmAddress.checksum(from), options.routes))
+      (yield* RouteSettings.make(
+        lagGuard,
+        chainHead,
+        sender.assets,
+        { signer: EvmAddress.checksum(from), rpcTimeoutMillis: options.rpcTimeoutMillis },
+        options.routes
+      ))
   }
 })
 

@@ -3,7 +3,7 @@
  * there and takes it in, and the chain's endpoint id.
  *
  * Addresses: https://docs.usdt0.to/technical-documentation/deployments. Every facilitator compares the whole line with both chains
- * before it quotes a route (`BridgeProof`), so that a wrong line stops a start and never costs a payment.
+ * before it quotes a route (`BridgeCrossing`), so that a wrong line stops a start and never costs a payment.
  */
 
 /** One deployment: the chain id (EIP-155), the token, its OFT (both with checksum), and the endpoint id. */

@@ -87,9 +87,21 @@ export const typedData = (domain: Domain, message: TransferWithAuthorization): T
   message
 })
 
+/** The input of a signer for an authorization that only its recipient may submit. */
+export interface ReceiptTypedData {
+  readonly domain: Domain
+  readonly types: typeof receiveTypes
+  readonly primaryType: "ReceiveWithAuthorization"
+  readonly message: TransferWithAuthorization
+}
+
 /** The authorization of a recipient that submits it itself, as the input of a signer. */
-export const typedReceipt = (domain: Domain, message: TransferWithAuthorization) =>
-  ({ domain, types: receiveTypes, primaryType: "ReceiveWithAuthorization", message }) as const
+export const typedReceipt = (domain: Domain, message: TransferWithAuthorization): ReceiptTypedData => ({
+  domain,
+  types: receiveTypes,
+  primaryType: "ReceiveWithAuthorization",
+  message
+})
 
 /**
  * The second parameter of an EIP-1193 provider's `eth_signTypedData_v4`: the typed data as JSON, with numbers as decimal
@@ -152,7 +164,7 @@ const startingWith = (head: ArrayLike<number>, length: number) => {
 }
 const viewOf = ({ buffer }: Uint8Array<ArrayBuffer>) => new DataView(buffer)
 
-const struct = /* @__PURE__ */ startingWith(typeHash, 224)
+const struct = /* @__PURE__ */ new Uint8Array(224)
 const structView = /* @__PURE__ */ viewOf(struct)
 const envelope = /* @__PURE__ */ startingWith([0x19, 0x01], 66)
 
@@ -174,7 +186,23 @@ export const digest = (
   domain: Domain,
   authorization: TransferWithAuthorization,
   keccak256: Keccak256 = keccak_256
+): Uint8Array => digestAs(typeHash, domain, authorization, keccak256)
+
+/** The 32 bytes that a payer signs for a recipient that submits the authorization itself. */
+export const receiveDigest = (
+  domain: Domain,
+  authorization: TransferWithAuthorization,
+  keccak256: Keccak256 = keccak_256
+): Uint8Array => digestAs(receiveTypeHash, domain, authorization, keccak256)
+
+/** Every field is written anew, the type's hash too: a call that throws leaves nothing to the next one. */
+const digestAs = (
+  type: Uint8Array,
+  domain: Domain,
+  authorization: TransferWithAuthorization,
+  keccak256: Keccak256
 ): Uint8Array => {
+  struct.set(type)
   EvmHex.write(authorization.from, struct, 44, 20)
   EvmHex.write(authorization.to, struct, 76, 20)
   writeNumber(96, authorization.value)
@@ -184,18 +212,6 @@ export const digest = (
   envelope.set(domainSeparator(domain), 2)
   envelope.set(keccak256(struct), 34)
   return keccak256(envelope)
-}
-
-/** The 32 bytes that a payer signs for a recipient that submits the authorization itself. */
-export const receiveDigest = (
-  domain: Domain,
-  authorization: TransferWithAuthorization,
-  keccak256: Keccak256 = keccak_256
-): Uint8Array => {
-  struct.set(receiveTypeHash)
-  const made = digest(domain, authorization, keccak256)
-  struct.set(typeHash)
-  return made
 }
 
 const addressWord = (address: EvmAddress.Address): string => `000000000000000000000000${address.slice(2)}`

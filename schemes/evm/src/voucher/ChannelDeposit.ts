@@ -62,42 +62,11 @@ export const authorization = (
   nonce: nonce(channelId, salt)
 })
 
-/** The EIP-712 types of an authorization that only its recipient may submit (ERC-3009). */
-export const receiveTypes = { ReceiveWithAuthorization: Eip3009.types.TransferWithAuthorization } as const
-
-/** The input of a signer for a deposit by transfer authorization. */
-export interface ReceiveTypedData {
-  readonly domain: Eip3009.Domain
-  readonly types: typeof receiveTypes
-  readonly primaryType: "ReceiveWithAuthorization"
-  readonly message: Eip3009.TransferWithAuthorization
-}
-
-/** The authorization as the input of a signer, under the token's domain. */
-export const receiveTypedData = (
-  domain: Eip3009.Domain,
-  message: Eip3009.TransferWithAuthorization
-): ReceiveTypedData => ({ domain, types: receiveTypes, primaryType: "ReceiveWithAuthorization", message })
-
-const receiveTypeHash = /* @__PURE__ */ ChannelContract.hashText(
-  "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
-)
+/** The input of a signer for a deposit by transfer authorization, under the token's domain: only its recipient may submit it. */
+export const receiveTypedData = Eip3009.typedReceipt
 
 /** The 32 bytes that the payer signs for a deposit by transfer authorization (EIP-712). */
-export const receiveDigest = (
-  domain: Eip3009.Domain,
-  message: Eip3009.TransferWithAuthorization,
-  keccak256: Keccak256 = keccak_256
-): Uint8Array => {
-  const words = [
-    AbiEncoding.address(message.from),
-    AbiEncoding.address(message.to),
-    ...[message.value, message.validAfter, message.validBefore].map(EvmHex.toWord),
-    message.nonce.slice(2)
-  ]
-  const separator = EvmHex.fromBytes(Eip3009.domainSeparator(domain)).slice(2)
-  return TypedDigest.of(separator, TypedDigest.wordsHash(receiveTypeHash + words.join(""), keccak256), keccak256)
-}
+export const receiveDigest = Eip3009.receiveDigest
 
 /** The EIP-712 types of a deposit by Permit2. */
 export const permitTypes = {

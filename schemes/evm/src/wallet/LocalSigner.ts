@@ -74,7 +74,7 @@ const digestOf = (data: TypedData, { keccak256 }: EvmCrypto.Shape): Uint8Array =
   if (isAuthorization(data)) return Eip3009.digest(data.domain, data.message, keccak256)
   const { chainId } = data.domain
   if (isVoucher(data)) return Voucher.digest(chainId, data.message, keccak256)
-  if (isReceipt(data)) return ChannelDeposit.receiveDigest(data.domain, data.message, keccak256)
+  if (isReceipt(data)) return Eip3009.receiveDigest(data.domain, data.message, keccak256)
   if (isPermitDeposit(data)) return ChannelDeposit.permitDigest(chainId, data.message, keccak256)
   if (isClaims(data)) return ClaimBatch.digest(chainId, data.message.claims, keccak256)
   if (isRefund(data)) return ChannelRefund.digest(chainId, data.message, keccak256)
@@ -89,8 +89,7 @@ const isAuthorization = (data: TypedData): data is Eip3009.TypedData => data.pri
 const isTransfer = (data: TypedData): data is Permit2.TypedData => data.primaryType === "PermitWitnessTransferFrom"
 const isApproval = (data: TypedData): data is Eip2612.TypedData => data.primaryType === "Permit"
 const isVoucher = (data: TypedData): data is Voucher.TypedData => data.primaryType === "Voucher"
-const isReceipt = (data: TypedData): data is ChannelDeposit.ReceiveTypedData =>
-  data.primaryType === "ReceiveWithAuthorization"
+const isReceipt = (data: TypedData): data is Eip3009.ReceiptTypedData => data.primaryType === "ReceiveWithAuthorization"
 const isPermitDeposit = (data: TypedData): data is ChannelDeposit.PermitTypedData =>
   data.primaryType === "PermitWitnessTransferFrom" && "DepositWitness" in data.types
 const isClaims = (data: TypedData): data is ClaimBatch.TypedData => data.primaryType === "ClaimBatch"

@@ -8,11 +8,14 @@ import type * as EvmRpc from "../../src/node/EvmRpc.ts"
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import * as Eip3009 from "../../src/transfer/Eip3009.ts"
+import * as Permit2 from "../../src/transfer/Permit2.ts"
+import * as PermitCall from "../../src/transfer/PermitCall.ts"
 import * as UserOperation from "../../src/transfer/UserOperation.ts"
 
 const address = (digit: string) => EvmAddress.fromText(`0x${digit.repeat(40)}`) ?? EvmAddress.zero
 const [payer, payee, token, other] = [address("1"), address("2"), address("3"), address("4")]
-const nonce = `0x${"5".repeat(64)}` as const
+const hash = (digit: string): EvmHex.Hex => `0x${digit.repeat(64)}`
+const nonce = hash("5")
 
 const expected: EvmTransferEvidence.ExpectedTransfer = {
   token,
@@ -72,6 +75,39 @@ const executed = (at = entryPoint, of: EvmHex.Hex = operation.hash, sender = pay
   })
 const validated = log([UserOperation.executionTopic], { address: entryPoint })
 
+const permit: Permit2.PermitTransfer = {
+  from: payer,
+  permitted: { token, amount: 10_000n },
+  spender: Permit2.proxy,
+  nonce: 7n,
+  deadline: 9n,
+  witness: { to: payee, validAfter: 0n }
+}
+const [settledTopic = hash("0")] = Permit2.settledTopics
+const proxied = log([EvmHex.fromTrusted(settledTopic)], { address: Permit2.proxy })
+const submitted = (of: EvmHex.Hex = amount(permit.nonce), from = payer) =>
+  log([PermitCall.submittedTopic, Eip3009.addressTopic(from), of], { address: PermitCall.settler })
+const approved = log([amount(1n)])
+const use = used(payer, otherNonce)
+
+/** The events, and the verdict on the permit by them. */
+const permitRows: ReadonlyArray<readonly [string, ReadonlyArray<EvmRpc.Log>, UserOperationEvidence.OperationVerdict]> =
+  [
+    ["its transfer", [transfer(), proxied, submitted()], "paid"],
+    ["its transfer, and what is left of the approval", [transfer(), approved, proxied, submitted()], "paid"],
+    ["its transfer behind that of an authorization", [use, transfer(), transfer(), proxied, submitted()], "paid"],
+    ["its transfer behind another payer's use", [used(other), transfer(), proxied, submitted()], "paid"],
+    ["its transfer behind a use in another token", [elsewhere(use), transfer(), proxied, submitted()], "paid"],
+    ["the transfer of an authorization", [use, transfer(), proxied, submitted()], "burnt"],
+    ["the same, and what is left of the approval", [use, transfer(), approved, proxied, submitted()], "burnt"],
+    ["the transfer of a permit inside it", [transfer(), proxied, submitted(otherNonce), proxied, submitted()], "burnt"],
+    ["a transfer by another contract through the proxy", [transfer(), proxied, proxied, submitted()], "burnt"],
+    ["the transfer of a user operation inside it", [validated, transfer(), executed(), proxied, submitted()], "burnt"],
+    ["less", [transfer(payer, payee, 9_999n), proxied, submitted()], "burnt"],
+    ["no event of the settler", [transfer(), proxied], "absent"],
+    ["the event of another contract", [transfer(), proxied, elsewhere(submitted())], "absent"]
+  ]
+
 const operationRows: ReadonlyArray<
   readonly [string, ReadonlyArray<EvmRpc.Log>, UserOperationEvidence.OperationVerdict]
 > = [
@@ -89,6 +125,13 @@ const operationRows: ReadonlyArray<
   ["a transfer in another token", [validated, elsewhere(transfer()), executed()], "failed"],
   ["an execution that failed", [validated, transfer(), executed(entryPoint, operation.hash, payer, 0n)], "failed"],
   ["a transfer by an authorization", [validated, used(payer, otherNonce), transfer(), executed()], "failed"],
+  ["a transfer by a permit", [validated, transfer(), proxied, submitted(), executed()], "failed"],
+  [
+    "a permit of another payer's beside it",
+    [validated, transfer(other), proxied, submitted(amount(7n), other), transfer(), executed()],
+    "paid"
+  ],
+  ["a permit behind its end", [validated, transfer(), executed(), proxied, submitted()], "paid"],
   [
     "a transfer of another payer's by an authorization beside it",
     [validated, used(other), transfer(other), transfer(), executed()],
@@ -104,12 +147,37 @@ const operationRows: ReadonlyArray<
   ["its end in another contract", [validated, transfer(), executed(otherEntryPoint)], "absent"]
 ]
 
+const transfers = (logs: ReadonlyArray<EvmRpc.Log>) =>
+  logs.filter(({ topics: [event] }) => event === Eip3009.transferTopic).length
+
 describe("EvmTransferEvidence", () => {
   for (const [what, logs, verdict] of rows) {
     it(`judges ${what}: ${verdict}`, () => {
       assert.strictEqual(EvmTransferEvidence.judge(expected, EvmTransferEvidence.usesIn(logs)), verdict)
     })
   }
+
+  for (const [what, logs, verdict] of permitRows) {
+    it(`judges a permit with ${what}: ${verdict}`, () => {
+      const judged = EvmTransferEvidence.judge({ ...expected, permit }, EvmTransferEvidence.usesIn(logs))
+      assert.strictEqual(judged, verdict)
+    })
+  }
+
+  it("counts no transfer for two payments of the three ways", () => {
+    const authorization = { ...expected, authorization: { ...expected.authorization, nonce: otherNonce } }
+    const ways = [
+      authorization,
+      { ...expected, permit },
+      { ...expected, permit: { ...permit, nonce: BigInt(otherNonce) } },
+      { ...expected, operation }
+    ]
+    for (const [what, logs] of [...permitRows, ...operationRows]) {
+      const uses = EvmTransferEvidence.usesIn(logs)
+      const paid = ways.filter((one) => EvmTransferEvidence.judge(one, uses) === "paid")
+      assert.isAtMost(paid.length, transfers(logs), what)
+    }
+  })
 
   for (const [what, logs, verdict] of operationRows) {
     it(`judges an operation with ${what}: ${verdict}`, () => {
@@ -125,7 +193,6 @@ describe("EvmTransferEvidence", () => {
   })
 })
 
-const hash = (digit: string): EvmHex.Hex => `0x${digit.repeat(64)}`
 const transaction = hash("1")
 
 const receipt: EvmRpc.Receipt = {

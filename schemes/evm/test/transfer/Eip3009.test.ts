@@ -101,11 +101,27 @@ const domains = fc.record({
 })
 const signatures = fc.uint8Array({ minLength: 65, maxLength: 65 }).map((bytes) => bytesToHex(bytes))
 
+const broken = () => {
+  throw new Error("no memory is left")
+}
+
 describe("Eip3009", () => {
   it("knows a signature made for USDC on Base Sepolia", () => {
     const { authorization, digest, domain, signature } = baseSepolia
     assert.strictEqual(EvmHex.fromBytes(Eip3009.digest(domain, authorization)), digest)
     assert.strictEqual(recover(domain, authorization, signature), authorization.from)
+  })
+
+  it("makes the right digests after a hash that threw in the middle of one", () => {
+    const { authorization, domain } = baseSepolia
+    const digests = () =>
+      [Eip3009.digest, Eip3009.receiveDigest].map((make) => EvmHex.fromBytes(make(domain, authorization)))
+    const before = digests()
+    for (const make of [Eip3009.receiveDigest, Eip3009.digest]) {
+      assert.throws(() => make(domain, authorization, broken), "no memory is left")
+      assert.strictEqual(EvmHex.fromBytes(Eip3009.digest(domain, authorization)), baseSepolia.digest)
+      assert.deepStrictEqual(digests(), before)
+    }
   })
 
   it("recovers another account under the wrong domain name", () => {
