@@ -48,13 +48,9 @@ export const make = (records: Records) => ({
   }),
 
   open: ({ run }: Transaction): Effect.Effect<ReadonlyArray<PaymentStore.OpenDeliveries>, RecordFault> =>
-    Effect.map(askOpen(run, everyOpen, []), (rows) => {
-      const counts = new Map<string, PaymentStore.OpenDeliveries>()
-      for (const { delivery, network } of rows) {
-        const place = { from: network, to: delivery.network, status: delivery.status }
-        const key = JSON.stringify(place)
-        counts.set(key, { ...place, count: (counts.get(key)?.count ?? 0) + 1 })
-      }
-      return [...counts.values()]
-    })
+    Effect.map(askOpen(run, everyOpen, []), (rows) =>
+      Delivery.countsOf(
+        rows.map(({ delivery, network }) => ({ from: network, to: delivery.network, status: delivery.status }))
+      )
+    )
 })

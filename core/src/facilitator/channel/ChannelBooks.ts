@@ -43,12 +43,25 @@ const aged = (standing: Standing, now: number): Standing => ({
   unclaimedSince: standing.charged > standing.claimed ? (standing.unclaimedSince ?? now) : undefined
 })
 
-/** A later state of the chain. An earlier block's state changes nothing: reads may overtake each other. */
+/**
+ * A later state of the chain. An earlier block's state changes nothing: reads may overtake each other. A state that says nothing new
+ * leaves the same standing, which no store has to write.
+ */
 export const observed = (standing: Standing, state: ChannelState, now: number): Standing => {
   if (state.block.number < standing.block.number) return standing
   const { balance, block, claimed, refundNonce, withdrawRequestedAt } = state
-  return aged({ ...standing, balance, block, claimed, refundNonce, withdrawRequestedAt }, now)
+  const next = aged({ ...standing, balance, block, claimed, refundNonce, withdrawRequestedAt }, now)
+  return isSameState(standing, next) ? standing : next
 }
+
+const isSameState = (one: Standing, other: Standing): boolean =>
+  one.block.number === other.block.number &&
+  one.block.hash === other.block.hash &&
+  one.balance === other.balance &&
+  one.claimed === other.claimed &&
+  one.refundNonce === other.refundNonce &&
+  one.withdrawRequestedAt === other.withdrawRequestedAt &&
+  one.unclaimedSince === other.unclaimedSince
 
 /** A claim that is in a block. */
 export const claimed = (standing: Standing, total: bigint, block: Block, now: number): Standing =>

@@ -30,11 +30,16 @@ export interface ChannelClaims {
   readonly observe: (watched: Watched, channelIds: ReadonlyArray<string>) => Effect.Effect<void, PaymentFailure>
 }
 
-/** Ceilings with a share for claims on the networks of these schemes. Without callers all others share the rest. */
-export const withShare = (limits: SpendLimits): SpendLimits => ({
+/** Ceilings with a share for claims on the networks where these schemes draw. Without callers all others share the rest. */
+export const withShare = (
+  limits: SpendLimits,
+  schemes: ReadonlyArray<Pick<SchemeFacilitator, "channels" | "network">>
+): SpendLimits => ({
   ...limits,
   callers: (network) => {
     const names = limits.callers?.(network) ?? []
+    const isClaimed = schemes.some((one) => one.network === network && one.channels?.draws !== undefined)
+    if (!isClaimed) return names
     return [...(names.length === 0 ? [""] : names), ChannelSettling.claimsCaller]
   }
 })

@@ -27,6 +27,9 @@ import * as Turns from "./Turns.ts"
 /** A draw's lease in milliseconds, which the shop renews every 20 seconds, and the most open draws of a channel. */
 const limits = { lease: 60_000, open: 64 }
 
+/** A charge above any draw: the ledger charges at most what the draw reserved and its voucher covers. */
+const allReserved = 2n ** 256n
+
 /** Runs of one channel that cost nothing, in an hour: a payer who has handlers run and fail for ever is slowed down. */
 const freeRuns = { perHour: 120, channels: 10_000, hour: 3_600_000 }
 
@@ -50,7 +53,7 @@ export interface ChannelDraws {
   ) => Effect.Effect<PaymentRecord, ValidationError | FacilitatorUnavailable> | undefined
 }
 
-/** A draw that is asked for. */
+/** A requested draw. */
 interface Wanted {
   readonly presented: Presented
   readonly draws: SchemeDraws
@@ -303,7 +306,7 @@ const finish = Effect.fnUntraced(function* (
   if (standing === undefined) return yield* unknown(paymentId)
   const end =
     outcome === "served"
-      ? yield* ledger.commit(channelId, claimId, standing.signed)
+      ? yield* ledger.commit(channelId, claimId, allReserved)
       : yield* ledger.release(channelId, claimId)
   if (end._tag === "Lost") return yield* lapsed(paymentId)
   const draws = registry.schemes.find(

@@ -78,8 +78,9 @@ export const make: Effect.Effect<ChannelHealth> = Effect.map(Clock.currentTimeMi
       }),
     looked: Effect.fnUntraced(function* (facilitator, claimGas) {
       const condition = conditionOf(facilitator.network)
-      condition.lookedAt = yield* Clock.currentTimeMillis
+      const now = yield* Clock.currentTimeMillis
       condition.shortage = yield* shortageOf(facilitator, claimGas * coinFor.draws)
+      condition.lookedAt = now
     }),
     claimed: (network, kind, failure) => {
       const { failures } = conditionOf(network)

@@ -147,7 +147,9 @@ const claimDue = Effect.fnUntraced(function* (self: Watch, kind: ClaimKind): Eff
     { concurrency: kind === "urgent" ? "unbounded" : sideBySide }
   )
   const failures = ends.flatMap((end) => (end._tag === "Failure" ? [end.failure] : []))
-  health.claimed(network, kind, failures.find(isOfAll)?.message)
+  const reason = failures.find(isOfAll)?.message
+  const isUnknown = failures.length === ends.length && failures.some(isPending)
+  if (reason !== undefined || !isUnknown) health.claimed(network, kind, reason)
   for (const failure of failures)
     yield* Effect.logWarning(`payment channels on ${network} could not be claimed; they are tried again soon`, failure)
 })
@@ -155,6 +157,9 @@ const claimDue = Effect.fnUntraced(function* (self: Watch, kind: ClaimKind): Eff
 /** Whether a failure holds for other claims too: nothing can be sent. A channel whose own row fails stops no other's draws. */
 const isOfAll = ({ _tag }: PaymentFailure): boolean =>
   _tag === "FacilitatorUnavailable" || _tag === "ChainUnavailable" || _tag === "Misconfigured"
+
+/** Whether the claim may still land: its unknown outcome, beside no claim that landed, neither stops draws nor lets them go on. */
+const isPending = ({ _tag }: PaymentFailure): boolean => _tag === "SettlementPending"
 
 /** Says once which channels are withdrawn from whose debt is not worth a claim. */
 const giveUp = Effect.fnUntraced(function* (self: Watch, givenUp: Map<string, true>) {
@@ -171,19 +176,23 @@ const giveUp = Effect.fnUntraced(function* (self: Watch, givenUp: Map<string, tr
 
 const idOf = ({ channelId }: Pick<ClaimRow, "channelId">): string => channelId
 
-/** Learns the receivers of all channels once, and then those of channels that owe money. */
+/** Learns the receivers of all channels once, by a read that ends, and then those of channels that owe money. */
 const known = Effect.fnUntraced(function* ({ ledger, receivers, watched: { draws, facilitator } }: Watch) {
   const { network } = facilitator
+  const found = new Map<string, Receiver>()
   const add = (config: ClaimRow["config"]) => {
     const { asset, payTo } = draws.parties(config)
-    const key = `${payTo} ${asset}`
-    if (!receivers.has(key)) receivers.set(key, { parties: { payTo, asset }, unpaidSince: undefined })
+    found.set(`${payTo} ${asset}`, { parties: { payTo, asset }, unpaidSince: undefined })
   }
   if (receivers.size === 0) yield* ledger.configs(network, add)
   for (const { config } of yield* ledger.due({ network, ...everything })) add(config)
+  for (const [key, receiver] of found) if (!receivers.has(key)) receivers.set(key, receiver)
 })
 
-/** Has each receiver paid by what the chain shows: a payout that was lost or failed comes again. */
+/**
+ * Has each receiver paid by what the chain shows: a payout that was lost or failed comes again. The age of a small sum is in memory, so
+ * its day begins anew with each process.
+ */
 const payOut = Effect.fnUntraced(function* ({
   claims,
   options,

@@ -140,7 +140,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   const leases = yield* LaneLeases
   const ledger = Option.getOrUndefined(yield* Effect.serviceOption(ChannelStore))
   const given = options.gasCeilings ?? {}
-  const ceilings = ledger === undefined ? given : ChannelClaims.withShare(given)
+  const ceilings = ledger === undefined ? given : ChannelClaims.withShare(given, facilitators)
   const engine = yield* SettlementEngine.make({
     store,
     leases,

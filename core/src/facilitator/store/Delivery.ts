@@ -108,6 +108,25 @@ export const isSame = (a: Delivery, b: Delivery): boolean =>
 /** Whether the delivery is still to be watched. */
 export const isOpen = ({ delivery }: Delivered): boolean => delivery !== undefined && !delivery.final
 
+/** The deliveries of payments whose money has moved, by network and state, as far as they are not over. */
+export interface OpenDeliveries {
+  /** The network of the payments, and the one that their money goes on to. */
+  readonly from: string
+  readonly to: string
+  readonly status: DeliveryStatus
+  readonly count: number
+}
+
+/** Counts open deliveries by their networks and states. */
+export const countsOf = (open: ReadonlyArray<Omit<OpenDeliveries, "count">>): ReadonlyArray<OpenDeliveries> => {
+  const counts = new Map<string, OpenDeliveries>()
+  for (const { from, status, to } of open) {
+    const key = JSON.stringify([from, to, status])
+    counts.set(key, { from, to, status, count: (counts.get(key)?.count ?? 0) + 1 })
+  }
+  return [...counts.values()]
+}
+
 /** Whether this change is the first delivery of a payment whose caller wants notices. */
 export const isNews = (before: Delivered | undefined, after: Delivered & { readonly notify: boolean }): boolean =>
   after.notify && after.delivery?.deliveredAt !== undefined && before?.delivery?.deliveredAt === undefined

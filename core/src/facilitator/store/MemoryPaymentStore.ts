@@ -178,16 +178,15 @@ const deliveries = ({ put, records, step }: State): Pick<Store, "undelivered" | 
       const after = known && Delivery.reported(known, report, now)
       return after === known || after === undefined ? known : put(after, now)
     }),
-  openDeliveries: Effect.sync(() => {
-    const counts = new Map<string, PaymentStore.OpenDeliveries>()
-    for (const { delivery, requirements } of [...records.all()].filter(isUndelivered)) {
-      if (delivery === undefined) continue
-      const place = { from: requirements.network, to: delivery.network, status: delivery.status }
-      const key = JSON.stringify(place)
-      counts.set(key, { ...place, count: (counts.get(key)?.count ?? 0) + 1 })
-    }
-    return [...counts.values()]
-  })
+  openDeliveries: Effect.sync(() =>
+    Delivery.countsOf(
+      [...records.all()]
+        .filter(isUndelivered)
+        .flatMap(({ delivery, requirements: { network } }) =>
+          delivery === undefined ? [] : [{ from: network, to: delivery.network, status: delivery.status }]
+        )
+    )
+  )
 })
 
 const isUndelivered = (one: Stored): boolean => isSettled(one.status) && Delivery.isOpen(one)

@@ -23,6 +23,8 @@ import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
 import type { Signals } from "./Signals.ts"
 
+export type { OpenDeliveries } from "./Delivery.ts"
+
 /** Everything needed to settle a payment, again after a restart. */
 export interface NewPayment {
   readonly paymentId: string
@@ -207,15 +209,6 @@ export type NoticeStatus = Settlement.PaymentState | typeof deliveredNotice
 /** The state of a notice about a delivery. */
 export const deliveredNotice = "delivered"
 
-/** The deliveries of payments whose money has moved, by network and state, as far as they are not over. */
-export interface OpenDeliveries {
-  /** The network of the payments, and the one that their money goes on to. */
-  readonly from: string
-  readonly to: string
-  readonly status: Settlement.DeliveryStatus
-  readonly count: number
-}
-
 /**
  * The undelivered notices: their number, and the time when the oldest one's state was reached (Unix milliseconds;
  * `undefined` if there are none).
@@ -395,7 +388,7 @@ export class PaymentStore extends Context.Service<
      */
     readonly deliver: (paymentId: string, report: Delivery.DeliveryReport) => Stored<StoredPayment | undefined>
     /** The deliveries that are not over, for monitoring. */
-    readonly openDeliveries: Stored<ReadonlyArray<OpenDeliveries>>
+    readonly openDeliveries: Stored<ReadonlyArray<Delivery.OpenDeliveries>>
     /** Closes a delivered notice; with `retryInMillis` the delivery failed, and it is due again then. */
     readonly closeNotice: (id: string, retryInMillis?: number) => Stored<void>
     /**

@@ -5,6 +5,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 import * as ChannelHealth from "../../../src/facilitator/local/ChannelHealth.ts"
 import * as Network from "../../../src/protocol/Network.ts"
+import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 
 const network = Network.make("ledger:health")
@@ -34,6 +35,22 @@ describe("the condition of claiming", () => {
       const blind = yield* Effect.flip(health.demand(scheme, 900))
       assert.strictEqual(blind._tag, "FacilitatorUnavailable")
       yield* health.demand(scheme, 86_400)
+      yield* health.looked(scheme, gas)
+      yield* health.demand(scheme, 900)
+    })
+  )
+
+  it.effect("takes no look for a good one whose read of the signers' coin failed", () =>
+    Effect.gen(function* () {
+      const health = yield* ChannelHealth.make
+      const scheme = schemeOf(() => 1_000_000n)
+      const blind = {
+        ...scheme,
+        signers: Effect.fail(new ChainUnavailable({ network, message: "the node is silent" }))
+      }
+      yield* TestClock.adjust("301 seconds")
+      yield* Effect.flip(health.looked(blind, gas))
+      assert.include((yield* Effect.flip(health.demand(scheme, 900))).message, "looked for")
       yield* health.looked(scheme, gas)
       yield* health.demand(scheme, 900)
     })

@@ -1,21 +1,21 @@
 /** The watch's parts do not wait for each other, and what is not worth a transaction costs none. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 
+import type { ChannelStore } from "../../../src/facilitator/channel/ChannelStore.ts"
 import * as MemoryChannelStore from "../../../src/facilitator/channel/MemoryChannelStore.ts"
 import type { ChannelClaims } from "../../../src/facilitator/local/ChannelClaims.ts"
 import type { DrawContext } from "../../../src/facilitator/local/ChannelDraws.ts"
 import * as ChannelHealth from "../../../src/facilitator/local/ChannelHealth.ts"
 import * as ChannelWatch from "../../../src/facilitator/local/ChannelWatch.ts"
 import * as Network from "../../../src/protocol/Network.ts"
-import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
+import { FacilitatorUnavailable, SettlementPending } from "../../../src/protocol/ProtocolError.ts"
 import type { ChannelRow, SchemeDraws } from "../../../src/scheme/SchemeDraws.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 
 const network = Network.make("ledger:watch")
-const config: Schema.Json = { payee: "shop" }
 
 const requirements = {
   scheme: "batch-settlement",
@@ -27,11 +27,18 @@ const requirements = {
   asset: "dollar"
 }
 
-/** A ledger with channels that owe money, on a chain that the test moves. */
-const watched = Effect.fnUntraced(function* (claim: ChannelClaims["claim"], options: ChannelWatch.Options = {}) {
+const payeeOf = Schema.decodeUnknownSync(Schema.Struct({ payee: Schema.String }))
+
+/** A ledger with channels that owe money, on a chain that the test moves. The watch sees the ledger through `seen`. */
+const watched = Effect.fnUntraced(function* (
+  claim: ChannelClaims["claim"],
+  options: ChannelWatch.Options = {},
+  seen: (ledger: ChannelStore["Service"]) => ChannelStore["Service"] = (ledger) => ledger
+) {
   const ledger = MemoryChannelStore.make()
   const withdrawing = new Set<string>()
   const paid: Array<string> = []
+  const payees = new Set<string>()
   let unpaid = 0n
   let block = 2n
   const stateOf = (channelId: string) => ({
@@ -44,10 +51,13 @@ const watched = Effect.fnUntraced(function* (claim: ChannelClaims["claim"], opti
   })
   const draws = {
     states: (ids: ReadonlyArray<string>) => Effect.sync(() => ids.map(stateOf)),
-    parties: () => ({ payer: "payer", payTo: "shop", asset: "dollar" }),
+    parties: (config: Schema.Json) => ({ payer: "payer", payTo: payeeOf(config).payee, asset: "dollar" }),
     claims: (rows: ReadonlyArray<ChannelRow>) =>
       rows.map((row) => ({ rows: [row], channelIds: [row.channelId], requirements, claim: {} })),
-    payouts: () => Effect.sync(() => [{ unpaid, requirements, payload: {} }]),
+    payouts: (receivers: ReadonlyArray<{ readonly payTo: string }>) =>
+      Effect.sync(() =>
+        receivers.map(({ payTo }) => ({ unpaid, requirements: { ...requirements, payTo }, payload: {} }))
+      ),
     claimGas: 1n
   } as Partial<SchemeDraws> as SchemeDraws
   const facilitator = {
@@ -56,14 +66,23 @@ const watched = Effect.fnUntraced(function* (claim: ChannelClaims["claim"], opti
     channels: { draws }
   } as unknown as SchemeFacilitator
   const health = yield* ChannelHealth.make
-  const context = { intake: { registry: { schemes: [facilitator] } }, ledger, health } as unknown as DrawContext
+  const context = {
+    intake: { registry: { schemes: [facilitator] } },
+    ledger: seen(ledger),
+    health
+  } as unknown as DrawContext
   const claims: ChannelClaims = {
     claim,
-    payOut: (_, payout) => Effect.sync(() => void paid.push(`${payout.unpaid}`)),
+    payOut: (_, payout) =>
+      Effect.sync(() => {
+        paid.push(`${payout.unpaid}`)
+        payees.add(payout.requirements.payTo)
+      }),
     observe: (_, ids) => Effect.asVoid(ledger.observed(ids.map(stateOf)))
   }
+  const open = (channelId: string, payee = "shop") => ledger.open({ ...stateOf(channelId), network, config: { payee } })
   const sell = Effect.fnUntraced(function* (channelId: string, amount: bigint) {
-    yield* ledger.open({ ...stateOf(channelId), network, config })
+    yield* open(channelId)
     const draw = { channelId, maximum: amount, amount, unique: undefined, voucher: {} }
     yield* ledger.accept(draw, channelId, { lease: 1_000, open: 1 })
     yield* ledger.commit(channelId, channelId, amount)
@@ -73,8 +92,10 @@ const watched = Effect.fnUntraced(function* (claim: ChannelClaims["claim"], opti
     ledger,
     health,
     facilitator,
+    open,
     sell,
     paid,
+    payees,
     withdraw: (channelId: string) => withdrawing.add(channelId),
     owe: (amount: bigint) => {
       unpaid = amount
@@ -121,6 +142,44 @@ describe("the watch over payment channels", () => {
     })
   )
 
+  it.effect("begins to draw again only once a claim has landed, not with one whose outcome is unknown", () =>
+    Effect.gen(function* () {
+      let outcome: ReturnType<ChannelClaims["claim"]> = Effect.fail(
+        new FacilitatorUnavailable({ message: "the ceiling is reached" })
+      )
+      const shop = yield* watched(() => Effect.suspend(() => outcome))
+      yield* shop.begin
+      yield* shop.sell("due", 5_000_000n)
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.flip(shop.health.demand(shop.facilitator, 900))
+      outcome = Effect.fail(new SettlementPending({ paymentId: "claim", status: "sent", message: "it is sent" }))
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.flip(shop.health.demand(shop.facilitator, 900))
+      outcome = Effect.void
+      yield* TestClock.adjust("1 minute")
+      yield* shop.health.demand(shop.facilitator, 900)
+    })
+  )
+
+  it.effect("draws on while the outcome of one claim is unknown and another one lands", () =>
+    Effect.gen(function* () {
+      let isOut = true
+      const shop = yield* watched((_, { channelIds }) => {
+        if (isOut) return Effect.fail(new FacilitatorUnavailable({ message: "the ceiling is reached" }))
+        const pending = new SettlementPending({ paymentId: "claim", status: "sent", message: "it is sent" })
+        return channelIds[0] === "slow" ? Effect.fail(pending) : Effect.void
+      })
+      yield* shop.begin
+      yield* shop.sell("slow", 5_000_000n)
+      yield* shop.sell("fast", 5_000_000n)
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.flip(shop.health.demand(shop.facilitator, 900))
+      isOut = false
+      yield* TestClock.adjust("1 minute")
+      yield* shop.health.demand(shop.facilitator, 900)
+    })
+  )
+
   it.effect("claims nothing below what a claim is worth, also before a withdrawal", () =>
     Effect.gen(function* () {
       const claimed: Array<string> = []
@@ -150,6 +209,33 @@ describe("the watch over payment channels", () => {
       assert.deepStrictEqual(shop.paid, [])
       yield* TestClock.adjust("2 minutes")
       assert.include(shop.paid, "99")
+    })
+  )
+
+  it.effect("pays receivers whose channels owe nothing, also after a read of the ledger that broke off", () =>
+    Effect.gen(function* () {
+      let isBroken = true
+      const shop = yield* watched(
+        () => Effect.void,
+        {},
+        (ledger) => ({
+          ...ledger,
+          configs: (of, take) =>
+            Effect.suspend(() => {
+              if (!isBroken) return ledger.configs(of, take)
+              take({ payee: "one" })
+              return Effect.fail(new FacilitatorUnavailable({ message: "the second page could not be read" }))
+            })
+        })
+      )
+      yield* shop.open("0x1", "one")
+      yield* shop.open("0x2", "two")
+      shop.owe(50_000n)
+      yield* shop.begin
+      yield* TestClock.adjust("1 minute")
+      isBroken = false
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual([...shop.payees].toSorted(), ["one", "two"])
     })
   )
 

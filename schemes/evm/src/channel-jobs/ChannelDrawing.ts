@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as ChannelConfig from "../voucher/ChannelConfig.ts"
@@ -108,16 +109,20 @@ const states = Effect.fnUntraced(function* (
 > {
   const hexes = ids.map((id) => EvmHex.fromTrusted(id))
   const [channels, block] = yield* confirm((number) =>
-    Effect.all([ChannelReads.channels(rpc, hexes, number), rpc.getBlock(number)], { concurrency: "unbounded" })
+    Effect.all([ChannelReads.channels(rpc, hexes, number), placeOf(rpc, number)], { concurrency: "unbounded" })
   )
-  if (block === undefined) return []
-  const at = { number: block.number, hash: block.hash }
   return ids.map((channelId, index) => {
     const { balance, claimed, refundNonce, withdrawRequestedAt } = channels[index] ?? ChannelReads.nothing
     const requestedAt = withdrawRequestedAt === 0 ? undefined : withdrawRequestedAt
-    return { channelId, balance, claimed, refundNonce, withdrawRequestedAt: requestedAt, block: at }
+    return { channelId, balance, claimed, refundNonce, withdrawRequestedAt: requestedAt, block }
   })
 })
+
+/** The name of a block. A node that does not know it says nothing about the channels. */
+const placeOf = (rpc: ChannelChain["rpc"], number: bigint) =>
+  Effect.flatMap(rpc.getBlock(number), (block) =>
+    block === undefined ? EvmRpc.unknownBlock(rpc, number) : Effect.succeed({ number: block.number, hash: block.hash })
+  )
 
 const stateOf = ({ channelId, owed, withdrawRequestedAt = 0, ...sums }: ChannelAccount) => ({
   ...factsOf(EvmHex.fromTrusted(channelId), { ...sums, withdrawRequestedAt }),

@@ -1,0 +1,117 @@
+/** A run that was served is charged what it reserved, whatever happened to its channel meanwhile. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+
+import * as MemoryChannelStore from "../../../src/facilitator/channel/MemoryChannelStore.ts"
+import * as ChainClock from "../../../src/facilitator/local/ChainClock.ts"
+import * as ChannelDraws from "../../../src/facilitator/local/ChannelDraws.ts"
+import * as ChannelHealth from "../../../src/facilitator/local/ChannelHealth.ts"
+import * as IntakeGate from "../../../src/facilitator/local/IntakeGate.ts"
+import type { Presented } from "../../../src/facilitator/local/PaymentIntake.ts"
+import * as Network from "../../../src/protocol/Network.ts"
+import type { SchemeDraws } from "../../../src/scheme/SchemeDraws.ts"
+import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
+
+const network = Network.make("ledger:draws")
+const channelId = "0xchannel"
+const parties = { payer: "payer", payTo: "shop", asset: "dollar" }
+const price = 100n
+const maximumOf = Schema.decodeUnknownSync(Schema.String)
+
+/** A scheme whose messages are maxima, on a chain with one channel. */
+const draws = {
+  read: ({ payload }) =>
+    Effect.succeed({
+      ...parties,
+      channelId,
+      config: {},
+      maximum: BigInt(maximumOf(payload)),
+      voucher: payload,
+      deposit: undefined,
+      withdrawDelay: 86_400
+    }),
+  states: (ids) =>
+    Effect.succeed(
+      ids.map((id) => ({
+        channelId: id,
+        balance: 1_000n,
+        claimed: 0n,
+        withdrawRequestedAt: undefined,
+        refundNonce: 0n,
+        block: { number: 1n, hash: "0x1" }
+      }))
+    ),
+  parties: () => parties,
+  receipt: () => ({}),
+  correction: ({ owed }) => ({ owed: `${owed}` })
+} satisfies Partial<SchemeDraws> as Partial<SchemeDraws> as SchemeDraws
+
+const facilitator = {
+  network,
+  scheme: { name: "batch-settlement" },
+  channels: { draws }
+} as unknown as SchemeFacilitator
+
+const presented = (maximum: bigint) =>
+  ({
+    facilitator,
+    payload: `${maximum}`,
+    request: { paymentRequirements: { maxAmountRequired: `${price}` } },
+    caller: "",
+    refusal: undefined
+  }) as unknown as Presented
+
+const shop = Effect.gen(function* () {
+  const ledger = MemoryChannelStore.make()
+  const intake = { intake: IntakeGate.make(), clocks: ChainClock.make(), registry: { schemes: [facilitator] } }
+  const health = yield* ChannelHealth.make
+  const { finish, take } = yield* ChannelDraws.make({ intake, ledger, health } as unknown as ChannelDraws.DrawContext)
+  return {
+    ledger,
+    take: (maximum: bigint, id: string) => take(presented(maximum), draws, { id, resource: "report" }),
+    served: (paymentId: string, id: string) => finish(paymentId, id, "served") ?? Effect.die("it is no draw")
+  }
+})
+
+describe("a draw that lapsed while its handler ran", () => {
+  it.effect("is charged its whole price, though another request has taken its voucher off the channel", () =>
+    Effect.gen(function* () {
+      const { ledger, served, take } = yield* shop
+      const { paymentId } = yield* take(price, "first")
+      yield* TestClock.adjust("61 seconds")
+      const stale = yield* Effect.flip(take(1n, "second"))
+      assert.strictEqual(stale._tag, "ValidationError")
+      assert.deepInclude(yield* ledger.find(channelId), { signed: 0n, reserved: 0n, charged: 0n })
+      assert.deepInclude(yield* served(paymentId, "first"), { execution: "served", amount: "100" })
+      assert.deepInclude(yield* ledger.find(channelId), { signed: price, used: price, charged: price })
+    })
+  )
+
+  it.effect("is not charged beside the draw that has its voucher by now", () =>
+    Effect.gen(function* () {
+      const { ledger, served, take } = yield* shop
+      const { paymentId } = yield* take(price, "first")
+      yield* TestClock.adjust("61 seconds")
+      yield* take(price, "second")
+      assert.deepInclude(yield* Effect.flip(served(paymentId, "first")), { detail: "lease_lapsed" })
+      assert.deepInclude(yield* served(paymentId, "second"), { execution: "served", amount: "100" })
+      assert.deepInclude(yield* ledger.find(channelId), { used: price, charged: price })
+    })
+  )
+})
+
+describe("draws of one channel that are served", () => {
+  it.effect("are charged no more than each reserved, in any order", () =>
+    Effect.gen(function* () {
+      const { ledger, served, take } = yield* shop
+      const first = yield* take(price, "first")
+      const second = yield* take(2n * price, "second")
+      assert.deepInclude(yield* served(second.paymentId, "second"), { amount: "100" })
+      assert.deepInclude(yield* served(first.paymentId, "first"), { amount: "100" })
+      assert.deepInclude(yield* served(first.paymentId, "first"), { amount: "100" })
+      assert.deepInclude(yield* ledger.find(channelId), { used: 2n * price, charged: 2n * price })
+    })
+  )
+})
