@@ -84,7 +84,9 @@ const withChallenges = [...usual, MppMetaSeller.mppMetaSeller]
 /** The dialects of these terms: the Machine Payments Protocol sells what it has a method for, in bound payments. */
 const dialectsOf = ({ binding, options }: PricedRoute) =>
   binding !== "off" &&
-  options.some(({ extra, network, scheme }) => MppMetaSeller.mppMetaSeller.canOffer(scheme, network, extra))
+  options.some(({ extra, network, onward, scheme }) =>
+    MppMetaSeller.mppMetaSeller.canOffer(scheme, network, { ...extra, ...onward?.onRecord(1n).extra })
+  )
     ? withChallenges
     : usual
 

@@ -10,15 +10,11 @@ import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
 import { type Claim, NotOnRecord, notOnRecord, type ExecutionEnd, type Settled } from "../facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
 import * as Entropy from "../platform/Entropy.ts"
-import type { RepeatedWarning } from "../platform/RepeatedWarning.ts"
 import type { Authorization } from "../protocol/Authorization.ts"
 import type { PaymentFailure } from "../protocol/PaymentFailure.ts"
 import * as PaymentId from "../protocol/PaymentId.ts"
-import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
-import * as RetryToken from "../protocol/RetryToken.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
-import { ChannelCorrection } from "../scheme/ChannelCorrection.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
 import type { PresentedPayment, SignedReceipts } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
@@ -31,40 +27,23 @@ import * as OfferMatch from "./offer/OfferMatch.ts"
 import * as RouteOffer from "./offer/RouteOffer.ts"
 import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
+import * as PaymentRefusal from "./request/PaymentRefusal.ts"
 import * as ReceiptSigning from "./request/ReceiptSigning.ts"
 import * as ResponseRepeats from "./request/ResponseRepeats.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
+import type { PricedRoute } from "./route/PricedRoute.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
 /** Services that every payment needs. */
-export interface PaidRequestContext {
-  readonly signer: RouteOffer.ChallengeSigner
-  readonly entropy: { readonly bytes: (length: number) => Uint8Array }
+export interface PaidRequestContext extends PaymentRefusal.RefusingShop {
   readonly executions: ExecutionLeases.ExecutionLeases
   readonly doubts: ClaimsInDoubt
   readonly responses: ResponseRepeats.ResponseRepeats
   readonly receipts: ReceiptSigner | undefined
-  readonly warn: RepeatedWarning
-}
-
-/** A priced request, and the manner of its response. */
-export interface GatedRequest {
-  readonly priced: RouteOffer.PricedRequest
-  readonly epoch: number
-  /** Time of the request in Unix milliseconds. */
-  readonly now: number
-  /** Whether it asks for the head of the response alone. */
-  readonly isHead: boolean
-  /** Whether the request names its `Origin`. */
-  readonly crossOrigin: boolean
-  /** Dialects of the response. */
-  readonly dialects: SellerDialects.SellerDialects
-  /** Client address of the request; `undefined` if the host does not know it. */
-  readonly clientAddress: string | undefined
 }
 
 /** A request and the payment it carries. */
-export interface PaidRequest extends GatedRequest, PresentedPayment {}
+export interface PaidRequest extends PaymentRefusal.GatedRequest, PresentedPayment {}
 
 /** Takes the payment. Never fails: every failure becomes `Refused` with fresh offers. */
 export const take = (
@@ -78,7 +57,7 @@ export const take = (
       Effect.flatMap(ResponseRepeats.nameOf(context.signer, request), (repeatable) =>
         repeatable === undefined ? accept(context, request) : repeat(context, request, repeatable)
       ),
-      (failure) => refused(context, request, failure)
+      (failure) => PaymentRefusal.refused(context, request, failure)
     )
   )
 
@@ -97,7 +76,8 @@ const repeat = Effect.fnUntraced(function* (
   const kept = yield* Effect.result(ResponseRepeats.find(responses, repeatable))
   if (Result.isSuccess(kept) && kept.success !== undefined) return { _tag: "Repeated", response: kept.success }
   const own = yield* Effect.result(ResponseRepeats.identify(responses, repeatable))
-  if (Result.isSuccess(own) && !own.success) return yield* refusalFor(context, request, Refusal.otherPayment)
+  if (Result.isSuccess(own) && !own.success)
+    return yield* PaymentRefusal.refusalFor(context, request, Refusal.otherPayment)
   const trouble = Result.isFailure(kept) ? kept.failure : Result.isFailure(own) ? own.failure : undefined
   if (trouble !== undefined) yield* warn("responses unavailable", `served responses cannot be kept: ${trouble.message}`)
   const decision = yield* Effect.tapError(accept(context, request, repeatable), (failure) =>
@@ -113,56 +93,12 @@ const repeat = Effect.fnUntraced(function* (
 /** Names the buyer's place to the facilitator in every request of the effect. */
 const forBuyer = <A, E>(
   { signer }: Pick<PaidRequestContext, "signer">,
-  { clientAddress }: GatedRequest,
+  { clientAddress }: PaymentRefusal.GatedRequest,
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A, E> =>
   Effect.flatMap(BuyerPlace.digest(signer, clientAddress), (buyer) =>
     Effect.provideService(effect, CurrentBuyer, buyer)
   )
-
-/** The refusal of a presented payment. Failures that are not the payment's fault go to the operator's log. */
-export const refused = (
-  context: Pick<PaidRequestContext, "entropy" | "signer" | "warn">,
-  request: GatedRequest,
-  failure: PaymentFailure
-): Effect.Effect<Refused> => {
-  const refusal = refusalFor(context, request, Refusal.fromFailure(failure), correctionOf(failure))
-  return failure._tag === "PaymentError" || failure._tag === "ValidationError"
-    ? refusal
-    : Effect.andThen(warned(context, request, failure), refusal)
-}
-
-/**
- * A repeated warning: strangers can cause any number of these while the facilitator is down or rate-limits the shop.
- */
-const warned = (
-  { warn }: Pick<PaidRequestContext, "warn">,
-  { priced: { route } }: GatedRequest,
-  { _tag, message }: PaymentFailure
-) => warn(`${route.name} ${_tag}`, `${route.name}: ${_tag}: ${message}`)
-
-const refusalFor = (
-  { entropy, signer }: Pick<PaidRequestContext, "entropy" | "signer">,
-  { crossOrigin, epoch, now, priced, dialects }: GatedRequest,
-  refusal: Refusal.Refusal,
-  correct: (offer: PaymentRequirements) => PaymentRequirements = (offer) => offer
-): Effect.Effect<Refused> =>
-  Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
-    _tag: "Refused",
-    response: GateResponse.drafted(
-      { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(signer, priced) },
-      refusal,
-      accepts.map(correct)
-    )(RetryToken.make(entropy), now)
-  }))
-
-/** The offers after a stale voucher name the state of its channel, for its payer to sign the right one. */
-const correctionOf =
-  (failure: PaymentFailure) =>
-  (offer: PaymentRequirements): PaymentRequirements =>
-    failure instanceof ChannelCorrection && offer.scheme === failure.scheme && offer.network === failure.network
-      ? { ...offer, extra: { ...offer.extra, ...failure.facts } }
-      : offer
 
 /** A payment matched with an offer, and the signed authorization if the scheme can read it here. */
 interface SignedOffer extends OfferMatch.MatchedOffer {
@@ -191,7 +127,7 @@ const accept = Effect.fnUntraced(function* (
   if (context.executions.unreported.has(settled.paymentId)) {
     return yield* Effect.andThen(
       begun.end("served"),
-      refusalFor(context, request, Refusal.fromExecution("spent", settled))
+      PaymentRefusal.refusalFor(context, request, Refusal.fromExecution("spent", settled))
     )
   }
   const granted = { ...outcomeOf(request, settled, begun), repeatable }
@@ -217,8 +153,8 @@ const outcomeOf = (
 
 /**
  * Takes the payment for the one offer that it pays. A payment that can only be on record is tried for each candidate
- * until one is on record. A record that was claimed under another secret of the shop reports the claim as a conflict;
- * the request is repeated under that secret.
+ * until one is on record, and a new one until it agrees with the terms of one. A record that was claimed under another
+ * secret of the shop reports the claim as a conflict; the request is repeated under that secret.
  */
 const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request: PaidRequest, late: boolean) {
   const { facilitator } = context.executions
@@ -249,15 +185,21 @@ const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request:
     }
     return taken
   })
+  let refusal: PaymentFailure | undefined = unlessKnown
   for (const candidate of candidates) {
     const own = yield* Effect.result(ShopInspection.inspect(candidate))
-    if (Result.isFailure(own) && unlessKnown === undefined) return yield* own.failure
-    if (Result.isFailure(own)) continue
+    if (Result.isFailure(own)) {
+      refusal ??= own.failure
+      continue
+    }
     const taken = yield* Effect.result(takeFor({ ...candidate, signed: own.success }))
     if (Result.isSuccess(taken)) return taken.success
-    if (unlessKnown === undefined || !isNotOnRecord(taken.failure)) return yield* taken.failure
+    const { failure } = taken
+    const mayPayAnother = unlessKnown === undefined ? failure._tag === "ValidationError" : isNotOnRecord(failure)
+    if (!mayPayAnother) return yield* failure
+    refusal ??= failure
   }
-  return yield* unlessKnown ?? notOnRecord
+  return yield* refusal ?? notOnRecord
 })
 
 /**
@@ -310,7 +252,8 @@ const unlessGranted = (
 ): Effect.Effect<Refused | undefined, FacilitatorUnavailable> => {
   const { execution } = settled
   if (execution === undefined) return nonsense("its response lacks `execution`")
-  if (execution !== "granted") return refusalFor(context, request, Refusal.fromExecution(execution, settled))
+  if (execution !== "granted")
+    return PaymentRefusal.refusalFor(context, request, Refusal.fromExecution(execution, settled))
   const difference = differenceOf(claimed, settled)
   return difference === undefined
     ? Effect.undefined
@@ -344,7 +287,7 @@ const nonsense = (why: string) =>
 
 /** The first term in which a granted payment differs from this offer. */
 const differenceOf = (
-  { option: { asset, schemeServer, network, payTo }, request: { paymentRequirements }, signed }: ClaimedOffer,
+  { option: { asset, onward, schemeServer, network, payTo }, request: { paymentRequirements }, signed }: ClaimedOffer,
   settled: Settled
 ): "network" | "payee" | "asset" | "amount" | undefined => {
   const { scheme } = schemeServer
@@ -352,7 +295,8 @@ const differenceOf = (
   if (!isSameAddress(scheme, settled.payTo, payTo)) return "payee"
   if (!isSameAddress(scheme, settled.asset, asset.address)) return "asset"
   const arrival = signed?.arrival
-  if (arrival !== undefined && arrival.amount < arrival.asked) return "amount"
+  // Money that goes on is compared where it arrives: a payment that does not show its arrival may arrive anywhere.
+  if (arrival === undefined ? onward !== undefined : arrival.amount < arrival.asked) return "amount"
   return BigInt(settled.amount) < BigInt(paymentRequirements.maxAmountRequired) ? "amount" : undefined
 }
 
@@ -371,7 +315,7 @@ const charged = Effect.fnUntraced(function* (
   if (!isSettled(settled.status)) {
     return yield* Effect.andThen(
       granted.end("unanswered"),
-      refusalFor(context, request, Refusal.fromUnsettled(settled))
+      PaymentRefusal.refusalFor(context, request, Refusal.fromUnsettled(settled))
     )
   }
   const { challengeId, crossOrigin, isHead, priced, dialects } = request
@@ -383,7 +327,7 @@ const charged = Effect.fnUntraced(function* (
   const receipts = route.receipt === "none" ? {} : yield* ReceiptSigning.sign(context, sale, carriesBrief(dialects))
   const headersWith = (signed: SignedReceipts) =>
     SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId, receipts: signed })
-  const isBought = (status: number) => status < boughtBelow(route)
+  const isBought = isBoughtBy(route)
   const unsigned = () => headersWith({})
   const headers = {
     ...headersWith(receipts),
@@ -395,7 +339,7 @@ const charged = Effect.fnUntraced(function* (
     _tag: "Granted",
     settlement,
     ...(settled.isDraw === true
-      ? { endsAtHead: boughtBelow(route), finish: drawEnd(route, granted.finish) }
+      ? { endsAtHead: boughtBelow(route), finish: granted.finish }
       : finishing(context, request, granted)),
     ...(route.receipt === "response" &&
       !isHead && {
@@ -414,14 +358,13 @@ const charged = Effect.fnUntraced(function* (
 })
 
 /** The lowest status of a response that the payment has not bought: the payer may use it again (`refused`), or is owed a response. */
-const boughtBelow = ({ refused }: { readonly refused: "reusable" | "charged" }): 400 | 500 =>
-  refused === "charged" ? 500 : 400
+const boughtBelow = ({ refused }: Pick<PricedRoute, "refused">): 400 | 500 => (refused === "charged" ? 500 : 400)
 
-/** The end of a draw, whose facilitator charges for what was served alone: a route may sell its refusals too. */
-const drawEnd =
-  (route: { readonly refused: "reusable" | "charged" }, finish: Granted["finish"]): Granted["finish"] =>
-  (outcome) =>
-    finish(outcome === "refused" && route.refused === "charged" ? "served" : outcome)
+/** Whether the payment has bought a response of this status. */
+const isBoughtBy =
+  (route: Pick<PricedRoute, "refused">) =>
+  (status: number): boolean =>
+    status < boughtBelow(route)
 
 const carriesBrief = ({ dialects }: SellerDialects.SellerDialects): boolean =>
   dialects.some(({ carriesBriefReceipts }) => carriesBriefReceipts === true)
@@ -433,8 +376,7 @@ const finishing = (
   { finish, repeatable: payment }: GrantedRun
 ): Pick<Granted, "finish" | "sink"> => {
   if (payment === undefined || isHead) return { finish }
-  const isServed = (status: number) => status < boughtBelow(route)
-  return ResponseRepeats.keeping(responses, { payment, isServed, finish, leases, warn })
+  return ResponseRepeats.keeping(responses, { payment, isServed: isBoughtBy(route), finish, leases, warn })
 }
 
 const receiptOf = (
@@ -460,11 +402,14 @@ const settleAfter = (
   _tag: "SettleAfter",
   abandon: granted.finish,
   complete: (status) =>
-    status < boughtBelow(request.priced.route)
+    isBoughtBy(request.priced.route)(status)
       ? Effect.catch(forBuyer(context, request, settleLate(context, request, claimed, granted)), (failure) =>
           context.doubts
             .note(claimed)
-            .pipe(Effect.andThen(granted.end("unanswered")), Effect.andThen(refused(context, request, failure)))
+            .pipe(
+              Effect.andThen(granted.end("unanswered")),
+              Effect.andThen(PaymentRefusal.refused(context, request, failure))
+            )
         )
       : Effect.as(granted.end("failed"), uncharged)
 })

@@ -32,6 +32,7 @@ import * as UnpaidResponses from "./offer/UnpaidResponses.ts"
 import * as PaidRequest from "./PaidRequest.ts"
 import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
+import * as PaymentRefusal from "./request/PaymentRefusal.ts"
 import * as RequestTerms from "./request/RequestTerms.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
@@ -108,7 +109,10 @@ export const fromShop = Effect.fnUntraced(function* (shop: Shop.Shop) {
       warn
     },
     unpaid: UnpaidResponses.make({ signer, receipts: shop.receipts, warn }, entropy),
-    renew: (proof, now) => void fork(NetworkReadiness.renew(proof, facilitator, now))
+    renew: (proof, now) => {
+      const renewing = NetworkReadiness.renew(proof, facilitator, now)
+      if (renewing !== undefined) fork(renewing)
+    }
   }
   const admit = (route: PricedRoute.PricedRoute) =>
     Effect.forEach(route.options, ({ proof }) => FiberSet.run(proofs, NetworkReadiness.run(proof, facilitator)), {
@@ -134,7 +138,7 @@ interface GateContext {
   readonly clock: Clock.Clock
   readonly paid: PaidRequest.PaidRequestContext
   readonly unpaid: UnpaidResponses.UnpaidResponses
-  /** Requests newer quotes behind the response. */
+  /** Requests newer quotes behind the response, unless that was done just now. */
   readonly renew: (proof: NetworkReadiness.NetworkReadiness, now: number) => void
 }
 
@@ -206,7 +210,7 @@ const decidePriced = (
     route,
     Result.isSuccess(presented)
       ? PaidRequest.take(context.paid, { ...gated, ...presented.success })
-      : PaidRequest.refused(context.paid, gated, presented.failure)
+      : PaymentRefusal.refused(context.paid, gated, presented.failure)
   )
 }
 

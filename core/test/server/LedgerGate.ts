@@ -5,6 +5,8 @@ import { Facilitator } from "../../src/facilitator/Facilitator.ts"
 import * as Binding from "../../src/protocol/Binding.ts"
 import { sealPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
+import type { SigningRequest } from "../../src/scheme/SchemeClient.ts"
+import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
 /**
  * A shop with a real gate and a real facilitator over a ledger in memory, without a network: requests go in, answers come
  * out, and the handler says with which status.
@@ -38,11 +40,14 @@ export interface Options {
   readonly origin?: string
   readonly secret?: string
   readonly shop?: Pick<LedgerShop.Shop, "facilitator" | "ledger">
+  /** Changes of the scheme server. */
+  readonly server?: (server: SchemeServer) => SchemeServer
 }
 
 /** Opens a gate; several may share one facilitator. */
 export const open = Effect.fnUntraced(function* ({ handler, routes, shop: shared, ...options }: Options) {
   const shop = shared ?? (yield* LedgerShop.open())
+  const server = TestScheme.server(shop.ledger)
   const claims: Array<Claim | undefined> = []
   const facilitator = Facilitator.of({
     ...shop.facilitator,
@@ -56,7 +61,7 @@ export const open = Effect.fnUntraced(function* ({ handler, routes, shop: shared
     origin: options.origin ?? "https://shop.example",
     secret: options.secret ?? "the shop's own secret, 32 long...."
   }).pipe(
-    Effect.provide([PriceResolver.layerDollar, ServerSchemeRegistry.layer([TestScheme.server(shop.ledger)])]),
+    Effect.provide([PriceResolver.layerDollar, ServerSchemeRegistry.layer([options.server?.(server) ?? server])]),
     Effect.provideService(Facilitator, facilitator)
   )
   const sold = new Map<string, Parameters<typeof gate.decide>[0]>()
@@ -107,16 +112,22 @@ export const offerIn = (reply: Reply) => {
   return offer
 }
 
+type Validity = Pick<SigningRequest, "validAfter" | "validBefore">
+
 /** The header that pays what a refusal offers. */
-export const payFor = Effect.fnUntraced(function* (reply: Reply, bound = true) {
+export const payFor = Effect.fnUntraced(function* (
+  reply: Reply,
+  bound = true,
+  { validAfter = 0, validBefore = Math.floor(LedgerShop.start / 1000) + 60 }: Partial<Validity> = {}
+) {
   const offer = offerIn(reply)
   const challenge = offer.extra?.["challenge"]
   if (typeof challenge !== "string") throw new Error("the offer has no challenge")
   const { payload } = yield* TestScheme.client(LedgerShop.payer).sign({
     requirements: offer,
     asset: TestScheme.asset,
-    validAfter: 0,
-    validBefore: Math.floor(LedgerShop.start / 1000) + 60,
+    validAfter,
+    validBefore,
     binding: bound ? yield* Binding.make(challenge) : undefined
   })
   return { "x-payment": AsciiJson.encode(sealPayload("exact", TestScheme.network, payload)) }

@@ -1,11 +1,17 @@
 /** A shop that is paid on another ledger: its offers by the facilitator's quotes, which change, and payments that were signed for them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { Facilitator } from "../../src/facilitator/Facilitator.ts"
+import type { ExecutionEnd, Facilitator, PaymentRequest } from "../../src/facilitator/Facilitator.ts"
+import { openPayload } from "../../src/protocol/PaymentPayload.ts"
+import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+import { invalid } from "../../src/protocol/ValidationError.ts"
+import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
 import type { GateRequest } from "../../src/server/http/Decision.ts"
 import type { RouteConfig } from "../../src/server/route/RouteConfig.ts"
+import * as TestBridge from "../../src/testing/ledger/TestBridge.ts"
 import { x402v2Seller } from "../../src/wire/x402/X402v2Seller.ts"
 import * as BridgeShop from "../facilitator/delivery/BridgeShop.ts"
 import * as LedgerShop from "../facilitator/LedgerShop.ts"
@@ -14,6 +20,9 @@ import * as LedgerGate from "./LedgerGate.ts"
 
 const report = "GET /report"
 
+/** Unix seconds. */
+const start = LedgerShop.start / 1000
+
 interface Quote {
   readonly fee: number
   /** Seconds after the start at which it is over. */
@@ -21,29 +30,99 @@ interface Quote {
   readonly least?: number
 }
 
+/** Changes of the terms. */
+interface Terms {
+  /** Whether the facilitator finds that a payment agrees with its offer; default, it always does. */
+  readonly agrees?: (request: PaymentRequest) => boolean
+  readonly server?: (server: SchemeServer) => SchemeServer
+}
+
+const otherTerms = invalid("unsupported_authorization", "route_terms", "the payment's route has another end")
+
 /** Two ledgers, and shops of one facilitator whose quotes a test sets. */
 const opened = Effect.fnUntraced(function* (
   config: Partial<RouteConfig> = {},
-  handler: (target: string) => number = () => 200
+  handler: (target: string) => number = () => 200,
+  { agrees, server }: Terms = {}
 ) {
   const shop = yield* BridgeShop.open({ settleTimeoutMillis: 5_000 })
   const quotes: { now: ReadonlyArray<Record<string, number>>; asked: number } = { now: [], asked: 0 }
   const quote = ({ fee, least = 1, until = 600 }: Quote) => {
-    quotes.now = [{ fee, least, quotedUntil: LedgerShop.start / 1000 + until }]
+    quotes.now = [{ fee, least, quotedUntil: start + until }]
   }
   quote({ fee: 100 })
   const supported = Effect.map(shop.facilitator.supported, (sellable) => {
     quotes.asked++
     return { ...sellable, kinds: sellable.kinds.map((kind) => ({ ...kind, quotes: quotes.now })) }
   })
-  const facilitator: Facilitator["Service"] = { ...shop.facilitator, supported }
+  const ends: Array<ExecutionEnd> = []
+  const facilitator: Facilitator["Service"] = {
+    ...shop.facilitator,
+    supported,
+    settle: (request, claim) =>
+      agrees?.(request) === false ? Effect.fail(otherTerms) : shop.facilitator.settle(request, claim),
+    finish: (paymentId, claimId, outcome) => {
+      ends.push(outcome)
+      return shop.facilitator.finish(paymentId, claimId, outcome)
+    }
+  }
   const gate = LedgerGate.open({
     routes: { [report]: { onward: { network: "ledger:far" }, ...config } },
     handler,
-    shop: { facilitator, ledger: shop.near }
+    shop: { facilitator, ledger: shop.near },
+    ...(server && { server })
   })
-  return { shop, quotes, quote, gate }
+  return { shop, quotes, quote, gate, ends }
 })
+
+/** Offers that name the end of their quote, as those of a real bridge do. */
+const namingQuotes = (server: SchemeServer): SchemeServer => ({
+  ...server,
+  onward: (option) =>
+    Result.map(TestBridge.offers(option), ({ onRecord, quoted }) => ({
+      onRecord,
+      quoted: (price, quotes) => {
+        const made = quoted(price, quotes)
+        if (made?.offer === undefined) return made
+        const { extra, ...offer } = made.offer
+        return { ...made, offer: { ...offer, extra: { ...extra, route: { quotedUntil: made.quotedUntil } } } }
+      }
+    }))
+})
+
+const untilIn = ({ extra }: PaymentRequirements): number => Number(Reflect.get(Object(extra?.["route"]), "quotedUntil"))
+
+/** The payment of a buyer who puts the quote's end, or another number, where the scheme lets it be any past second. */
+const signFor = (reply: LedgerGate.Reply, quote = untilIn(LedgerGate.offerIn(reply))) =>
+  LedgerGate.payFor(reply, true, { validAfter: quote - start, validBefore: start + 390 })
+
+/** Whether such a payment was signed for the quote of this offer. */
+const isByQuote = ({ paymentPayload, paymentRequirements }: PaymentRequest): boolean => {
+  const payload = Result.getOrThrow(openPayload(paymentPayload))
+  return Reflect.get(Object(payload), "validAfter") === untilIn(paymentRequirements) - start
+}
+
+/** Servers that do not show where the money of a payment arrives. */
+const silent: ReadonlyArray<readonly [string, (server: SchemeServer) => SchemeServer]> = [
+  [
+    "is not read",
+    (server) => {
+      const { inspect: _, ...unread } = server
+      return unread
+    }
+  ],
+  [
+    "is read without its arrival",
+    ({ inspect, ...server }) => ({
+      ...server,
+      inspect: (requirements, payload) =>
+        Effect.map(inspect?.(requirements, payload) ?? Effect.die("no reader"), (authorization) => {
+          const { arrival: _, ...departure } = authorization
+          return departure
+        })
+    })
+  ]
+]
 
 const priceBySize = ({ query }: Pick<GateRequest, "query">) => (query["size"] === "large" ? "$0.01005" : "$0.01")
 
@@ -111,6 +190,73 @@ describe("offers of a shop that is paid on another network", () => {
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(amountIn(yield* renewed(gate)), 10_300)
       assert.notInclude((yield* asks(gate, "/report", first)).body, "not_on_record")
+    })
+  )
+
+  it.effect("of two quotes that ask for one amount, the newest is paid, and the one before it until it is over", () =>
+    Effect.gen(function* () {
+      const { gate: opening, quote } = yield* opened({}, undefined, { agrees: isByQuote, server: namingQuotes })
+      const gate = yield* opening
+      const earlier = yield* signFor(yield* asks(gate, "/report"))
+      quote({ fee: 100, until: 1_200 })
+      yield* TestClock.adjust("301 seconds")
+      const offered = yield* renewed(gate)
+      assert.strictEqual(amountIn(offered), 10_100)
+      assert.strictEqual(untilIn(LedgerGate.offerIn(offered)), start + 1_200)
+      const served = yield* asks(gate, "/report", yield* signFor(offered))
+      assert.strictEqual(served.status, 200, served.body)
+      const servedToo = yield* asks(gate, "/report", earlier)
+      assert.strictEqual(servedToo.status, 200, servedToo.body)
+    })
+  )
+
+  it.effect("a payment that agrees with no quote is refused by the terms of the newest", () =>
+    Effect.gen(function* () {
+      const { gate: opening, quote } = yield* opened({}, undefined, { agrees: isByQuote, server: namingQuotes })
+      const gate = yield* opening
+      quote({ fee: 100, until: 1_200 })
+      yield* TestClock.adjust("301 seconds")
+      const headers = yield* signFor(yield* renewed(gate), start + 700)
+      const refused = yield* asks(gate, "/report", headers)
+      assert.strictEqual(refused.status, 402)
+      assert.include(refused.body, otherTerms.detail)
+      assert.deepStrictEqual(gate.ran, [])
+    })
+  )
+
+  it.effect.each(silent)("a granted payment that %s in the shop is not served: any amount may arrive", ([, server]) =>
+    Effect.gen(function* () {
+      const { ends, gate: opening } = yield* opened({}, undefined, { server })
+      const gate = yield* opening
+      const headers = yield* LedgerGate.payFor(yield* asks(gate, "/report"))
+      const refused = yield* asks(gate, "/report", headers)
+      assert.strictEqual(refused.status, 503, refused.body)
+      assert.deepStrictEqual(gate.ran, [])
+      assert.deepStrictEqual(ends, ["notRun"])
+    })
+  )
+
+  it.effect("a request without a payment makes no offers but those of its response", () =>
+    Effect.gen(function* () {
+      let made = 0
+      const server = (real: SchemeServer): SchemeServer => ({
+        ...real,
+        onward: (option) =>
+          Result.map(TestBridge.offers(option), ({ onRecord, quoted }) => ({
+            quoted,
+            onRecord: (price) => {
+              made++
+              return onRecord(price)
+            }
+          }))
+      })
+      const { gate: opening } = yield* opened({}, undefined, { server })
+      const gate = yield* opening
+      const atStart = made
+      const offered = yield* asks(gate, "/report")
+      assert.strictEqual(made, atStart)
+      assert.strictEqual((yield* asks(gate, "/report", yield* LedgerGate.payFor(offered))).status, 200)
+      assert.isAbove(made, atStart)
     })
   )
 

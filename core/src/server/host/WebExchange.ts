@@ -96,7 +96,7 @@ class WebExchange {
   /** Lets a paid response leave. One that the platform cannot send ends the execution, and the host answers the error. */
   async #send(granted: Granted, response: Response): Promise<Response> {
     try {
-      if (response.body?.locked === true) throw new TypeError(lockedBody)
+      if (isRead(response)) throw new TypeError(readBody)
       return await (granted.receipt === undefined ? this.#deliver(granted, response) : this.#sign(granted, response))
     } catch (error) {
       this.#report(granted.finish("failed"))
@@ -141,12 +141,14 @@ class WebExchange {
     const headers = laid(response.headers, { headers: headersOf(granted, status) })
     if (body === null || this.#host.request.method.toUpperCase() === "HEAD") {
       void body?.cancel().catch(() => undefined)
+      const bodiless = new Response(null, { status, statusText, headers })
       finish(!this.#isGone())
-      return new Response(null, { status, statusText, headers })
+      return bodiless
     }
     if (granted.endsAtHead !== undefined && response.status < granted.endsAtHead) {
+      const whole = new Response(body, { status, statusText, headers })
       finish(!this.#isGone())
-      return new Response(body, { status, statusText, headers })
+      return whole
     }
     const watched = WatchedBody.watch(body, this.#host.request.signal, {
       enough: WatchedBody.enoughOf(response.headers),
@@ -198,7 +200,10 @@ class WebExchange {
   }
 }
 
-const lockedBody =
+/** Whether a part of the body is gone, or goes to another reader: the rest of it is not the response. */
+const isRead = ({ body, bodyUsed }: Response): boolean => bodyUsed || body?.locked === true
+
+const readBody =
   "the handler's response has a body that is being read or was read already; return a response whose body is unread"
 
 /** The gate's headers over these. */
@@ -222,5 +227,6 @@ const heldOf = async (response: Response): Promise<Response> => {
     throw new HeldBody.NotHeld("an upgraded connection, or a network error, cannot be held back")
   const { body, headers, status, statusText } = response
   if (body === null) return response
+  if (isRead(response)) throw new TypeError(readBody)
   return new Response(await HeldBody.bytesOf(body), { status, statusText, headers })
 }

@@ -94,7 +94,7 @@ export interface Granted {
   readonly finish: (outcome: ExecutionOutcome) => Effect.Effect<void>
   /**
    * Present if the execution ends with the head of its response: a lower status than this counts as delivered as soon as its head is
-   * sent, whatever becomes of the body. Nothing has moved for such an execution, so a payer that cuts the response off would have it for
+   * written, whatever becomes of the body: on Node the head may still wait in the server's buffer then. Nothing has moved for such an execution, so a payer that cuts the response off would have it for
    * nothing.
    */
   readonly endsAtHead?: 400 | 500

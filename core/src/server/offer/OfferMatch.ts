@@ -40,7 +40,7 @@ export interface MatchedOffer {
  * token is a candidate.
  */
 export interface OfferMatch {
-  /** The matched offers; at least one. */
+  /** The matched offers, at least one: the payment pays the first one whose terms it agrees with. */
   readonly candidates: ReadonlyArray<MatchedOffer>
   readonly unlessKnown: PaymentError | ValidationError | undefined
   /**
@@ -79,12 +79,11 @@ export const find = Effect.fnUntraced(function* (
     payload,
     request: { paymentPayload, paymentRequirements: shown(offer, challenge) }
   })
-  const toMatch = (
-    offer: OfferedOption,
-    challenge?: string,
-    unlessKnown?: OfferMatch["unlessKnown"],
-    secrets: OfferMatch["secrets"] = signer.secrets
-  ): OfferMatch => ({ unlessKnown, secrets, candidates: [toOffer(offer, challenge)] })
+  const toMatch = (offer: OfferedOption, challenge?: string, unlessKnown?: OfferMatch["unlessKnown"]): OfferMatch => ({
+    unlessKnown,
+    secrets: signer.secrets,
+    candidates: [toOffer(offer, challenge)]
+  })
   const echo = (among: ReadonlyArray<OfferedOption>) =>
     OfferEcho.pick(accepted, among, (offer) => requirementsOf(offer))
   /** A match for the record only, in the asset that was repeated; in an asset that is not offered nothing was taken. */
@@ -105,16 +104,35 @@ export const find = Effect.fnUntraced(function* (
   }
   if (binding.realm !== undefined && binding.realm !== RouteOffer.realmOf(signer.origin)) return yield* otherRealm
   if (route.binding === "off") return yield* notOnRecord
-  for (const offer of offers) {
-    const secret = yield* signerOf(signer, priced, offer, epoch, binding.challenge)
+  for (const alike of byChallenge(offers)) {
+    const secret = yield* signerOf(signer, priced, alike[0], epoch, binding.challenge)
     if (secret === undefined) continue
-    const echoed = echo([offer])
-    return Result.isFailure(echoed)
-      ? yield* outdated(echoed.failure)
-      : toMatch(offer, binding.challenge, undefined, [secret])
+    const echoed = echo(alike)
+    if (Result.isFailure(echoed)) return yield* outdated(echoed.failure)
+    const meant = echoed.success === undefined ? alike : [echoed.success]
+    return {
+      unlessKnown: undefined,
+      secrets: [secret],
+      candidates: meant.map((offer) => toOffer(offer, binding.challenge))
+    }
   }
   return { unlessKnown: notOnRecord, secrets: signer.secrets, candidates: onRecord.map((offer) => toOffer(offer)) }
 })
+
+/** Groups the offers whose challenge is the same: two quotes may ask for one amount, and differ in `extra`. */
+const byChallenge = (
+  offers: ReadonlyArray<OfferedOption>
+): Iterable<readonly [OfferedOption, ...ReadonlyArray<OfferedOption>]> => {
+  const groups = new Map<string, [OfferedOption, ...Array<OfferedOption>]>()
+  for (const offer of offers) {
+    const { maxAmountRequired, option } = offer
+    const key = `${option.asset.address} ${option.payTo} ${maxAmountRequired}`
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [offer])
+    else group.push(offer)
+  }
+  return groups.values()
+}
 
 /** The secret that made an offer's challenge in one of the accepted epochs. */
 const signerOf = Effect.fnUntraced(function* (
@@ -147,7 +165,7 @@ const unbound = invalid(
 
 interface Offers {
   readonly first: OfferedOption
-  /** Those that a new payment may have been signed for. */
+  /** The offers that a new payment may have been signed for. */
   readonly offers: ReadonlyArray<OfferedOption>
   /** The terms that a payment on record has to meet. */
   readonly onRecord: ReadonlyArray<OfferedOption>

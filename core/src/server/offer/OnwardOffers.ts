@@ -14,12 +14,15 @@ export interface OfferedOption {
 
 /** The offers of a request. */
 export interface RequestOffers {
-  /** Those that are made now; empty if no option can be quoted. */
+  /** The offers that are made now; empty if no option can be quoted. */
   readonly made: ReadonlyArray<OfferedOption>
-  /** Those that a new payment may have been signed for: these, and those by earlier quotes that are not over. */
-  readonly known: ReadonlyArray<OfferedOption>
-  /** One for each option, in their order, without the fee: those that a payment on record is compared with. */
-  readonly onRecord: ReadonlyArray<OfferedOption>
+  /**
+   * Makes the offers that a new payment may have been signed for: by the current quotes, and by earlier ones that are not over. The
+   * newest of an option comes first. Offers of one amount have one challenge, and may differ in `extra`.
+   */
+  readonly known: () => ReadonlyArray<OfferedOption>
+  /** Makes one offer for each option, in their order, without the fee: a payment on record is compared with it. */
+  readonly onRecord: () => ReadonlyArray<OfferedOption>
   /** The checks whose quotes are to be renewed. */
   readonly stale: ReadonlyArray<NetworkReadiness>
   /** Names the quotes, so that responses can be stored by them. */
@@ -33,30 +36,49 @@ const leastSeconds = 60
 /** The offers of a route at `now` (Unix milliseconds); `undefined` if all of its money stays where it is paid. */
 export const find = (route: PricedRoute, amounts: ReadonlyArray<bigint>, now: number): RequestOffers | undefined => {
   if (route.options.every(({ onward }) => onward === undefined)) return undefined
+  const priced = route.options.map((option, index) => ({ option, price: amounts[index] ?? 0n }))
   const made: Array<OfferedOption> = []
-  const known: Array<OfferedOption> = []
-  const onRecord: Array<OfferedOption> = []
   const stale: Array<NetworkReadiness> = []
-  for (const [index, option] of route.options.entries()) {
-    const price = amounts[index] ?? 0n
+  for (const { option, price } of priced) {
     const { onward, proof } = option
     if (onward === undefined) {
-      const offered = { option, maxAmountRequired: `${price}` }
-      for (const list of [made, known, onRecord]) list.push(offered)
+      made.push(unquoted(option, price))
       continue
     }
-    onRecord.push(toOffered(option, onward.onRecord(price)))
-    const [latest, ...earlier] = proof.quotes.lists.map((quotes) => onward.quoted(price, quotes))
+    const latest = onward.quoted(price, proof.quotes.lists[0] ?? [])
     const secondsLeft = (latest?.quotedUntil ?? 0) - now / 1000
     if (secondsLeft < renewSeconds) stale.push(proof)
     if (latest?.offer !== undefined && secondsLeft > leastSeconds) made.push(toOffered(option, latest.offer))
-    const signable = [latest, ...earlier].filter((one) => one !== undefined && one.quotedUntil * 1000 > now)
-    const amountsOf = new Map(signable.flatMap((one) => (one?.offer ? [[one.offer.amount, one.offer]] : [])))
-    for (const offer of amountsOf.values()) known.push(toOffered(option, offer))
   }
   const key = made.map(({ maxAmountRequired, option }) => `${maxAmountRequired} ${untilOf(option)}`).join(" ")
-  return { made, known, onRecord, stale, key }
+  return {
+    made,
+    known: () => priced.flatMap(({ option, price }) => signable(option, price, now)),
+    onRecord: () =>
+      priced.map(({ option, price }) =>
+        option.onward === undefined ? unquoted(option, price) : toOffered(option, option.onward.onRecord(price))
+      ),
+    stale,
+    key
+  }
 }
+
+/** The offers of an option by every quote that is not over, the newest first; quotes that make the same offer count once. */
+const signable = (option: PricedOption, price: bigint, now: number): ReadonlyArray<OfferedOption> => {
+  const { onward, proof } = option
+  if (onward === undefined) return [unquoted(option, price)]
+  const offers = new Map<string, OfferedOption>()
+  for (const quotes of proof.quotes.lists) {
+    const quoted = onward.quoted(price, quotes)
+    if (quoted?.offer === undefined || quoted.quotedUntil * 1000 <= now) continue
+    const { amount, extra, payTo } = quoted.offer
+    const key = JSON.stringify([`${amount}`, payTo, extra])
+    if (!offers.has(key)) offers.set(key, toOffered(option, quoted.offer))
+  }
+  return [...offers.values()]
+}
+
+const unquoted = (option: PricedOption, price: bigint): OfferedOption => ({ option, maxAmountRequired: `${price}` })
 
 const untilOf = ({ extra }: PricedOption): string => JSON.stringify(extra["route"] ?? null)
 

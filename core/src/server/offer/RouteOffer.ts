@@ -46,11 +46,11 @@ export const optionsOf = ({ amounts, onward, route }: PricedRequest): ReadonlyAr
 
 /** The options that a payment may have been signed for: those that are offered, and those by an earlier quote. */
 export const knownOf = (request: PricedRequest): ReadonlyArray<OfferedOption> =>
-  request.onward?.known ?? optionsOf(request)
+  request.onward?.known() ?? optionsOf(request)
 
 /** The terms that a payment on record has to meet: those of the options, without the fee of a way to another network. */
 export const onRecordOf = (request: PricedRequest): ReadonlyArray<OfferedOption> =>
-  request.onward?.onRecord ?? optionsOf(request)
+  request.onward?.onRecord() ?? optionsOf(request)
 
 /** The challenge of an option in an epoch. */
 export const challengeOf = (

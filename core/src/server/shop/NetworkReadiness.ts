@@ -69,13 +69,16 @@ export const extraOf = (self: NetworkReadiness, asset: Asset): Readonly<Record<s
 /** The least time between two requests for newer quotes. */
 const quotePauseMillis = 10_000
 
-/** Requests newer quotes, at most every ten seconds. It never fails: without a response the ones at hand stay. */
+/**
+ * Requests newer quotes, at most every ten seconds; `undefined` before it may. The request never fails: without a response the quotes at
+ * hand stay.
+ */
 export const renew = (
   self: NetworkReadiness,
   facilitator: Facilitator["Service"],
   now: number
-): Effect.Effect<void> => {
-  if (now < self.quotes.notBefore) return Effect.void
+): Effect.Effect<void> | undefined => {
+  if (now < self.quotes.notBefore) return undefined
   self.quotes.notBefore = now + quotePauseMillis
   return Effect.catch(
     Effect.map(facilitator.supported, ({ kinds }) => take(self, kindIn(self, kinds)?.quotes ?? [])),

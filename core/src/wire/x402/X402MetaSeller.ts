@@ -13,6 +13,7 @@ import { maximumHeaderBytes } from "../http/AsciiJson.ts"
 import { maximumDepth } from "../http/Base64Json.ts"
 import type { HeaderFields, OfferTerms, ReadHeader, SellerDialect, SettleOrder } from "../pontage/Dialect.ts"
 import { paymentKey, receiptKey, textOf } from "./X402Meta.ts"
+import * as X402Offer from "./X402Offer.ts"
 import { fromJson, receiptOf, requestOf } from "./X402v2Seller.ts"
 
 const malformed = (detail: string, what: string) =>
@@ -54,7 +55,7 @@ export const metaSeller: SellerDialect = {
   paymentHeader: paymentKey,
   exposed: [],
   offersInBody: true,
-  canOffer: () => true,
+  canOffer: (_scheme, _network, extra = {}) => X402Offer.isPayable({ extra }),
   recognises: () => true,
   readPayment: (text) => Result.flatMap(decode(text), fromJson),
   refusal: (required, order, offers) => ({

@@ -59,7 +59,7 @@ export const ResourceV2 = /* @__PURE__ */ Schema.Struct({
 export type ResourceV2 = typeof ResourceV2.Type
 
 /**
- * Whether x402's payers can pay an offer. Those that do not know its way to pay sign a plain transfer, which a bridge's router would
+ * Whether x402's payers can pay an offer. A payer that does not know its way to pay signs a plain transfer, which a bridge's router would
  * keep: they are not shown such an offer.
  */
 export const isPayable = ({ extra = {} }: Pick<PaymentRequirements, "extra">): boolean =>

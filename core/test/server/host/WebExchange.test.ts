@@ -1,16 +1,45 @@
-/** Responses on the web platform whose body ends before its receipt could cover it. */
+/** Responses on the web platform that cannot leave as a payment bought them: their body ends too early, or was read by the application. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { assert, describe, it } from "vitest"
 
+import { Facilitator } from "../../../src/facilitator/Facilitator.ts"
 import * as SoldRoutes from "../../../src/server/host/SoldRoutes.ts"
 import * as WebExchange from "../../../src/server/host/WebExchange.ts"
+import type { RouteConfig } from "../../../src/server/route/RouteConfig.ts"
+import type { FacilitatorLayer } from "../../../src/server/Seller.ts"
 import * as HostMarket from "../../../src/testing/host/HostMarket.ts"
 import { purchaseReceipt } from "../../../src/wire/pontage/PurchaseReceiptShape.ts"
 
-const open = async (receipt: "payment" | "response" = "response") => {
+interface Sale {
+  readonly receipt?: "payment" | "response"
+  readonly settle?: NonNullable<RouteConfig["settle"]>
+  /** Whether payments are draws on a channel, which end at the head of their response. */
+  readonly draws?: boolean
+}
+
+const isInProcess = (given: HostMarket.HostMarket["shop"]["facilitator"]): given is FacilitatorLayer =>
+  Layer.isLayer(given)
+
+/** The same facilitator, which says that each payment is a draw. */
+const drawing = ({ facilitator }: HostMarket.HostMarket["shop"]) => {
+  if (!isInProcess(facilitator)) return assert.fail("the facilitator of the market is in its process")
+  const draws = Effect.map(Facilitator, (real) =>
+    Facilitator.of({
+      ...real,
+      settle: (request, claim) =>
+        Effect.map(real.settle(request, claim), (settled) => ({ ...settled, isDraw: true as const }))
+    })
+  )
+  return Layer.provide(Layer.effect(Facilitator, draws), facilitator)
+}
+
+const open = async ({ draws = false, receipt = "response", settle = "before-handler" }: Sale = {}) => {
   const market = HostMarket.open()
   const { close, keyed, ready, seller } = SoldRoutes.open({
     ...market.shop,
-    routes: { "GET /report": { ...HostMarket.terms, receipt } }
+    ...(draws && { facilitator: drawing(market.shop) }),
+    routes: { "GET /report": { ...HostMarket.terms, receipt, settle } }
   })
   await ready()
   const respond = (response: Response, headers: Readonly<Record<string, string>>, signal?: AbortSignal) => {
@@ -93,21 +122,35 @@ const locked = (): Response => {
   return response
 }
 
-describe("a response whose body is locked", () => {
-  it.each(["payment", "response"] as const)(
-    "is an error of its handler, and is owed again (receipt: %s)",
-    async (receipt) => {
-      const { close, market, payment, respond } = await open(receipt)
-      const error = await respond(locked(), payment).catch((thrown: unknown) => thrown)
-      assert.match(
-        String(error),
-        /^TypeError: the handler's response has a body that is being read or was read already/
-      )
-      assert.strictEqual(await market.nextEnd(), "failed")
-      const response = await respond(new Response("It will rain."), payment)
-      assert.strictEqual(await response.text(), "It will rain.")
-      assert.strictEqual(await market.nextEnd(), "served")
-      await close()
-    }
-  )
+/** A response that the application has read to its end: its body is not locked any more, and empty. */
+const read = async (): Promise<Response> => {
+  const response = new Response("It will rain.")
+  const reader = response.body?.getReader()
+  // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
+  while ((await reader?.read())?.done === false);
+  reader?.releaseLock()
+  return response
+}
+
+const sales: ReadonlyArray<readonly [string, Sale]> = [
+  ["a receipt of the payment", { receipt: "payment" }],
+  ["a receipt that covers the response", { receipt: "response" }],
+  ["a draw", { receipt: "payment", draws: true }],
+  ["a payment after the handler", { receipt: "payment", settle: "after-handler" }]
+]
+
+describe.each([
+  ["is being read", locked],
+  ["was read already", read]
+])("a response whose body %s", (_, make) => {
+  it.each(sales)("is an error of its handler, and is owed again (%s)", async (_name, sale) => {
+    const { close, market, payment, respond } = await open(sale)
+    const error = await respond(await make(), payment).catch((thrown: unknown) => thrown)
+    assert.match(String(error), /^TypeError: the handler's response has a body that is being read or was read already/)
+    assert.strictEqual(await market.nextEnd(), "failed")
+    const response = await respond(new Response("It will rain."), payment)
+    assert.strictEqual(await response.text(), "It will rain.")
+    assert.strictEqual(await market.nextEnd(), "served")
+    await close()
+  })
 })
