@@ -16,7 +16,7 @@ import {
 } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
 import { baseSepolia } from "viem/chains"
-import { createNonceManager, jsonRpc } from "viem/nonce"
+import { createNonceManager, jsonRpc, type NonceManagerSource } from "viem/nonce"
 
 import type { FacilitatorOptions } from "../RoleOptions.ts"
 
@@ -32,13 +32,26 @@ export type Settling = Client<
   PublicActions<HttpTransport, Chain, PrivateKeyAccount> & WalletActions<Chain, PrivateKeyAccount>
 >
 
+/**
+ * The transaction numbers of one account. viem's manager takes the number 0 for none, so that it would give the first number of a
+ * new account to a second transaction as well, while the first is not sent.
+ */
+const countedNonces = (): NonceManagerSource => {
+  const node = jsonRpc()
+  let next = 0
+  return {
+    get: async (account) => Math.max(await node.get(account), next),
+    set: (_account, nonce) => void (next = Math.max(next, nonce + 1))
+  }
+}
+
 /** A viem client that reads, signs and sends on the local chain. */
 export const client = ({ key, nonces = "counted", pollingMillis, rpcUrl }: FacilitatorOptions): Settling =>
   createWalletClient({
     // A manager of its own: the one that viem exports remembers the numbers of another chain with the same id.
     account: privateKeyToAccount(
       key,
-      nonces === "counted" ? { nonceManager: createNonceManager({ source: jsonRpc() }) } : {}
+      nonces === "counted" ? { nonceManager: createNonceManager({ source: countedNonces() }) } : {}
     ),
     chain,
     transport: http(rpcUrl),
