@@ -45,7 +45,7 @@ export type Answer = (response: ServerResponse, arrival: Arrival) => void
 export interface PaidShop {
   readonly origin: string
   readonly arrivals: ReadonlyArray<Arrival>
-  /** Those that carried a payment. */
+  /** The requests that carried a payment. */
   readonly paid: () => ReadonlyArray<Arrival>
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -37,10 +37,10 @@ const stepped =
     }
   }
 
-/** Those that a crashed part has left open. */
+/** The files that a crashed part has left open. */
 const open = new Set<FileHandle>()
 
-/** Closes what crashed parts have left open, which a process that ends has closed for it. */
+/** Closes the files that crashed parts have left open, as the end of their process would. */
 export const closeAll = async (): Promise<void> => {
   await Promise.all([...open].map((handle) => handle.close().catch(() => undefined)))
   open.clear()

@@ -244,7 +244,7 @@ const target = fc
   )
   .map(([before, middle, after]) => `${before}${middle}${after}` || "/")
 
-const runs = 1200
+const runs = 2500
 
 /** Asked in every run, whatever else the generator comes upon: each kind of handler is reached. */
 const sure: Array<[string, string, boolean]> = [

@@ -143,8 +143,8 @@ layer(Layer.effect(Market, market), { excludeTestServices: true, timeout: "120 s
         Effect.gen(function* () {
           const { chain, facilitator } = yield* Market
           const port = yield* freePort
-          const environment = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
-          const shop = start([join(examples, "shop-paywall.mjs")], environment)
+          const settings = { PORT: `${port}`, FACILITATOR: facilitator, RPC_URL: chain.rpcUrl }
+          const shop = start([join(examples, "shop-paywall.mjs")], settings)
           yield* Effect.addFinalizer(() => stop(shop))
           yield* buys(port, 6, shop.said)
           const page = yield* Effect.promise(() => opened(`http://${host}:${port}/report`))

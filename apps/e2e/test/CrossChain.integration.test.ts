@@ -115,7 +115,7 @@ describe("a purchase across chains", () => {
       assert.strictEqual(status, 200, body)
       assert.strictEqual(runs(), 1)
       assert.strictEqual(signatures(), 1)
-      yield* Effect.repeat(received, { until: (amount) => amount > 0n })
+      yield* Effect.repeat(received, { until: (amount) => amount > 0n, schedule: Schedule.spaced("100 millis") })
       assert.strictEqual(yield* received, price)
       assert.isBelow(Number(yield* first.balanceOf(payer.address)), 1_000_000_000 - Number(price))
       assert.strictEqual(yield* Effect.promise(() => first.client.getBalance({ address: payer.address })), 0n)

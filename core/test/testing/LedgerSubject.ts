@@ -5,6 +5,16 @@ import type * as TestLedger from "../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../src/testing/ledger/TestScheme.ts"
 import type * as SchemeLaws from "../../src/testing/scheme/SchemeLaws.ts"
 
+/** Runs an effect while the ledger responds to no question. */
+export const whileDown =
+  ({ faults }: TestLedger.TestLedger) =>
+  <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => void (faults.down = true)),
+      () => effect,
+      () => Effect.sync(() => void (faults.down = false))
+    )
+
 export const make = (
   ledger: TestLedger.TestLedger,
   options: TestScheme.FacilitatorOptions = {}
@@ -32,12 +42,7 @@ export const make = (
     otherAsset: "acct-euro",
     otherNetwork: "ledger:other",
     received: Effect.sync(() => ledger.balanceOf("acct-shop")),
-    whileDown: (effect) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => void (ledger.faults.down = true)),
-        () => effect,
-        () => Effect.sync(() => void (ledger.faults.down = false))
-      ),
+    whileDown: whileDown(ledger),
     finalise: (time) => Effect.sync(() => ledger.tick(time))
   }
 }

@@ -13,6 +13,7 @@ import {
   exactEvm
 } from "../src/index.ts"
 import {
+  CutLine,
   type EvmTestAccounts,
   EvmTestChain,
   Permit2Contracts,
@@ -20,27 +21,6 @@ import {
   SmartAccounts
 } from "../src/testing/index.ts"
 import * as Payment from "./EvmTestPayment.ts"
-import * as HostileNode from "./HostileNode.ts"
-
-/** The chain behind a connection that can be cut. */
-const cuttableLine = Effect.gen(function* () {
-  const { rpcUrl } = yield* EvmTestChain.EvmTestChain
-  let cut = false
-  const node = yield* HostileNode.make(async (response, request) => {
-    if (cut) return void response.destroy()
-    const body = JSON.stringify({ jsonrpc: "2.0", ...request })
-    const headers = { "content-type": "application/json" }
-    const passed = await fetch(rpcUrl, { method: "POST", headers, body })
-    response.end(await passed.text())
-  })
-  const whileDown = <A, E>(effect: Effect.Effect<A, E>) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => void (cut = true)),
-      () => effect,
-      () => Effect.sync(() => void (cut = false))
-    )
-  return { url: node.url, whileDown }
-})
 
 /** Each block moves this chain's clock on by a second, so there are few. */
 const finalityDepth = 2
@@ -116,7 +96,7 @@ const subject = Effect.fnUntraced(function* (way: Way) {
   const chain = yield* EvmTestChain.EvmTestChain
   const { accounts, token } = chain
   const assets = [{ network: chain.network, ...token }]
-  const line = yield* cuttableLine
+  const line = yield* CutLine.make(chain.rpcUrl)
   const [first, second] = accounts.signers
   const payers = yield* payersOf(way)
   const settings = yield* settingsOf(way)

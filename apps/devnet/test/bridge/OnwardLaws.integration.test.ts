@@ -26,7 +26,7 @@ const subject = Effect.gen(function* () {
       poor: client(accounts.stranger),
       facilitator,
       stranger: yield* facilitatorBy(otherSigner, rpcUrl),
-      requirements: yield* routed.offer,
+      requirements: RoutedPayments.lasting(yield* routed.offer),
       otherPayTo: accounts.deployer.address,
       otherAsset: accounts.stranger.address,
       otherNetwork: "eip155:1",

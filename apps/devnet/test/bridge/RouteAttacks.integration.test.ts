@@ -47,7 +47,7 @@ const opened = Effect.gen(function* () {
     const buyer = client(payer)
     const asset = buyer.asset(requirements)
     if (asset === undefined) return yield* Effect.die(new Error("the buyer does not know the token"))
-    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 60
+    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
     return yield* buyer.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
   })
   const verified = (requirements: Offer, payload: unknown) =>

@@ -1,8 +1,6 @@
 /** The laws of a scheme, kept by `exact` whose payments go on to another network by routes. */
 import { describe, layer } from "@effect/vitest"
 import { SchemeLaws } from "@pontage/core/testing"
-import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -10,14 +8,14 @@ import * as RoutedPayments from "./RoutedPayments.ts"
 
 const subject = Effect.gen(function* () {
   const { client, facilitator, facilitatorBy, first, lockbox, near, offer } = yield* RoutedPayments.make()
-  const { accounts, balanceOf, mine, rpcUrl } = first
+  const { accounts, balanceOf, mine, rpcUrl, setNextBlockTimestamp } = first
   const [feeTo, otherSigner] = accounts.signers
   return SchemeLaws.Subject.of({
     payer: client(accounts.payers[0]),
     poor: client(accounts.stranger),
     facilitator,
     stranger: yield* facilitatorBy(otherSigner, rpcUrl),
-    requirements: yield* offer,
+    requirements: RoutedPayments.lasting(yield* offer),
     otherPayTo: accounts.deployer.address,
     otherAsset: accounts.stranger.address,
     otherNetwork: "eip155:1",
@@ -28,8 +26,8 @@ const subject = Effect.gen(function* () {
     ),
     whileDown: near.whileDown,
     finalise: Effect.fnUntraced(function* (time) {
-      const now = yield* Clock.currentTimeMillis
-      yield* Effect.sleep(Duration.millis(Math.max(0, time * 1000 - now)))
+      const { timestamp } = yield* Effect.promise(() => first.client.getBlock())
+      yield* setNextBlockTimestamp(BigInt(time) > timestamp ? BigInt(time) : timestamp + 1n)
       yield* mine(RoutedPayments.finalityDepth + 1)
     })
   })

@@ -1,11 +1,11 @@
 /** Payments by routes between two bridged chains whose connections can be cut, and offers by the facilitator's own quotes. */
-import type { SchemeFacilitator, SchemeServer } from "@pontage/core"
+import type { PaymentRequirements, SchemeFacilitator, SchemeServer } from "@pontage/core"
+import { CutLine } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 
 import * as BridgedChains from "../../src/bridge/BridgedChains.ts"
 import * as LayerZeroRelay from "../../src/bridge/LayerZeroRelay.ts"
 import * as RoutedSchemes from "../../src/bridge/RoutedSchemes.ts"
-import * as CutLine from "./CutLine.ts"
 
 /** Each block moves a chain's clock on, so there are few. */
 export const finalityDepth = 2
@@ -55,6 +55,12 @@ export const make = Effect.fnUntraced(function* (pushAfterSeconds = 0) {
 })
 
 export type RoutedPayments = Effect.Success<ReturnType<typeof make>>
+
+/** The offer with a quote that no run of the laws outlives: until 2100. A payer alone compares it with the clock. */
+export const lasting = <Offer extends PaymentRequirements.PaymentRequirements>(offer: Offer): Offer => ({
+  ...offer,
+  extra: { ...offer.extra, route: { ...Object(offer.extra?.["route"]), quotedUntil: 4_102_444_800 } }
+})
 
 /** The offer of the price, by a present quote. */
 const offerOf = Effect.fnUntraced(function* (

@@ -98,7 +98,7 @@ const strike = Effect.fnUntraced(function* (
   )
 })
 
-/** Those that have not struck yet. */
+/** The strikes that have not happened yet. */
 const missedIn = ({ struck }: FacilitatorLife, failpoints: ReadonlyArray<Failpoint>): ReadonlyArray<Failpoint> =>
   failpoints.filter((one) => !struck.has(toText(one)))
 

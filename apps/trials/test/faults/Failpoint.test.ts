@@ -93,7 +93,7 @@ describe("failpoints", () => {
       assert.deepStrictEqual(struck, ["queued:throw:1"])
       const hanging = yield* Effect.forkChild(strike("queued"))
       yield* TestClock.adjust(1)
-      // Those that pass meanwhile do so unharmed.
+      // The calls that pass meanwhile do so unharmed.
       yield* strike("queued")
       assert.deepStrictEqual(struck, ["queued:throw:1", "queued:hang:2"])
       assert.strictEqual(killed, 0)

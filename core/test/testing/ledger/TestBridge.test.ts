@@ -25,12 +25,7 @@ const subject = (): OnwardLaws.OnwardSubject => {
     finalise: Effect.sync(() => {
       far.finality = 0
     }),
-    whileFarDown: (effect) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => void (far.faults.down = true)),
-        () => effect,
-        () => Effect.sync(() => void (far.faults.down = false))
-      )
+    whileFarDown: LedgerSubject.whileDown(far)
   }
 }
 

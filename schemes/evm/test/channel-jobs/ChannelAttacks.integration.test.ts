@@ -7,6 +7,7 @@ import { Facilitator, type PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import { encodeFunctionData, erc20Abi, type Hex, keccak256, numberToHex, pad } from "viem"
 
 import { EvmTestChain } from "../../src/testing/index.ts"
@@ -39,9 +40,27 @@ const settled = Effect.fnUntraced(function* (chain: Chain, config: Config, paylo
   })
 })
 
+/** Settles until the outcome is known: a slow machine may need longer than one call waits. */
+const ended = Effect.fnUntraced(function* (chain: Chain, config: Config, payload: unknown) {
+  let outcome = "SettlementPending"
+  while (outcome === "SettlementPending") outcome = yield* settled(chain, config, payload)
+  return outcome
+})
+
 /** The count of the facilitator's transactions as of a block. */
 const sentBy = (chain: Chain, blockTag: "latest" | "pending") =>
   Effect.promise(() => chain.client.getTransactionCount({ address: chain.accounts.signers[1].address, blockTag }))
+
+/** Waits until the facilitator has sent a transaction; red where it never does. */
+const untilSent = Effect.fnUntraced(function* (chain: Chain, before: number) {
+  const pause = Schedule.spaced("10 millis")
+  const sent = yield* Effect.repeat(sentBy(chain, "pending"), {
+    until: (count) => count !== before,
+    schedule: pause,
+    times: 6_000
+  })
+  assert.notStrictEqual(sent, before, "nothing was sent")
+})
 
 /** A call at a price that puts it before the facilitator's transaction. */
 const overtaking = Effect.fnUntraced(function* (chain: Chain, from: Hex, to: Hex, data: Hex) {
@@ -57,12 +76,13 @@ const overtaken = Effect.fnUntraced(function* (
   chain: Chain,
   config: Config,
   payload: unknown,
-  attack: Effect.Effect<void>
+  attack: Effect.Effect<void>,
+  settle: typeof settled = ended
 ) {
   const before = yield* sentBy(chain, "latest")
   yield* chain.setAutomine(false)
-  const settling = yield* Effect.forkChild(settled(chain, config, payload))
-  while ((yield* sentBy(chain, "pending")) === before) yield* Effect.yieldNow
+  const settling = yield* Effect.forkChild(settle(chain, config, payload))
+  yield* untilSent(chain, before)
   yield* attack
   yield* chain.setAutomine(true)
   yield* chain.mine()
@@ -109,7 +129,8 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
           chain,
           config,
           payload,
-          overtaking(chain, config.payer, chain.token.address, call)
+          overtaking(chain, config.payer, chain.token.address, call),
+          settled
         )
         assert.strictEqual(yield* Fiber.join(settling), "SettlementPending")
         assert.deepStrictEqual(yield* standing(chain, config), [0n, 0n])
@@ -146,7 +167,7 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
           overtaking(chain, chain.accounts.stranger.address, ChannelContract.address, data)
         )
         assert.strictEqual(yield* Fiber.join(settling), "included")
-        assert.strictEqual(yield* settled(chain, config, payload), "included")
+        assert.strictEqual(yield* ended(chain, config, payload), "included")
         assert.deepStrictEqual(yield* standing(chain, config), [50_000n, 0n])
       })
     )
@@ -178,7 +199,7 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         )
         assert.strictEqual(yield* Fiber.join(settling), "claim_transaction_failed")
         assert.deepStrictEqual(yield* standing(chain, stolen), [0n, 0n])
-        assert.strictEqual(yield* settled(chain, sound, claim), "included")
+        assert.strictEqual(yield* ended(chain, sound, claim), "included")
         assert.deepStrictEqual(yield* standing(chain, sound), [50_000n, 20_000n])
       })
     )
@@ -202,7 +223,7 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         yield* chain.setAutomine(false)
         const claim = requestOf(chain, sound, yield* claimOf(chain, rows))
         const settling = yield* Effect.forkChild(facilitator.settle(claim))
-        while ((yield* sentBy(chain, "pending")) === before) yield* Effect.yieldNow
+        yield* untilSent(chain, before)
         // The other two follow; one that is late finds the money gone, and fails alone too.
         for (let request = 0; request < 20; request++) yield* sentBy(chain, "pending")
         const theft = ChannelCall.finalizeWithdraw(thief)
@@ -234,9 +255,9 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         const claim = { ...(yield* claimOf(chain, [row])), claimAuthorizerSignature: "0x1234", job }
         assert.strictEqual(yield* settled(chain, config, claim), "authorizer_address_mismatch")
         const { claimAuthorizerSignature: _, ...unsigned } = claim
-        assert.strictEqual(yield* settled(chain, config, unsigned), "included")
+        assert.strictEqual(yield* ended(chain, config, unsigned), "included")
         const refund = { ...(yield* refundOf(chain, payer, config, { amount: 30_000n, nonce: 0n })), job }
-        assert.strictEqual(yield* settled(chain, config, refund), "included")
+        assert.strictEqual(yield* ended(chain, config, refund), "included")
         assert.deepStrictEqual(yield* standing(chain, config), [20_000n, 20_000n])
       })
     )
@@ -289,23 +310,23 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
           chain,
           config,
           payload,
-          overtaking(chain, config.payer, ChannelContract.address, theft)
+          overtaking(chain, config.payer, ChannelContract.address, theft),
+          settled
         )
         assert.strictEqual(yield* Fiber.join(settling), "SettlementPending")
         // The refund has no end before a final block, and a claim of the same shop does not wait for that.
         const other = lentConfig(chain, payerOf(chain, 13))
         yield* opened(chain, payerOf(chain, 13), other, 50_000n)
         const claim = yield* claimOf(chain, [yield* rowOf(chain, payerOf(chain, 13), other, 20_000n, 20_000n)])
-        assert.strictEqual(yield* settled(chain, other, claim), "included")
-        let outcome = "SettlementPending"
-        while (outcome === "SettlementPending") outcome = yield* settled(chain, config, payload)
+        assert.strictEqual(yield* ended(chain, other, claim), "included")
+        const outcome = yield* ended(chain, config, payload)
         // A request that came after the end is a new try, and finds nothing to refund.
         assert.include(["refund_transaction_failed", "refund_no_balance"], outcome)
         assert.deepStrictEqual(yield* standing(chain, config), [0n, 0n])
         yield* chain.mint(payer.address, 50_000n)
         yield* send(chain, chain.accounts.deployer.address, yield* depositCall(chain, payer, config, 50_000n, 7))
         const again = yield* Effect.all(
-          Array.from({ length: 4 }, () => settled(chain, config, payload)),
+          Array.from({ length: 4 }, () => ended(chain, config, payload)),
           {
             concurrency: "unbounded"
           }
@@ -326,7 +347,7 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         assert.strictEqual(yield* settled(chain, config, greedy), "refund_amount_invalid")
         const whole = yield* refundOf(chain, payer, config, { amount: 30_000n, nonce: 0n }, [row])
         const [claim, refund] = yield* Effect.all(
-          [settled(chain, config, yield* claimOf(chain, [row])), settled(chain, config, whole)],
+          [ended(chain, config, yield* claimOf(chain, [row])), ended(chain, config, whole)],
           { concurrency: "unbounded" }
         )
         assert.deepStrictEqual([claim, refund], ["included", "included"])
@@ -343,15 +364,10 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         const row = yield* rowOf(chain, payer, config, 20_000n, 20_000n)
         const before = yield* sentBy(chain, "latest")
         yield* chain.setAutomine(false)
-        const ended = Effect.fnUntraced(function* (payload: unknown) {
-          let outcome = "SettlementPending"
-          while (outcome === "SettlementPending") outcome = yield* settled(chain, config, payload)
-          return outcome
-        })
-        const claiming = yield* Effect.forkChild(ended(yield* claimOf(chain, [row])))
-        while ((yield* sentBy(chain, "pending")) === before) yield* Effect.yieldNow
+        const claiming = yield* Effect.forkChild(ended(chain, config, yield* claimOf(chain, [row])))
+        yield* untilSent(chain, before)
         const refund = yield* refundOf(chain, payer, config, { amount: 50_000n, nonce: 0n })
-        const refunding = yield* Effect.forkChild(ended(refund))
+        const refunding = yield* Effect.forkChild(ended(chain, config, refund))
         // One that does not wait is sent within a few requests.
         for (let request = 0; request < 20; request++) yield* sentBy(chain, "pending")
         const sent = yield* sentBy(chain, "pending")
@@ -378,7 +394,7 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
           Array.from({ length: 16 }, (_, index) => BigInt(index + 1) * 1_000n),
           (maximum) =>
             Effect.flatMap(ChannelDesk.voucherOf(chain, payer, config, maximum), (voucher) =>
-              settled(chain, config, { ...deposit, voucher })
+              ended(chain, config, { ...deposit, voucher })
             ),
           { concurrency: "unbounded" }
         )

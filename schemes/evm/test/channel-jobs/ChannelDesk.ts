@@ -135,7 +135,10 @@ export const depositOf = Effect.fnUntraced(function* (
 export const opened = Effect.fnUntraced(function* (chain: Chain, payer: Account, config: Config, amount: bigint) {
   const facilitator = yield* Facilitator
   const payload = yield* depositOf(chain, payer, config, amount, 1_000n)
-  return yield* facilitator.settle(requestOf(chain, config, payload))
+  // A slow machine may need longer than one call waits.
+  return yield* Effect.retry(facilitator.settle(requestOf(chain, config, payload)), {
+    while: ({ _tag }) => _tag === "SettlementPending"
+  })
 })
 
 /** A shop's claim; signed by the shop's own key where `by` is given. */

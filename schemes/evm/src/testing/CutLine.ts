@@ -1,6 +1,7 @@
 /** A chain behind a connection that a test can cut. */
-import { JsonRpcRelay } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
+
+import * as JsonRpcRelay from "./JsonRpcRelay.ts"
 
 /** Opens the connection to a node; it ends with the scope. */
 export const make = Effect.fnUntraced(function* (rpcUrl: string) {
