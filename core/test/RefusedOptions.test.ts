@@ -117,6 +117,9 @@ const refusals: ReadonlyArray<readonly [keyof typeof constructors, Loose, string
   ["Buyer.make", { limits: { perDay: 1 } }, "limits.perDay: expected a text, got a number"],
   ["Buyer.make", { perDay: "$1" }, "perDay: unknown key; did you mean limits.perDay?"],
   ["Buyer.make", { limits: { assets: { "0x": { perday: "1" } } } }, "perday: unknown key; did you mean perDay?"],
+  ["Buyer.make", { limits: { networks: { x: { perday: "$1" } } } }, "perday: unknown key; did you mean perDay?"],
+  ["Buyer.make", { limits: { networks: { x: { networks: {} } } } }, "networks: unknown key"],
+  ["Buyer.make", { limits: { networks: "base" } }, "limits.networks: expected a plain object, got a text"],
   ["Buyer.make", { allow: { host: ["a.example"] } }, "allow.host: unknown key; did you mean hosts?"],
   ["Buyer.make", { allow: { hosts: "a.example" } }, "allow.hosts: expected a list, got a text"],
   [

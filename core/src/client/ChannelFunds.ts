@@ -132,19 +132,29 @@ const roomFor = (
   asset: Asset,
   channels: ReadonlyMap<string, ChannelEntry>
 ): Room => {
-  const spaces = limits.flatMap(({ counts, inChannels, option, perChannel }): ReadonlyArray<Room> => {
+  const spaces = limits.flatMap(({ counts, inChannels, network, option, perChannel }): ReadonlyArray<Room> => {
     const [own, dollars = own] = spendingsOf({ amount: unspent(book), asset })
     const here = counts === "asset" ? own : dollars
-    if (perChannel === undefined) return [{ amount: 0n, limit: `${option}.perChannel` }]
-    const others = [...channels.values()].filter(({ id }) => id !== book.id).flatMap((one) => unspentIn(here.unit, one))
-    const total = others.reduce(Spending.add, here)
+    const isOpen = limits.some((one) => one.counts === counts && one.perChannel !== undefined)
+    if (!isOpen) return [{ amount: 0n, limit: `${option}.perChannel` }]
+    const others = [...channels.values()].filter(
+      (one) => one.id !== book.id && (network ?? one.network) === one.network
+    )
+    const total = others.flatMap((one) => unspentIn(here.unit, one)).reduce(Spending.add, here)
     return [
-      { amount: left(perChannel, here), limit: `${option}.perChannel` },
-      { amount: left(inChannels ?? perChannel, total, here.scale), limit: `${option}.inChannels` }
+      ...roomIn(perChannel, here, `${option}.perChannel`),
+      ...roomIn(inChannels, total, `${option}.inChannels`, here.scale)
     ]
   })
   return spaces.reduce((one, other) => (other.amount < one.amount ? other : one))
 }
+
+const roomIn = (
+  limit: Spending.Spending | undefined,
+  used: Spending.Spending,
+  option: string,
+  scale = used.scale
+): ReadonlyArray<Room> => (limit === undefined ? [] : [{ amount: left(limit, used, scale), limit: option }])
 
 const unspentIn = (unit: string, channel: ChannelEntry): ReadonlyArray<Spending.Spending> =>
   channel.units.filter((one) => one.unit === unit).map(({ scale }) => ({ unit, digits: unspent(channel), scale }))

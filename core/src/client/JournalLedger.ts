@@ -83,7 +83,7 @@ export const make = (): JournalLedger => {
     if (entry.state === "released") return
     for (const { digits, scale, unit: written } of entry.spendings) {
       const unit = Spending.unitOf(written)
-      for (const key of [unit, keyAt(unit, entry.host)]) {
+      for (const key of keysOf(unit, entry)) {
         totals.set(key, change(totals.get(key) ?? Spending.zero(unit), { unit, digits: BigInt(digits), scale }))
       }
     }
@@ -142,7 +142,7 @@ export const make = (): JournalLedger => {
       }
     },
     find: (id) => entries.get(id),
-    spent: (unit, host) => totals.get(host === undefined ? unit : keyAt(unit, host)) ?? Spending.zero(unit),
+    spent: (unit, host, network) => totals.get(keyAt(unit, host, network)) ?? Spending.zero(unit),
     resumable: (request, now, isHeld) => {
       for (const id of byRequest.get(request) ?? []) {
         const entry = entries.get(id)
@@ -180,6 +180,15 @@ const refusals = (entries: ReadonlyMap<string, JournalEntry>) => {
 const countsAlike = (known: JournalEntry | undefined, next: JournalEntry): boolean =>
   known?.spendings === next.spendings &&
   known.host === next.host &&
+  known.network === next.network &&
   (known.state === "released") === (next.state === "released")
 
-const keyAt = (unit: string, host: string) => `${unit} ${host}`
+/** The sums that an entry counts in: everywhere, at its host, on its network, and at its host on its network. */
+const keysOf = (unit: string, { host, network }: Pick<JournalEntry, "host" | "network">): ReadonlyArray<string> => [
+  keyAt(unit),
+  keyAt(unit, host),
+  keyAt(unit, undefined, network),
+  keyAt(unit, host, network)
+]
+
+const keyAt = (unit: string, host = "", network = "") => `${unit} ${host} ${network}`

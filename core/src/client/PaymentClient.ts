@@ -143,8 +143,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = yield* PaymentJournal
   const { schemes: schemeClients } = yield* ClientSchemeRegistry
-  const schemes = schemeClients.map(({ scheme }) => scheme)
-  const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemes))
+  const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemeClients))
   const { dialects = PayerDialects.usual } = options
   const context: ClientContext = {
     journal,

@@ -9,7 +9,6 @@ import * as OptionCheck from "../protocol/OptionCheck.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import { isLoopback } from "../protocol/text/Loopback.ts"
-import type { Scheme } from "../scheme/Scheme.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"
 import type { PaymentTerms } from "../wire/pontage/Dialect.ts"
@@ -63,8 +62,8 @@ export interface Quote {
   }
 }
 
-/** The amount of a unit (see `Spending`) spent in the last 24 hours, everywhere or at one host. */
-export type SpentSoFar = (unit: string, host?: string) => Spending.Spending
+/** The amount of a unit (see `Spending`) spent in the last 24 hours: everywhere, or at one host, on one network, or both. */
+export type SpentSoFar = (unit: string, host?: string, network?: string) => Spending.Spending
 
 /** An allowed quote, with the means to act on it. */
 export interface Allowed {
@@ -102,20 +101,32 @@ export const spendingsOf = ({
   return asset.dollar ? [own, { unit: Spending.dollar, digits: amount, scale: asset.decimals }] : [own]
 }
 
+/** The part of a scheme client that the rules are read by. */
+export type Payer = Pick<SchemeClient, "scheme" | "network" | "paysOn">
+
 /**
- * Reads the rules for a payer of these schemes. A malformed price, amount, address, network or host fails with
- * `Misconfigured`: a rule that could never match would be silently missing.
+ * Reads the rules for a payer of these scheme clients. A malformed price, amount, address, network or host fails with
+ * `Misconfigured`, and so does a limit for a network on which none of them pays: a rule that could never match would be
+ * silently missing.
  */
 export const make = (
   limits: PaymentLimits.PaymentLimits,
   allow: PaymentAllowances,
-  schemes: ReadonlyArray<Scheme>
+  payers: ReadonlyArray<Payer>
 ): Result.Result<PaymentPolicy, Misconfigured> => {
-  const isAddress = (text: string) => schemes.some((scheme) => scheme.address(text) !== undefined)
-  const isNetwork = (text: string) => schemes.some((scheme) => scheme.network(text) !== undefined)
+  const isAddress = (text: string) => payers.some(({ scheme }) => scheme.address(text) !== undefined)
+  const isNetwork = (text: string) => payers.some(({ scheme }) => scheme.network(text) !== undefined)
+  const networks = limits.networks ?? {}
+  const assets = [limits, ...Object.values(networks)].flatMap((one) => Object.keys(one.assets ?? {}))
   const read = Result.all([
     PaymentLimits.read(limits),
-    readable("limits.assets", Object.keys(limits.assets ?? {}), isAddress, "an address of a scheme given here"),
+    readable("limits.assets", assets, isAddress, "an address of a scheme given here"),
+    readable(
+      "limits.networks",
+      Object.keys(networks),
+      (name) => isPaidOn(payers, name),
+      "a network that a scheme given here pays on"
+    ),
     readable("allow.assets", allow.assets, isAddress, "an address of a scheme given here"),
     readable("allow.payees", allow.payees, isAddress, "an address of a scheme given here"),
     readable("allow.networks", allow.networks, isNetwork, "a network of a scheme given here"),
@@ -136,13 +147,17 @@ const readable = (
   return Result.fail(new Misconfigured({ message: `${option}: expected ${expected}, got ${JSON.stringify(wrong)}` }))
 }
 
+/** Whether one of the clients pays on a network of this name. */
+const isPaidOn = (payers: ReadonlyArray<Payer>, name: string): boolean =>
+  payers.some(({ network, paysOn, scheme }) => {
+    const named = scheme.network(name)
+    return named !== undefined && (network === undefined ? paysOn?.(named) !== false : network === named)
+  })
+
 const isHost = (text: string): boolean =>
   URL.canParse(`https://${text}`) && new URL(`https://${text}`).host === text.toLowerCase()
 
-const policy = (
-  limitsOf: (asset: Asset, scheme: Scheme) => ReadonlyArray<PaymentLimits.UnitLimit>,
-  allow: PaymentAllowances
-): PaymentPolicy => ({
+const policy = (limitsOf: PaymentLimits.LimitsOf, allow: PaymentAllowances): PaymentPolicy => ({
   admit: (url) => admit(url, allow.hosts),
   objection: (terms, url, now) => objection(terms, url, now, allow.realms ?? []),
   judge: (request, requirements, schemeClient) => {
@@ -270,7 +285,7 @@ const affordable = (
     return refusal("asset_without_limit", message)
   }
   for (const { counts, option, perRequest } of limits) {
-    if (Spending.isAbove(costOf(quote, counts), perRequest)) {
+    if (perRequest !== undefined && Spending.isAbove(costOf(quote, counts), perRequest)) {
       const message = `${asks(quote)}; the limit is ${Spending.format(perRequest)} a request; raise ${option}.perRequest to allow it`
       return refusal("over_request_limit", message)
     }
@@ -288,12 +303,12 @@ const overTotals = (
   limits: ReadonlyArray<PaymentLimits.UnitLimit>,
   spent: SpentSoFar
 ): PaymentDeclined | undefined => {
-  for (const { counts, option, perDay, perHost } of limits) {
+  for (const { counts, network, option, perDay, perHost } of limits) {
     const cost = costOf(quote, counts)
     const excess = (name: string, limit: Spending.Spending, host?: string) => {
-      const total = spent(cost.unit, host)
+      const total = spent(cost.unit, host, network)
       if (!Spending.isAbove(Spending.add(total, cost), limit)) return undefined
-      const where = host === undefined ? "" : ` at ${host}`
+      const where = `${host === undefined ? "" : ` at ${host}`}${network === undefined ? "" : ` on ${network}`}`
       return `${asks(quote)}; ${Spending.format(total)} of ${Spending.format(limit)} in 24 hours${where} is spent or reserved; raise ${option}.${name} to allow it`
     }
     const today = perDay && excess("perDay", perDay)

@@ -141,7 +141,7 @@ describe("a channel's line", () => {
 
 const quoteOf = (price: string, limits: Parameters<typeof PaymentPolicy.make>[0] = {}) => {
   const { schemeClient } = Wallet.make()
-  const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [schemeClient.scheme]))
+  const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [schemeClient]))
   const request = { method: "GET", url: new URL("https://shop.example/report") }
   return Result.getOrThrow(policy.judge(request, Wallet.offer({ maxAmountRequired: price }), schemeClient))
 }
@@ -160,6 +160,8 @@ const planned = (
     { ...offered, leastDeposit: least },
     new Map(others.map((one) => [one.id, one]))
   )
+
+const onBase = (own: object, more: object = {}) => ({ ...more, networks: { base: own } })
 
 describe("a reading of the chain", () => {
   it("of an earlier block than the last one changes nothing", () => {
@@ -192,6 +194,21 @@ describe("the next voucher", () => {
     const other = bookOf({ id: "0xb", balance: "80000", charged: "20000" })
     assert.strictEqual(amountOf(planned(empty, { inChannels: "$0.1" }, [other])), 40_000n)
     assert.strictEqual(amountOf(planned(bookOf({ balance: "5000", charged: "5000" }))), 100_000n)
+  })
+
+  it("is funded within the limits of its network, where the channels of that network count", () => {
+    const amountOf = (plan: ReturnType<typeof planned>) => {
+      const { funding } = Result.getOrThrow(plan)
+      return funding._tag === "Deposit" ? funding.amount : undefined
+    }
+    assert.strictEqual(amountOf(planned(empty, onBase({ perChannel: "$0.05" }))), 50_000n)
+    assert.strictEqual(amountOf(planned(empty, onBase({ perChannel: "$2" }), [], 1_500_000n)), 1_500_000n)
+    assert.isTrue(Result.isFailure(planned(empty, onBase({ perChannel: "$2" }, { perChannel: "$1" }), [], 1_500_000n)))
+    const other = bookOf({ id: "0xb", balance: "80000", charged: "20000" })
+    const limits = onBase({ inChannels: "$0.1" })
+    assert.strictEqual(amountOf(planned(empty, limits, [other])), 40_000n)
+    assert.strictEqual(amountOf(planned(empty, limits, [{ ...other, network: "eip155:1" }])), 100_000n)
+    assert.isTrue(Result.isFailure(planned(empty, { perChannel: "$0", networks: { base: {} } })))
   })
 
   it("is declined where the limits leave too little", () => {

@@ -85,11 +85,13 @@ describe("resumable", () => {
 
 describe("spent", () => {
   const hosts = ["one.example", "two.example"]
+  const networks = ["eip155:1", "eip155:8453"]
   const lines = fc.array(
     fc.record({
       id: fc.constantFrom("a", "b", "c"),
       state: fc.constantFrom(...journalStates),
       host: fc.constantFrom(...hosts),
+      network: fc.constantFrom(...networks),
       digits: fc.option(fc.nat(1_000), { nil: undefined }),
       isReadBack: fc.boolean()
     }),
@@ -101,19 +103,24 @@ describe("spent", () => {
       fc.property(lines, (changes) => {
         const ledger = JournalLedger.make()
         const last = new Map<string, JournalEntry>()
-        for (const { digits, host, id, isReadBack, state } of changes) {
+        for (const { digits, host, id, isReadBack, network, state } of changes) {
           // A state that follows from another by a copy has the very spendings of it; one read back from a disk has not.
-          const entry = { ...(last.get(id) ?? entryOf(id, state)), host, state }
+          const entry = { ...(last.get(id) ?? entryOf(id, state)), host, network, state }
           const spendings = digits === undefined ? entry.spendings : [{ unit: "$", digits: `${digits}`, scale: 3 }]
           const line = { ...entry, spendings }
           if (mayFollow(last.get(id)?.state ?? "reserved", state)) last.set(id, line)
           ledger.put(isReadBack ? structuredClone(line) : line)
         }
-        const sum = (host?: string) =>
+        const sum = (host?: string, network?: string) =>
           [...last.values()]
-            .filter((entry) => entry.state !== "released" && (host === undefined || entry.host === host))
+            .filter((entry) => entry.state !== "released" && (host ?? entry.host) === entry.host)
+            .filter((entry) => (network ?? entry.network) === entry.network)
             .reduce((total, { spendings }) => total + BigInt(spendings[0]?.digits ?? "0"), 0n)
-        for (const host of [undefined, ...hosts]) assert.strictEqual(ledger.spent("$", host).digits, sum(host))
+        for (const host of [undefined, ...hosts]) {
+          for (const network of [undefined, ...networks]) {
+            assert.strictEqual(ledger.spent("$", host, network).digits, sum(host, network))
+          }
+        }
       }),
       { numRuns: 500 }
     )

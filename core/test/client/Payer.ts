@@ -18,12 +18,13 @@ export const start = 1_000_000
 
 export const make = Effect.fnUntraced(function* (
   options: PaymentClient.Options = {},
-  wallet: Wallet.Wallet = Wallet.make(),
+  wallets: Wallet.Wallet | readonly [Wallet.Wallet, ...ReadonlyArray<Wallet.Wallet>] = Wallet.make(),
   journal: PaymentJournal.PaymentJournal["Service"] = PaymentJournal.make(PaymentJournal.memoryLog())
 ) {
   yield* TestClock.setTime(start)
+  const [wallet, ...others] = "signed" in wallets ? [wallets] : wallets
   const client = yield* PaymentClient.make(options).pipe(
-    Effect.provide(ClientSchemeRegistry.layer([wallet.schemeClient])),
+    Effect.provide(ClientSchemeRegistry.layer([wallet, ...others].map(({ schemeClient }) => schemeClient))),
     Effect.provideService(PaymentJournal.PaymentJournal, journal)
   )
   const spent = Effect.map(journal.spent, (spent) => spent("$").digits)

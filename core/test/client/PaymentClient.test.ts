@@ -8,11 +8,13 @@ import * as TestClock from "effect/testing/TestClock"
 import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
+import * as Network from "../../src/protocol/Network.ts"
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
 import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import { buy, failure, waitingOut } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
+import * as Tabs from "./Tabs.ts"
 import * as Wallet from "./Wallet.ts"
 
 describe("the rules", () => {
@@ -117,6 +119,33 @@ describe("the rules", () => {
       assert.isTrue(
         results.filter(Result.isFailure).every(({ failure }) => "rule" in failure && failure.rule === "over_day_limit")
       )
+    })
+  )
+
+  it.effect("of a network hold at once and after a restart, and leave the others alone", () =>
+    Effect.gen(function* () {
+      const browser = Tabs.make()
+      const limits = { perDay: "$0.20", networks: { base: { perDay: "$0.10" } } }
+      const wallet = Wallet.make({ before: Effect.sleep("1 second") })
+      const mainnet = { network: Network.make("eip155:1") }
+      const other = Wallet.make({ ...mainnet, assets: [{ ...Wallet.dollars, ...mainnet }] })
+      const payer = () => Payer.make({ limits }, [wallet, other], browser.open().journal)
+      const shop = Shop.make(Shop.paid())
+      const world = yield* payer()
+      const calls = (world: Payer.Payer) =>
+        Array.from({ length: 30 }, (_, index) =>
+          Effect.result(buy(world, shop.request({ url: `https://shop.example/${index}` })))
+        )
+      yield* waitingOut(Effect.all(calls(world), { concurrency: "unbounded" }))
+      assert.strictEqual(wallet.signed.length, 10)
+      const again = yield* payer()
+      const after = yield* waitingOut(Effect.all(calls(again), { concurrency: "unbounded" }))
+      assert.strictEqual(wallet.signed.length, 10)
+      assert.isTrue(after.every((one) => Result.isFailure(one) && one.failure._tag === "PaymentDeclined"))
+      const elsewhere = () => Shop.refusal(402, { accepts: [Wallet.offer(mainnet)] })
+      const onMainnet = Array.from({ length: 12 }, () => Effect.result(buy(again, shop.request(), elsewhere())))
+      yield* Effect.all(onMainnet)
+      assert.strictEqual(other.signed.length, 10, "the limit of all networks holds there")
     })
   )
 

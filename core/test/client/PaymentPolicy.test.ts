@@ -16,7 +16,7 @@ const url = new URL("https://shop.example/report")
 const nothing: PaymentPolicy.SpentSoFar = (unit) => Spending.zero(unit)
 
 const policyOf = (limits: PaymentLimits = {}, allow: PaymentPolicy.PaymentAllowances = {}) =>
-  Result.getOrThrow(PaymentPolicy.make(limits, allow, [schemeClient.scheme]))
+  Result.getOrThrow(PaymentPolicy.make(limits, allow, [schemeClient]))
 
 const judge = (
   requirements: PaymentRequirements,
@@ -28,7 +28,7 @@ const ruleOf = (result: ReturnType<typeof judge>): DeclineRule | "allowed" =>
   Result.isSuccess(result) ? "allowed" : result.failure.rule
 
 const mistakeOf = (limits: PaymentLimits, allow: PaymentPolicy.PaymentAllowances = {}) => {
-  const result = PaymentPolicy.make(limits, allow, [schemeClient.scheme])
+  const result = PaymentPolicy.make(limits, allow, [schemeClient])
   return Result.isFailure(result) ? result.failure.message : "read"
 }
 
@@ -53,7 +53,15 @@ describe("make", () => {
     [{ assets: { [Wallet.gold.address]: "1.5" } }, "limits.assets"],
     [{ assets: { [Wallet.gold.address]: "$1" } }, "limits.assets"],
     [{ assets: { [Wallet.gold.address]: { perRequest: "1", perDay: "-1" } } }, "limits.assets"],
-    [{ assets: { USDC: "1" } }, "limits.assets"]
+    [{ assets: { USDC: "1" } }, "limits.assets"],
+    [{ networks: { base: { perDay: "5" } } }, 'limits.networks["base"].perDay'],
+    [{ networks: { base: { assets: { [Wallet.gold.address]: "x" } } } }, 'limits.networks["base"].assets'],
+    [{ networks: { base: { assets: { USDC: "1" } } } }, "limits.assets"],
+    [
+      { networks: { bse: { perDay: "$5" } } },
+      'limits.networks: expected a network that a scheme given here pays on, got "bse"'
+    ],
+    [{ networks: { "eip155:1": {} } }, "limits.networks: expected a network that a scheme given here pays on"]
   ])("%o is a mistake", (limits, option) => {
     assert.include(mistakeOf(limits), option)
   })
@@ -137,7 +145,7 @@ describe("judge", () => {
           const fraction = scale === 0 ? "" : `.${text.slice(-scale)}`
           const perRequest = `$${scale === 0 ? text : text.slice(0, -scale)}${fraction}`
           const wallet = Wallet.make({ assets: [{ ...Wallet.dollars, decimals }] })
-          const policy = Result.getOrThrow(PaymentPolicy.make({ perRequest }, {}, [wallet.schemeClient.scheme]))
+          const policy = Result.getOrThrow(PaymentPolicy.make({ perRequest }, {}, [wallet.schemeClient]))
           const requirements = Wallet.offer({ maxAmountRequired: amount.toString() })
           const result = policy.judge({ method: "GET", url }, requirements, wallet.schemeClient)
           const isWithin = amount * 10n ** BigInt(scale) <= digits * 10n ** BigInt(decimals)
@@ -189,7 +197,9 @@ describe("judge", () => {
       ...schemeClient.scheme,
       network: (text: string) => (text === "ton:mainnet" ? Network.make(text) : undefined)
     }
-    const policy = Result.getOrThrow(PaymentPolicy.make({}, { networks: [network] }, [schemeClient.scheme, other]))
+    const policy = Result.getOrThrow(
+      PaymentPolicy.make({}, { networks: [network] }, [schemeClient, { ...schemeClient, scheme: other }])
+    )
     const everywhere = { ...schemeClient, network: undefined }
     assert.strictEqual(ruleOf(policy.judge({ method: "GET", url }, Wallet.offer(), everywhere)), verdict)
   })
@@ -221,6 +231,98 @@ describe("judge", () => {
   })
 })
 
+const moved = (asset: Asset, network: Network.Network): Asset => ({ ...asset, network })
+
+/** A client of all networks of its family that knows dollars and gold on two of them. */
+const everywhere = () => {
+  const networks = ["eip155:8453", "eip155:1"]
+  const assets = networks.flatMap((text) => [
+    moved(Wallet.dollars, Network.make(text)),
+    moved(Wallet.gold, Network.make(text))
+  ])
+  return {
+    ...schemeClient,
+    network: undefined,
+    paysOn: (network: string) => networks.includes(network),
+    asset: ({ asset, network }: PaymentRequirements) =>
+      assets.find((one) => one.network === network && one.address === asset)
+  }
+}
+
+const onNetwork = (limits: PaymentLimits, network: string, changes: Partial<PaymentRequirements> = {}) => {
+  const payer = everywhere()
+  const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [payer]))
+  const requirements = { ...Wallet.offer(changes), network: Network.make(network) }
+  return policy.judge({ method: "GET", url }, requirements, payer)
+}
+
+const onBase = (limits: PaymentLimits, maxAmountRequired = "10000") =>
+  ruleOf(onNetwork(limits, "eip155:8453", { maxAmountRequired }))
+
+const totals =
+  (onBase: bigint, here: bigint): PaymentPolicy.SpentSoFar =>
+  (unit, host, network) => {
+    const onOne = host === undefined ? onBase : here
+    return { unit, digits: network === undefined ? 900_000n : onOne, scale: 6 }
+  }
+
+describe("limits of one network", () => {
+  it("hold beside those of all networks, on that network alone", () => {
+    const limits = { perRequest: "$0.05", networks: { base: { perRequest: "$0.02" } } }
+    assert.strictEqual(onBase(limits, "20000"), "allowed")
+    assert.strictEqual(onBase(limits, "20001"), "over_request_limit")
+    assert.strictEqual(ruleOf(onNetwork(limits, "eip155:1", { maxAmountRequired: "50000" })), "allowed")
+    assert.strictEqual(onBase({ ...limits, networks: { base: { perRequest: "$1" } } }, "50001"), "over_request_limit")
+  })
+
+  it("hold together where a network has them by two names", () => {
+    const limits = {
+      perRequest: "$1",
+      networks: { base: { perRequest: "$0.03" }, "eip155:8453": { perRequest: "$0.02" } }
+    }
+    assert.deepStrictEqual([onBase(limits, "20000"), onBase(limits, "20001")], ["allowed", "over_request_limit"])
+  })
+
+  it("replace a default, and no other's", () => {
+    const limits = { networks: { base: { perRequest: "$1" } } }
+    assert.strictEqual(onBase(limits, "1000000"), "allowed")
+    assert.strictEqual(onBase(limits, "1000001"), "over_request_limit")
+    assert.strictEqual(onBase({ networks: { base: { perDay: "$1" } } }, "100001"), "over_request_limit")
+    assert.strictEqual(ruleOf(onNetwork(limits, "eip155:1", { maxAmountRequired: "100001" })), "over_request_limit")
+    // From JavaScript an option may be there without a value.
+    const absent = { networks: { base: { perRequest: undefined } } } as unknown as PaymentLimits
+    assert.strictEqual(onBase(absent, "100001"), "over_request_limit")
+  })
+
+  it("allow an asset that is no dollar on that network alone", () => {
+    const gold = { asset: Wallet.gold.address, maxAmountRequired: "100" }
+    const limits = { networks: { base: { assets: { [Wallet.gold.address]: "100" } } } }
+    assert.strictEqual(ruleOf(onNetwork(limits, "eip155:8453", gold)), "allowed")
+    assert.strictEqual(
+      ruleOf(onNetwork(limits, "eip155:8453", { ...gold, maxAmountRequired: "101" })),
+      "over_request_limit"
+    )
+    assert.strictEqual(ruleOf(onNetwork(limits, "eip155:1", gold)), "asset_without_limit")
+  })
+
+  it("count what was spent on that network, and say so", () => {
+    const limits = { perDay: "$1", networks: { base: { perDay: "$0.05", perHost: "$0.03" } } }
+    const allowed = Result.getOrThrow(onNetwork(limits, "eip155:8453"))
+    assert.isUndefined(allowed.exceeds(totals(40_000n, 20_000n)))
+    assert.strictEqual(allowed.exceeds(totals(40_000n, 20_001n))?.rule, "over_host_limit")
+    const declined = allowed.exceeds(totals(40_001n, 0n))
+    assert.strictEqual(declined?.rule, "over_day_limit")
+    assert.include(declined?.message, "in 24 hours on eip155:8453 is spent")
+    assert.include(declined?.message, 'raise limits.networks["base"].perDay')
+    assert.isUndefined(Result.getOrThrow(onNetwork(limits, "eip155:1")).exceeds(totals(10n ** 9n, 10n ** 9n)))
+  })
+
+  it("are refused for a network on which the client knows no asset", () => {
+    const result = PaymentPolicy.make({ networks: { "eip155:845": { perDay: "$1" } } }, {}, [everywhere()])
+    assert.include(Result.isFailure(result) ? result.failure.message : "", '"eip155:845"')
+  })
+})
+
 const spent =
   (everywhere: bigint, here: bigint): PaymentPolicy.SpentSoFar =>
   (unit, host) => ({ unit, digits: host === undefined ? everywhere : here, scale: unit === "$" ? 6 : 0 })
@@ -229,7 +331,6 @@ const ruleWith = (limits: PaymentLimits, totals: PaymentPolicy.SpentSoFar, requi
 
 const inTheirUnits: PaymentPolicy.SpentSoFar = (unit) =>
   unit === "$" ? { unit, digits: 40_000n, scale: 6 } : { unit, digits: 20n, scale: 0 }
-const moved = (asset: Asset, network: Network.Network): Asset => ({ ...asset, network })
 
 describe("exceeds", () => {
   it("bounds nothing where nothing is said", () => {
@@ -255,7 +356,7 @@ describe("exceeds", () => {
         assets: [moved(Wallet.dollars, on.network), moved(Wallet.gold, on.network)]
       })
       const limits = { perDay: "$0.05", assets: { [Wallet.gold.address]: { perRequest: "10", perDay: "29" } } }
-      const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [schemeClient.scheme]))
+      const policy = Result.getOrThrow(PaymentPolicy.make(limits, {}, [schemeClient]))
       const ruleOf = (requirements: PaymentRequirements) =>
         Result.getOrThrow(policy.judge({ method: "GET", url }, { ...requirements, ...on }, schemeClient)).exceeds(
           (unit, host) => {

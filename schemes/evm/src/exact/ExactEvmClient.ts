@@ -104,6 +104,7 @@ export const client: {
   return {
     scheme: ExactEvm.scheme,
     network: chain,
+    paysOn: (on) => table.of(on).length > 0,
     asset: ({ asset, network: offered }) => {
       const on = EvmNetwork.fromText(offered)
       return asset === undefined || on === undefined || (chain ?? on) !== on ? undefined : table.find(on, asset)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Misconfigured, type SigningRequest } from "@pontage/core"
+import { ClientSchemeRegistry, Misconfigured, PaymentClient, PaymentJournal, type SigningRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { recoverTypedDataAddress } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
@@ -230,4 +231,35 @@ describe("exactEvm.client", () => {
     const asset = { network, address: "0x12", symbol: "X", decimals: 6, name: "X", version: "1" }
     assert.throws(() => exactEvm.client({ signer: account, network, assets: [asset] }), Misconfigured)
   })
+})
+
+/** The outcome of a start of a client of every network. */
+const started = (limits: PaymentClient.Options["limits"]) =>
+  PaymentClient.layer(limits === undefined ? {} : { limits }).pipe(
+    Layer.provide([
+      ClientSchemeRegistry.layer([exactEvm.client({ signer: account, network: "eip155:*" })]),
+      PaymentJournal.layerMemory
+    ]),
+    Layer.build,
+    Effect.scoped,
+    Effect.as("started"),
+    Effect.catch(({ message }) => Effect.succeed(message))
+  )
+
+describe("a client of every network", () => {
+  it.effect.each([
+    [{ base: { perDay: "$5" }, "eip155:42161": { perDay: "$1" } }, "started"],
+    [
+      { "eip155:845": { perDay: "$5" } },
+      'limits.networks: expected a network that a scheme given here pays on, got "eip155:845"'
+    ],
+    [
+      { "ton:mainnet": { perDay: "$5" } },
+      'limits.networks: expected a network that a scheme given here pays on, got "ton:mainnet"'
+    ]
+  ] as const)("takes limits of the networks whose tokens it knows: %o", ([networks, outcome]) =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* started({ networks }), outcome)
+    })
+  )
 })
