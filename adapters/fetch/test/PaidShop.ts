@@ -92,6 +92,8 @@ export const open = async (answer: Answer = sell): Promise<PaidShop> => {
     answer(response, arrival)
   }
   const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()))
+  // A stalled loop would find this time over before it reads the next request, and reset the connection.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
   return {
