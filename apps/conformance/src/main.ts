@@ -10,6 +10,9 @@ import * as Effect from "effect/Effect"
 import { shownBy } from "./behaviours/Behaviour.ts"
 import * as Behaviours from "./behaviours/Behaviours.ts"
 import * as Stage from "./behaviours/Stage.ts"
+import * as ChannelMarket from "./channels/ChannelMarket.ts"
+import * as ChannelTable from "./channels/ChannelTable.ts"
+import * as ChannelTrial from "./channels/ChannelTrial.ts"
 import * as HostTrial from "./hosts/HostTrial.ts"
 import * as CellTrial from "./matrix/CellTrial.ts"
 import * as Market from "./matrix/Market.ts"
@@ -54,9 +57,16 @@ const program = Effect.gen(function* () {
   const results = yield* Effect.scoped(matrix)
   const seen = yield* Effect.scoped(behaviours)
   const { hosts, rows } = yield* Effect.scoped(machinePayments)
-  const tables = [MatrixTable.toText(results), Behaviours.toText(seen), MppTable.toText(rows), HostTrial.toText(hosts)]
+  const channels = yield* Effect.scoped(Effect.flatMap(ChannelMarket.make, ChannelTrial.runAll))
+  const tables = [
+    MatrixTable.toText(results),
+    Behaviours.toText(seen),
+    ChannelTable.toText(channels),
+    MppTable.toText(rows),
+    HostTrial.toText(hosts)
+  ]
   yield* Console.log(`\n${tables.join("\n\n")}`)
-  return [...results, ...seen, ...rows, ...hosts].every(({ met }) => met)
+  return [...results, ...seen, ...channels, ...rows, ...hosts].every(({ met }) => met)
 })
 
 process.exit((await Effect.runPromise(program)) ? 0 : 1)

@@ -21,6 +21,8 @@ export interface More {
   readonly extensions?: Record<string, unknown>
   /** The name of the scheme in the offers; default `exact`. */
   readonly scheme?: string
+  /** Awaited by each run of a handler. */
+  readonly before?: () => Promise<void>
 }
 
 /** The peer's routes: the goods at their price, each for `GET`, as its README writes them. */
@@ -68,7 +70,8 @@ export const open = Effect.fnUntraced(function* (
   const server = yield* resourceServer(facilitator, payTo, scheme, more)
   app.use(paymentMiddlewareFromHTTPServer(server, undefined, undefined, false))
   for (const path of Object.values(Goods.paths)) {
-    app.get(path, (_request, response) => {
+    app.get(path, async (_request, response) => {
+      await more.before?.()
       const { body, status } = goods.deliver(path)
       response.status(status).json(body)
     })
