@@ -2,6 +2,7 @@
  * Settings of `exact` on EVM networks: one network by variables of its own, or several as the entries of `PONTAGE_EVM`, and
  * the signers, tokens and limits of all of them.
  */
+import { Price } from "@pontage/core"
 import {
   batchSettlerAddress,
   counterfactualSettlerAddress,
@@ -13,6 +14,7 @@ import {
 } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaTransformation from "effect/SchemaTransformation"
@@ -119,7 +121,21 @@ const UserOperations = Schema.Struct({
   delegations: Schema.optionalKey(Delegations)
 })
 
+/** A price in dollars, with or without the sign, which shells take for the beginning of a variable; decoded with it. */
+const DollarPrice = Schema.String.check(
+  Schema.makeFilter((text) => Result.isSuccess(Price.parse(withSign(text)))),
+  Schema.isPattern(/[1-9]/)
+).pipe(
+  Schema.decodeTo(
+    Schema.String,
+    SchemaTransformation.transform({ decode: (text) => withSign(text), encode: (price) => price })
+  )
+)
+
+const withSign = (text: string): string => (text.startsWith("$") ? text : `$${text}`)
+
 const Terms = Schema.Struct({
+  minimumPrice: Schema.optionalKey(DollarPrice),
   maxFeePerGas: Schema.optionalKey(NativeAmount),
   finalityDepth: within(ranges.finalityDepth),
   verifyWindowMillis: within(ranges.verifyWindowMillis),
@@ -177,6 +193,12 @@ const terms = {
   ),
   finalityDepth: whole("PONTAGE_EVM_FINALITY_DEPTH", "blocks", ranges.finalityDepth, "64"),
   verifyWindowMillis: whole("PONTAGE_EVM_VERIFY_WINDOW_MS", "milliseconds", ranges.verifyWindowMillis, "2"),
+  minimumPrice: make(
+    "PONTAGE_EVM_MINIMUM_PRICE",
+    "the least price of a payment by any way to pay, in dollars, above zero",
+    "0.02",
+    DollarPrice
+  ),
   contractPayers: make("PONTAGE_EVM_CONTRACT_PAYERS", "known, any or none", "none", ContractPayers),
   knownImplementations: make(
     "PONTAGE_EVM_KNOWN_IMPLEMENTATIONS",
@@ -261,7 +283,7 @@ const operations = {
 const shared = {
   entries: make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations, permit2 and channels",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, minimumPrice, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations, permit2 and channels",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
   ),

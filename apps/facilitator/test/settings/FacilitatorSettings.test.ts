@@ -184,12 +184,14 @@ describe("settings", () => {
         ...enough,
         PONTAGE_EVM_OPERATION_SETTLER: euro.address,
         PONTAGE_EVM_PERMIT_SETTLER: permitSettlerAddress,
+        PONTAGE_EVM_MINIMUM_PRICE: "0.02",
         PONTAGE_EVM_USER_OPERATIONS: "0.8,0.9",
         PONTAGE_EVM_USER_OPERATION_MINIMUM: "50000",
         PONTAGE_EVM_DELEGATIONS: "known",
         PONTAGE_EVM_PERMIT2: "true"
       })
       assert.deepStrictEqual(operations.evm[0]?.terms, {
+        minimumPrice: "$0.02",
         batches: { operationSettler: euro.address, permitSettler: permitSettlerAddress },
         userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n, delegations: "known" },
         permit2: true
@@ -574,6 +576,11 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_FINALITY_DEPTH", "100001"],
     ["PONTAGE_EVM_VERIFY_WINDOW_MS", "1001"],
     ["PONTAGE_EVM_VERIFY_WINDOW_MS", ""],
+    ["PONTAGE_EVM_MINIMUM_PRICE", "0"],
+    ["PONTAGE_EVM_MINIMUM_PRICE", ""],
+    ["PONTAGE_EVM_MINIMUM_PRICE", "2 cents"],
+    ["PONTAGE_EVM_MINIMUM_PRICE", "$$1"],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","minimumPrice":0.02}]'],
     ["PONTAGE_EVM_CONTRACT_PAYERS", "no"],
     ["PONTAGE_EVM_CONTRACT_PAYERS", "true"],
     ["PONTAGE_EVM_KNOWN_IMPLEMENTATIONS", "Safe"],

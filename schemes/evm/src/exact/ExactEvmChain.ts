@@ -31,6 +31,7 @@ import * as UserOperation from "../transfer/UserOperation.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import { addressOf, type EvmSender, senderOf } from "./EvmSender.ts"
 import { type Batches, check, type Options } from "./ExactEvmOptions.ts"
+import * as MinimumPrice from "./MinimumPrice.ts"
 import * as OperationPayers from "./OperationPayers.ts"
 import * as PermitPayers from "./PermitPayers.ts"
 
@@ -47,6 +48,7 @@ export interface ExactEvmChain extends EvmSender {
   readonly judgeOperation: OperationPayers.Judge
   readonly operations: OperationCall.ServedOperations | undefined
   readonly servesPermit2: boolean
+  readonly minimum: MinimumPrice.Minimum
   readonly batches: ServedBatches | undefined
   readonly routes: RouteSettings.RouteService | undefined
 }
@@ -107,6 +109,7 @@ export const connect = Effect.fnUntraced(function* (
       crypto
     }),
     servesPermit2: options.permit2 === true,
+    minimum: yield* Effect.fromResult(MinimumPrice.make(options, sender.network, sender.assets)),
     batches: options.batches && (yield* settling(rpc, options.batches)),
     routes:
       options.routes &&

@@ -5,6 +5,7 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 
 import * as RouteSettings from "../bridge/RouteSettings.ts"
 import type * as ContractPayers from "./ContractPayers.ts"
+import * as MinimumPrice from "./MinimumPrice.ts"
 import * as SenderOptions from "./SenderOptions.ts"
 
 /** Settings of batches. */
@@ -59,7 +60,7 @@ export interface UserOperations {
 }
 
 /** Options of `exactEvm.facilitator`. */
-export interface Options extends SenderOptions.SenderOptions {
+export interface Options extends SenderOptions.SenderOptions, MinimumPrice.MinimumOptions {
   /** Several payments in one transaction; default one by one. */
   readonly batches?: Batches
   /** Milliseconds for which a verification waits for others that share its request; default 2, 0 for none. */
@@ -95,6 +96,7 @@ export interface Options extends SenderOptions.SenderOptions {
 /** The check of {@link Options}. */
 export const check = OptionCheck.options<Options>({
   ...SenderOptions.checksOf("exactEvm"),
+  ...MinimumPrice.checks,
   batches: OptionCheck.optional(
     OptionCheck.options<Batches>({
       settler: OptionCheck.optional(OptionCheck.text),

@@ -14,6 +14,7 @@ import * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
 import * as DelegatedPayers from "./DelegatedPayers.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 import type { CallOf } from "./ExactEvmPreparation.ts"
+import * as MinimumPrice from "./MinimumPrice.ts"
 import * as PermitPayers from "./PermitPayers.ts"
 import * as RoutePayers from "./RoutePayers.ts"
 
@@ -24,6 +25,7 @@ export const verify = Effect.fnUntraced(function* (
   payment: Payment<SignedAuthorization>
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
   const { payload } = payment
+  yield* MinimumPrice.prove(chain.minimum, payload.token, payload.authorization.value)
   yield* chain.losses.allow(payment)
   if (payload.route !== undefined) yield* RouteReading.agree(payment.requirements, payload.route)
   const call = yield* callOf(payment)
