@@ -9,6 +9,7 @@ import {
   deployCounterfactualSettler,
   deployOpSettler,
   deployPaymentGuard,
+  deployPermitSettler,
   EvmNetwork,
   exactEvm
 } from "../src/index.ts"
@@ -34,6 +35,7 @@ type Way =
   | "by delegation"
   | "by accounts that are not deployed"
   | "by Permit2"
+  | "by Permit2 in batches"
 
 /** The payer with money and the one without: smart accounts of the first two payers where they pay as such. */
 const payersOf = Effect.fnUntraced(function* (way: Way) {
@@ -41,12 +43,13 @@ const payersOf = Effect.fnUntraced(function* (way: Way) {
   const { accounts, network, token } = chain
   const assets = [{ network, ...token }]
   const ofKey = (signer: EvmTestAccounts.TestAccount) => exactEvm.client({ signer, network, assets })
-  if (way === "by Permit2") {
+  const isByPermit2 = way === "by Permit2" || way === "by Permit2 in batches"
+  if (isByPermit2) {
     yield* Permit2Contracts.deploy(chain)
     for (const { address } of [accounts.payers[0], accounts.stranger]) yield* Permit2Contracts.approve(chain, address)
     yield* chain.setBalance(accounts.stranger.address, 10n ** 21n)
   }
-  if (way === "one by one" || way === "in batches" || way === "by Permit2") {
+  if (way === "one by one" || way === "in batches" || isByPermit2) {
     return { payer: ofKey(accounts.payers[0]), poor: ofKey(accounts.stranger) }
   }
   yield* SmartAccountContracts.deploy(chain)
@@ -78,6 +81,9 @@ const settingsOf = Effect.fnUntraced(function* (way: Way) {
   if (way === "in batches") return { batches: { settler: yield* deployBatchSettler(deployment) } }
   if (way === "one by one") return {}
   if (way === "by Permit2") return { permit2: true }
+  if (way === "by Permit2 in batches") {
+    return { permit2: true, batches: { permitSettler: yield* deployPermitSettler(deployment) } }
+  }
   const counterfactualSettler = yield* deployCounterfactualSettler(deployment)
   if (way === "by accounts that are not deployed") return { counterfactualSettler }
   yield* deployPaymentGuard(deployment)
@@ -120,7 +126,7 @@ const subject = Effect.fnUntraced(function* (way: Way) {
       resource: "https://shop.example/report",
       payTo: accounts.payee.address,
       asset: token.address,
-      extra: { ...schemeFacilitator.extra, ...(way === "by Permit2" && { assetTransferMethod: "permit2" }) }
+      extra: { ...schemeFacilitator.extra, ...(way.startsWith("by Permit2") && { assetTransferMethod: "permit2" }) }
     },
     otherPayTo: accounts.deployer.address,
     otherAsset: accounts.stranger.address,
@@ -141,7 +147,8 @@ describe.concurrent("the laws of a scheme, kept by exact on EVM", () => {
     "by user operations in batches",
     "by delegation",
     "by accounts that are not deployed",
-    "by Permit2"
+    "by Permit2",
+    "by Permit2 in batches"
   ] as const) {
     const subjectLayer = Layer.provide(Layer.effect(SchemeLaws.Subject, subject(way)), EvmTestChain.layer())
     describe(`paying ${way}`, () => {
