@@ -24,6 +24,7 @@ const gas = { verification: 150_000n, deployment: 600_000n, calls: 150_000n }
 /** Signs the operation that pays what the core has decided on. */
 const sign = Effect.fnUntraced(function* (
   account: EvmSmartAccount,
+  nonces: Options["nonces"],
   sender: EvmAddress.Address,
   { asset, binding, requirements, validBefore }: SigningRequest
 ): Effect.fn.Return<SignedPayment, SigningFailed> {
@@ -40,7 +41,8 @@ const sign = Effect.fnUntraced(function* (
     amount: BigInt(requirements.maxAmountRequired),
     guard: { address: GuardContract.address, validBefore: BigInt(validBefore), tag }
   })
-  const nonce = BigInt(tag)
+  // The guard's call has the whole tag, so the payment is bound by it.
+  const nonce = nonces === "kernel" ? BigInt.asUintN(240, BigInt(tag)) : BigInt(tag)
   const chainId = EvmNetwork.chainId(asset.network)
   const { delegation, ...signed } = yield* Effect.tryPromise({
     try: async () => ({
@@ -124,9 +126,14 @@ const signedBy = async (
 export interface Options {
   /** `userOperations` for an account without ERC-1271, such as SimpleAccount: it signs operations in every token. */
   readonly pays?: "userOperations"
+  /** `kernel` for Kernel 3, whose nonces name a validator in front: two zero bytes are the root validator. */
+  readonly nonces?: "kernel"
 }
 
-const check = OptionCheck.options<Options>({ pays: OptionCheck.optional(OptionCheck.oneOf("userOperations")) })
+const check = OptionCheck.options<Options>({
+  pays: OptionCheck.optional(OptionCheck.oneOf("userOperations")),
+  nonces: OptionCheck.optional(OptionCheck.oneOf("kernel"))
+})
 
 /** The check of a smart account. */
 export const accountCheck = OptionCheck.having<EvmSmartAccount>(
@@ -145,7 +152,7 @@ export const accountCheck = OptionCheck.having<EvmSmartAccount>(
  */
 export const smartAccount = (account: EvmSmartAccount, options: Options = {}): EvmSigner => {
   Result.getOrThrow(OptionCheck.read(accountCheck, account, "exactEvm.smartAccount"))
-  const { pays } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.smartAccount"))
+  const { nonces, pays } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.smartAccount"))
   return {
     address: account.address,
     signTypedData: (data) => account.signTypedData(data),
@@ -155,7 +162,7 @@ export const smartAccount = (account: EvmSmartAccount, options: Options = {}): E
         isOffered(extra, account)
           ? undefined
           : `the offer takes no user operations of the EntryPoint ${account.entryPoint.address}, and this account pays by them`,
-      sign: (sender, request) => sign(account, sender, request)
+      sign: (sender, request) => sign(account, nonces, sender, request)
     }
   }
 }
