@@ -4,8 +4,8 @@
 import * as OptionCheck from "@pontage/core/OptionCheck"
 
 import * as RouteSettings from "../bridge/RouteSettings.ts"
+import * as MinimumPrice from "../sending/MinimumPrice.ts"
 import type * as ContractPayers from "./ContractPayers.ts"
-import * as MinimumPrice from "./MinimumPrice.ts"
 import * as SenderOptions from "./SenderOptions.ts"
 
 /** Settings of batches. */
