@@ -2,7 +2,7 @@
  * The used part of the WDK (`@tetherto/wdk`) as structures: its package is an optional peer, and every version with these members
  * fits. The names are those of `IWalletAccount` and of the wallets `wdk-wallet-evm`, `wdk-wallet-ton` and `wdk-wallet-tron`.
  */
-import type { EvmSigner } from "@pontage/evm/client"
+import type { SafeAccount } from "@pontage/evm/client"
 import type { TronSigner } from "@pontage/tron/client"
 import * as Predicate from "effect/Predicate"
 
@@ -18,7 +18,15 @@ export interface WdkLike {
 export interface EvmAccount {
   getAddress(): Promise<string>
   /** The primary type is found from `types`, which must not name `EIP712Domain`. */
-  signTypedData(data: Omit<Parameters<EvmSigner.EvmSigner["signTypedData"]>[0], "primaryType">): Promise<string>
+  signTypedData(data: Omit<SafeAccount.OwnersData, "primaryType">): Promise<string>
+}
+
+/**
+ * An account of `wdk-wallet-evm-erc-4337`: a Safe of the key's owner. It signs typed data as the owner, who is not the account.
+ */
+export interface SafeWalletAccount extends EvmAccount {
+  /** `publicKey` is the owner's, 33 or 65 bytes. */
+  readonly keyPair: { readonly publicKey: Uint8Array }
 }
 
 /** An account of `wdk-wallet-ton`, a W5 wallet. It signs nothing that it does not send, so its key is used. */
@@ -57,6 +65,12 @@ const hasAll = (value: unknown, ...members: ReadonlyArray<string>): boolean =>
 
 /** Whether a value has the members of an EVM account. */
 export const isEvmAccount = (value: unknown): value is EvmAccount => hasAll(value, "getAddress", "signTypedData")
+
+/** Whether an EVM account shows the public key of its owner. */
+export const hasOwnersKey = (account: EvmAccount): account is SafeWalletAccount =>
+  Predicate.hasProperty(account, "keyPair") &&
+  Predicate.hasProperty(account.keyPair, "publicKey") &&
+  account.keyPair.publicKey instanceof Uint8Array
 
 /** Whether a value has the members of a TON account. */
 export const isTonAccount = (value: unknown): value is TonAccount => hasAll(value, "getAddress", "keyPair")

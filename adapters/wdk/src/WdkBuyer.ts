@@ -12,7 +12,7 @@ import * as exactTron from "@pontage/tron/client"
 import * as Result from "effect/Result"
 
 import * as PolicyGate from "./PolicyGate.ts"
-import { isEvmAccount, isTonAccount, isTronAccount, type WdkLike } from "./WdkAccount.ts"
+import { type EvmAccount, isEvmAccount, isTonAccount, isTronAccount, type WdkLike } from "./WdkAccount.ts"
 import * as WdkSigners from "./WdkSigners.ts"
 
 /** An account of the WDK. */
@@ -143,8 +143,19 @@ const evmPayer = async (
 ): Promise<Payer> => {
   const account = await accountOf(wdk, wallet, index, path)
   if (!isEvmAccount(account)) throw unfit(wallet, "an EVM account with signTypedData")
-  const signer = await WdkSigners.evmSigner(account)
+  const signer = await evmSignerOf(account, options.rpcUrl)
   return { family: "evm", address: signer.address, client: exactEvm.client({ ...options, network, signer }) }
+}
+
+/** An account of ERC-4337 pays from its Safe, and a node says whether that is deployed. */
+const evmSignerOf = async (account: EvmAccount, rpcUrl: string | undefined) => {
+  if (!(await WdkSigners.isSafe(account))) return WdkSigners.evmSigner(account)
+  if (rpcUrl === undefined) {
+    throw wrong(
+      "accounts.evm: an account of wdk-wallet-evm-erc-4337 needs rpcUrl, a node of its network, and that network"
+    )
+  }
+  return WdkSigners.safeSigner(account, { rpcUrl })
 }
 
 const tronPayer = async (wdk: WdkLike, { index, path, wallet, ...options }: TronAccountOptions): Promise<Payer> => {

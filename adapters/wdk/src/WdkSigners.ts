@@ -3,7 +3,7 @@
  */
 import { Misconfigured, SigningFailed } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
-import type { EvmSigner } from "@pontage/evm/client"
+import { type EvmSigner, SafeAccount, safeAccount, smartAccount } from "@pontage/evm/client"
 import { Ed25519 } from "@pontage/ton"
 import type { TonSigner } from "@pontage/ton/client"
 import type { TronSigner } from "@pontage/tron/client"
@@ -13,9 +13,11 @@ import * as Result from "effect/Result"
 
 import {
   type EvmAccount,
+  hasOwnersKey,
   isEvmAccount,
   isTonAccount,
   isTronAccount,
+  type SafeWalletAccount,
   type TonAccount,
   type TronAccount
 } from "./WdkAccount.ts"
@@ -37,15 +39,63 @@ const tronCheck = OptionCheck.given<TronAccount>(
 
 /**
  * The signer of an EVM account, for `exactEvm.client`. The WDK's policies for `signTypedData` decide on each payment. Rejects with
- * `Misconfigured` for another object.
+ * `Misconfigured` for another object, and for an account of ERC-4337, which {@link safeSigner} takes.
  */
 export const evmSigner = async (account: EvmAccount): Promise<EvmSigner.EvmSigner> => {
   Result.getOrThrow(OptionCheck.read(evmCheck, account, "evmSigner"))
+  const address = await account.getAddress()
+  if (await isSafe(account)) {
+    const message = `evmSigner: the account ${address} is not that of its key; take safeSigner(account, { rpcUrl }) for an account of wdk-wallet-evm-erc-4337`
+    throw new Misconfigured({ message })
+  }
   return {
-    address: await account.getAddress(),
+    address,
     // Without the primary type: the WDK finds it from the types.
     signTypedData: ({ domain, message, types }) => account.signTypedData({ domain, message, types })
   }
+}
+
+/** Whether an account is at another address than that of its key: it belongs to the key. */
+export const isSafe = async (account: EvmAccount): Promise<boolean> => {
+  const owner = hasOwnersKey(account) ? ownerOf(account) : undefined
+  return owner !== undefined && owner !== (await account.getAddress()).toLowerCase()
+}
+
+const ownerOf = ({ keyPair }: SafeWalletAccount) => SafeAccount.addressOfKey(keyPair.publicKey)
+
+/** The salt of every Safe of `wdk-wallet-evm-erc-4337`. */
+const saltNonce = 0x69b348339eea4ed93f9d11931c3b894c8f9d8c7663a053024b11cb7eb4e5a1f6n
+
+/** Options of {@link safeSigner}. */
+export interface SafeSignerOptions {
+  /** A node of the network, which is asked whether the Safe is deployed, until it is. */
+  readonly rpcUrl: string
+}
+
+const safeCheck = OptionCheck.given<EvmAccount>(
+  "an account of @tetherto/wdk-wallet-evm-erc-4337, with getAddress, signTypedData and keyPair",
+  (value) => isEvmAccount(value) && hasOwnersKey(value)
+)
+
+/**
+ * The signer of an account of `wdk-wallet-evm-erc-4337` for `exactEvm.client`: a Safe of the WDK's own, deployed or not, which needs no
+ * bundler and no paymaster here. The WDK's policies for `signTypedData` decide on each payment. Rejects with `Misconfigured` for another
+ * object, and for an account at another address than its key's Safe.
+ */
+export const safeSigner = async (account: EvmAccount, { rpcUrl }: SafeSignerOptions): Promise<EvmSigner.EvmSigner> => {
+  Result.getOrThrow(OptionCheck.read(safeCheck, account, "safeSigner"))
+  const address = await account.getAddress()
+  const owner = {
+    address: (hasOwnersKey(account) && ownerOf(account)) || "",
+    signTypedData: ({ domain, message, types }: SafeAccount.OwnersData) =>
+      account.signTypedData({ domain, message, types })
+  }
+  const safe = safeAccount({ owner, rpcUrl, saltNonce })
+  if (safe.address.toLowerCase() !== address.toLowerCase()) {
+    const message = `safeSigner: expected the Safe 1.4.1 ${safe.address} of the account's key, with the modules 0.3.0, got ${address}`
+    throw new Misconfigured({ message })
+  }
+  return smartAccount(safe)
 }
 
 /**

@@ -1,6 +1,14 @@
 /** Accounts of the WDK (`@tetherto/wdk`) as payers: one seed, EVM, TON and TRON, and a `fetch` that pays from them. */
 export { underPolicies } from "./PolicyGate.ts"
-export type { EvmAccount, Governed, TonAccount, TransferOrder, TronAccount, WdkLike } from "./WdkAccount.ts"
+export type {
+  EvmAccount,
+  Governed,
+  SafeWalletAccount,
+  TonAccount,
+  TransferOrder,
+  TronAccount,
+  WdkLike
+} from "./WdkAccount.ts"
 export {
   wdkBuyer,
   type AccountOptions,
@@ -11,4 +19,4 @@ export {
   type WdkBuyer,
   type WdkBuyerOptions
 } from "./WdkBuyer.ts"
-export { evmSigner, tonSigner, tronSigner } from "./WdkSigners.ts"
+export { evmSigner, safeSigner, type SafeSignerOptions, tonSigner, tronSigner } from "./WdkSigners.ts"

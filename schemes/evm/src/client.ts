@@ -2,6 +2,8 @@
  * The scheme client alone, for bundles: `import * as exactEvm from "@pontage/evm/client"` and then `exactEvm.client(...)`.
  */
 export * as EvmSigner from "./wallet/EvmSigner.ts"
+export { safeAccount } from "./wallet/SafeAccount.ts"
+export * as SafeAccount from "./wallet/SafeAccount.ts"
 export { client } from "./exact/ExactEvmClient.ts"
 export { smartAccount } from "./exact/OperationSigning.ts"
 export { routes } from "./exact/RouteSigning.ts"

@@ -116,6 +116,12 @@ const safeSingle =
   ([call]) =>
     call === undefined ? "0x" : safeCall(selector, call, 0)
 
+/** The call data of a Safe with its module for calls of a payment: one alone, or several by MultiSend 1.4.1. */
+export const bySafe: Form = (list) => (list.length === 1 ? safeSingle(safeSelectors[0])(list) : safeMulti(list))
+
+const safeMulti: Form = (list) =>
+  safeCall(safeSelectors[0], { to: multiSends[0] ?? EvmAddress.zero, data: multiSend(list) }, 1)
+
 /** The forms of a guarded payment, and of Safe's, whose signature has the end of the validity. */
 const guarded: ReadonlyArray<Form> = [
   executeBatch,
