@@ -27,8 +27,8 @@ const pass = async (
 ): Promise<void> => {
   const { raw: request } = context.req
   // A parser in front of the gate has read the body, and Hono keeps it.
-  const isRead = route.bind === "body" && request.bodyUsed
-  const rawBody = isRead ? new Uint8Array(await context.req.arrayBuffer()) : undefined
+  const readBefore = async () => new Uint8Array(await context.req.arrayBuffer())
+  const rawBody = route.bind === "body" && request.bodyUsed ? await readBefore() : undefined
   const response = await WebExchange.respond(seller, route, {
     request,
     beside: [context.env, contextOf(context)],
@@ -37,7 +37,7 @@ const pass = async (
       await next()
       return context.res
     },
-    facts: { ...facts, rawBody, query: queryOf(context) }
+    facts: { ...facts, rawBody, readBefore, query: queryOf(context) }
   })
   replace(context, response)
 }

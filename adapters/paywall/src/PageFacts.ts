@@ -30,11 +30,18 @@ export interface PageOption {
   }
 }
 
+/** A form that was sent to the address by POST. The page sends it again with the payment, or says why it does not. */
+export type PageForm =
+  /** The body in base64. */
+  | { readonly contentType: string; readonly body: string }
+  | { readonly problem: "formElsewhere" | "formTooLong" | "formUnread"; readonly limit: string }
+
 /** The facts of one page. */
 export interface PageFacts {
   readonly price: string
   readonly options: ReadonlyArray<PageOption>
   /** URL of the TON Connect manifest. */
   readonly manifestUrl: string
+  readonly form?: PageForm
   readonly texts: Texts
 }

@@ -199,9 +199,8 @@ const decidePriced = (
     const refused = context.unpaid.responseTo(priced, epoch, crossOrigin, now)
     const { paywall } = context.shop
     if (paywall === undefined || !Navigation.isNavigation(request)) return refused
-    return Effect.map(toEffect(refused), (decision) =>
-      PaywallPage.over(paywall, context.shop.origin, request, priced, decision)
-    )
+    const page = { paywall, origin: context.shop.origin, warn: context.paid.warn }
+    return Effect.flatMap(toEffect(refused), (decision) => PaywallPage.over(page, request, priced, decision))
   }
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)

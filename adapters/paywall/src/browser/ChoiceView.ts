@@ -2,8 +2,10 @@
 import type { AnyWallet } from "@pontage/wallets"
 
 import type { PageOption } from "../PageFacts.ts"
+import * as FormView from "./FormView.ts"
 import { amountOf, facts, filled, texts } from "./PageContext.ts"
 import { button, el, heading, show } from "./PageDom.ts"
+import * as SentForm from "./SentForm.ts"
 
 /** Makes the choice. */
 export type Choose = (wallet: AnyWallet, option: PageOption) => void
@@ -25,6 +27,7 @@ export class ChoiceView {
 
   /** Shows the view; `focused` unless the page has just loaded. */
   open(focused: boolean): void {
+    if (SentForm.problem !== undefined) return show(FormView.problem(SentForm.problem), focused)
     const labels = facts.options.map((option, index) => labelOf(option, this.#radios[index]))
     const networks = el(
       "fieldset",
@@ -34,7 +37,8 @@ export class ChoiceView {
     )
     const wallets = el("section", { class: "block" }, heading(texts.wallets), this.#list, this.#note)
     this.#render()
-    show(el("div", {}, ...(labels.length > 1 ? [networks] : []), wallets), focused)
+    const form = SentForm.own === undefined ? [] : [FormView.kept(SentForm.own)]
+    show(el("div", {}, ...(labels.length > 1 ? [networks] : []), wallets, ...form), focused)
   }
 
   /** Adds a wallet. Before a person has chosen, a network with a wallet is selected rather than one without. */

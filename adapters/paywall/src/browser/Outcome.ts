@@ -1,7 +1,6 @@
 /** How a payment ended, in the terms that matter to its payer: whether money moved, and what to do now. */
 import type { Settlement } from "@pontage/core"
 
-import type { PageOption } from "../PageFacts.ts"
 import type { Texts } from "../texts/Texts.ts"
 
 /** The end of an attempt. */
@@ -12,8 +11,10 @@ export type Outcome =
   | { readonly kind: "notCharged"; readonly reason: keyof Texts; readonly detail: string }
   /** Sent; the outcome is not known. The same payment is sent again. */
   | { readonly kind: "pending"; readonly detail: string }
+  /** The payment was used already, by a request whose response this page could not read; `url` is where the shop led on to. */
+  | { readonly kind: "used"; readonly url: string | undefined }
   /** Money moved, and the shop failed to deliver. The same payment is good for another attempt. */
-  | { readonly kind: "unserved"; readonly status: number }
+  | { readonly kind: "unserved"; readonly response: Response }
 
 /** Progress of a payment. */
 export type Stage = "connect" | "sign" | "send" | "wait"
@@ -55,9 +56,9 @@ const codes: ReadonlyArray<keyof Texts> = [
 
 /**
  * The outcome of an attempt that failed. Once the payment has left (`isSent`), only the shop's typed refusal says that nothing was
- * charged: every other failure leaves it open.
+ * charged: every other failure leaves it open. `movedTo` is the address that the shop has led on to meanwhile.
  */
-export const ofFailure = (error: unknown, isSent: boolean): Outcome => {
+export const ofFailure = (error: unknown, isSent: boolean, movedTo?: string): Outcome => {
   const detail = messageOf(error)
   const notCharged = (reason: keyof Texts): Outcome => ({ kind: "notCharged", reason, detail })
   switch (fieldOf(error, "_tag")) {
@@ -69,7 +70,9 @@ export const ofFailure = (error: unknown, isSent: boolean): Outcome => {
     case "PaymentError":
       return notCharged(codes.find((code) => code === fieldOf(error, "code")) ?? "refused")
     case "ValidationError":
-      return notCharged("refused")
+      return isSent && fieldOf(error, "reason") === "already_used"
+        ? { kind: "used", url: movedTo }
+        : notCharged("refused")
     case "JournalUnavailable":
       return isSent ? { kind: "pending", detail } : notCharged("storage")
     default:
@@ -77,9 +80,6 @@ export const ofFailure = (error: unknown, isSent: boolean): Outcome => {
   }
 }
 
-/** A way to pay, chosen. */
-export interface Chosen {
-  readonly option: PageOption
-  /** The wallet's name, for people. */
-  readonly wallet: string
-}
+/** Whether a kept form is needed no more: its payment is over, or the shop wants another form for it. */
+export const isOver = (outcome: Outcome): boolean =>
+  outcome.kind === "unserved" ? outcome.response.status < 500 : outcome.kind !== "pending"

@@ -13,6 +13,8 @@ export interface Ways {
   readonly again: () => void
   /** The same payment once more. */
   readonly check: () => void
+  /** To the form of this page, where the outcome is that of another one. */
+  readonly next?: () => void
 }
 
 /** Shows an outcome. */
@@ -20,26 +22,74 @@ export const open = async (outcome: Outcome, option: PageOption | undefined, way
   switch (outcome.kind) {
     case "served": {
       const resource = await ResourceView.of(outcome.response)
-      show(el("div", {}, receiptCard(outcome.receipt, option), resource))
+      show(el("div", {}, receiptCard(outcome.receipt, option), resource, ...nextOf(ways)))
       return say(`${texts.paid}. ${texts.yours}.`)
     }
     case "notCharged": {
       const why = filled(texts[outcome.reason], { network: option?.networkName ?? "" })
-      return card("bad", texts.notCharged, why, outcome.detail, button({}, ways.again, texts.again))
+      const detail = detailsOf(outcome.detail)
+      return card("bad", texts.notCharged, why, ways, [button({}, ways.again, texts.again), ...detail])
     }
-    case "pending":
-      return card("warn", texts.pending, texts.pendingWhy, outcome.detail, button({}, ways.check, texts.check))
-    case "unserved": {
-      const why = filled(texts.unservedWhy, { status: `${outcome.status}` })
-      return card("warn", texts.unserved, why, "", button({}, ways.check, texts.again))
+    case "pending": {
+      const act = button({}, ways.check, texts.check)
+      return card("warn", texts.pending, texts.pendingWhy, ways, [act, ...detailsOf(outcome.detail)])
     }
+    case "used":
+      return usedCard(outcome.url, ways)
+    case "unserved":
+      return unservedCard(outcome.response, ways)
   }
 }
 
-const card = (kind: string, title: string, why: string, detail: string, act: HTMLElement): void => {
-  const more = detail === "" ? [] : [el("details", {}, el("summary", {}, texts.details), el("p", {}, detail))]
-  show(el("section", { class: `card ${kind}` }, heading(title), el("p", {}, why), act, ...more))
+const card = (
+  kind: string,
+  title: string,
+  why: string,
+  ways: Ways,
+  acts: ReadonlyArray<HTMLElement>,
+  more: ReadonlyArray<HTMLElement> = []
+): void => {
+  const section = el("section", { class: `card ${kind}` }, heading(title), el("p", {}, why), ...acts)
+  show(el("div", {}, section, ...more, ...nextOf(ways)))
   say(`${title}. ${why}`)
+}
+
+const detailsOf = (detail: string): ReadonlyArray<HTMLElement> =>
+  detail === "" ? [] : [el("details", {}, el("summary", {}, texts.details), el("p", {}, detail))]
+
+/** The way to the form of this page, below the outcome of another one. */
+const nextOf = ({ next }: Ways): ReadonlyArray<HTMLElement> =>
+  next === undefined
+    ? []
+    : [
+        el(
+          "section",
+          { class: "block" },
+          el("p", { class: "note" }, texts.formBefore),
+          button({ class: "second" }, next, texts.formNext)
+        )
+      ]
+
+/** A failure after the payment. A refusal says what is wrong with the request, which a person has to read. */
+const unservedCard = async (response: Response, ways: Ways): Promise<void> => {
+  const isRefused = response.status < 500
+  const isFormRefused = isRefused && facts.form !== undefined
+  const why = filled(isFormRefused ? texts.refusedForm : texts.unservedWhy, { status: `${response.status}` })
+  const said = isRefused ? await ResourceView.shown(response, texts.answer) : undefined
+  const act = isFormRefused ? button({}, () => history.back(), texts.back) : button({}, ways.check, texts.again)
+  return card("warn", texts.unserved, why, ways, [act], said === undefined ? [] : [said])
+}
+
+/** A payment that was used. The page that the shop leads on to is of its own origin: the browser followed no other. */
+const usedCard = (url: string | undefined, ways: Ways): void => {
+  const link = url === undefined ? [] : [el("a", { class: "button", href: url }, texts.go)]
+  return card(
+    "good",
+    url === undefined ? texts.used : texts.paid,
+    url === undefined ? texts.usedWhy : texts.moved,
+    ways,
+    link
+  )
 }
 
 const receiptCard = (receipt: Settlement.Receipt | undefined, chosen: PageOption | undefined): HTMLElement => {

@@ -9,6 +9,7 @@ import * as OutcomeView from "./OutcomeView.ts"
 import { facts, texts } from "./PageContext.ts"
 import * as ProgressView from "./ProgressView.ts"
 import * as Purchase from "./Purchase.ts"
+import { isSame, own } from "./SentForm.ts"
 
 const storing = BrowserStorage.isStored()
 
@@ -19,18 +20,25 @@ const pay = async (wallet: AnyWallet, option: PageOption): Promise<void> => {
   await end(await Purchase.pay({ wallet, option, isStored, onStage: progress.to }), wallet, option)
 }
 
+const again = () => choice.open(true)
+
 /** Shows an outcome. Where the payment stays good, the next attempt sends the same one. */
-const end = (outcome: Outcome, wallet?: AnyWallet, option?: PageOption): Promise<void> =>
-  OutcomeView.open(outcome, option, {
-    again: () => choice.open(true),
-    check: () => void (wallet === undefined || option === undefined ? resume(true) : pay(wallet, option))
+const end = (outcome: Outcome, wallet?: AnyWallet, option?: PageOption, isOfOtherForm = false): Promise<void> => {
+  return OutcomeView.open(outcome, option, {
+    again,
+    check: () => void (wallet === undefined || option === undefined ? resume(true) : pay(wallet, option)),
+    ...(isOfOtherForm && { next: again })
   })
+}
 
 /** Finishes what an earlier visit left open. Its progress is shown once there is something to send, or if it is asked for. */
 const resume = async (isAsked: boolean): Promise<void> => {
   if (isAsked) ProgressView.resuming()
-  const outcome = await Purchase.resume(isAsked ? () => undefined : ProgressView.resuming)
-  if (outcome !== undefined) return end(outcome)
+  const resumed = await Purchase.resume(isAsked ? () => undefined : ProgressView.resuming)
+  if (resumed !== undefined) {
+    const isOther = facts.form !== undefined && resumed.form !== undefined && !isSame(resumed.form, own)
+    return end(resumed.outcome, undefined, undefined, isOther)
+  }
   if (isAsked) choice.open(true)
 }
 

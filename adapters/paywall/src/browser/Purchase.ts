@@ -4,6 +4,7 @@ import { WalletError, type AnyWallet } from "@pontage/wallets"
 import type { PageOption } from "../PageFacts.ts"
 import * as Outcome from "./Outcome.ts"
 import { facts } from "./PageContext.ts"
+import * as SentForm from "./SentForm.ts"
 
 /** The parts of an attempt: a wallet, an option of its family, and the progress. */
 export interface Attempt {
@@ -45,12 +46,24 @@ const connected = async ({ option, wallet }: Attempt) => {
   }
 }
 
+/** Keeps this page's form before anything is signed for it; `undefined` where there is none to keep. */
+const keptForm = async ({ isStored }: Attempt): Promise<number | "failed" | undefined> => {
+  if (!isStored || SentForm.own === undefined) return undefined
+  const FormMemory = await import("./FormMemory.ts")
+  const before = (await FormMemory.unfinished()).find((form) => SentForm.isSame(form, SentForm.own))
+  return before?.id ?? FormMemory.keep(SentForm.own).catch(() => "failed" as const)
+}
+
 const attempt = async (given: Attempt): Promise<Outcome.Outcome> => {
   given.onStage("connect")
   try {
     const [{ buy }, scheme] = await Promise.all([import("./Payment.ts"), connected(given)])
+    const kept = await keptForm(given)
+    if (kept === "failed") return { kind: "notCharged", reason: "storage", detail: "" }
     given.onStage("sign")
-    return await buy(given.option, scheme, given.isStored, given.onStage)
+    const outcome = await buy(given.option, scheme, SentForm.own, given.isStored, given.onStage)
+    if (kept !== undefined && Outcome.isOver(outcome)) await (await import("./FormMemory.ts")).drop(kept)
+    return outcome
   } catch (error) {
     return Outcome.ofFailure(error instanceof Error ? error : new WalletError("failed", String(error)), false)
   }
@@ -68,13 +81,33 @@ const alone = async (work: () => Promise<Outcome.Outcome>): Promise<Outcome.Outc
 /** Pays. Never rejects. */
 export const pay = (given: Attempt): Promise<Outcome.Outcome> => alone(() => attempt(given))
 
-/** Finishes what an earlier visit left open; `undefined` if it left nothing. `onSent` is called when something is sent. */
-export const resume = async (onSent: () => void): Promise<Outcome.Outcome | undefined> => {
-  const { resume: resumeEarlier } = await import("./Payment.ts")
-  let outcome: Outcome.Outcome | undefined
+/** Outcome of an earlier visit's payment; `form` is the one that it was for, if it was for one. */
+export interface Resumed {
+  readonly outcome: Outcome.Outcome
+  readonly form: SentForm.SentForm | undefined
+}
+
+/**
+ * Finishes what earlier visits left open: forms first, the oldest of them at first; `undefined` if they left nothing. `onSent` is called
+ * when something is sent. The form of this page is not sent, unless it was paid for before.
+ */
+export const resume = async (onSent: () => void): Promise<Resumed | undefined> => {
+  const [{ resume: resumeEarlier }, FormMemory] = await Promise.all([import("./Payment.ts"), import("./FormMemory.ts")])
+  let resumed: Resumed | undefined
   await alone(async () => {
-    outcome = await resumeEarlier(onSent)
+    for (const form of await FormMemory.unfinished()) {
+      // oxlint-disable-next-line no-await-in-loop -- one payment is finished after another
+      const outcome = await resumeEarlier(form, onSent)
+      // oxlint-disable-next-line no-await-in-loop -- one payment is finished after another
+      if (outcome === undefined || Outcome.isOver(outcome)) await FormMemory.drop(form.id)
+      if (outcome !== undefined) {
+        resumed = { outcome, form }
+        return elsewhere
+      }
+    }
+    const outcome = facts.form === undefined ? await resumeEarlier(undefined, onSent) : undefined
+    if (outcome !== undefined) resumed = { outcome, form: undefined }
     return elsewhere
   })
-  return outcome
+  return resumed
 }

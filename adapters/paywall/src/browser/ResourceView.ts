@@ -28,27 +28,36 @@ const prettyJson = (text: string): string => {
   }
 }
 
-const shownAs = async (blob: Blob, type: string, url: string): Promise<HTMLElement | undefined> => {
-  if (/^image\/(?:png|jpeg|gif|webp|avif)$/.test(type)) return el("img", { class: "shown", src: url, alt: texts.yours })
+const shownAs = async (blob: Blob, type: string, title: string): Promise<HTMLElement | undefined> => {
+  if (/^image\/(?:png|jpeg|gif|webp|avif)$/.test(type))
+    return el("img", { class: "shown", src: URL.createObjectURL(blob), alt: title })
   // Without scripts, forms and an origin of its own: the page's own policy holds inside as well.
-  if (type === "text/html")
-    return el("iframe", { class: "shown", sandbox: "", srcdoc: await blob.text(), title: texts.yours })
+  if (type === "text/html") return el("iframe", { class: "shown", sandbox: "", srcdoc: await blob.text(), title })
   if (!/^text\/|[/+]json$/.test(type)) return undefined
   const text = (await blob.text()).slice(0, longestText)
   return el(
     "pre",
-    { tabindex: "0", role: "region", "aria-label": texts.yours },
+    { tabindex: "0", role: "region", "aria-label": title },
     type.endsWith("json") ? prettyJson(text) : text
   )
 }
 
+const typeOf = (response: Response): string =>
+  (response.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
+
+/** The content of a response that is not the resource, if it can be shown. */
+export const shown = async (response: Response, title: string): Promise<HTMLElement | undefined> => {
+  const content = await shownAs(await response.blob(), typeOf(response), title)
+  return content && el("section", { class: "block" }, el("h2", {}, title), content)
+}
+
 /** The view of a response. A response that wants to be downloaded is, at once. */
 export const of = async (response: Response): Promise<HTMLElement> => {
-  const type = (response.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
+  const type = typeOf(response)
   const blob = await response.blob()
   const url = URL.createObjectURL(blob)
   const save = el("a", { class: "button second", href: url, download: nameOf(response, type) }, texts.save)
-  const shown = isAttachment(response) ? undefined : await shownAs(blob, type, url)
+  const shown = isAttachment(response) ? undefined : await shownAs(blob, type, texts.yours)
   if (isAttachment(response)) setTimeout(() => save.click())
   return el(
     "section",

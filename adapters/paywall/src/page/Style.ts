@@ -54,6 +54,11 @@ button.second,.button.second{background:transparent;color:var(--text);border-col
 button img{width:22px;height:22px;border-radius:5px}
 button[disabled]{background:var(--side);color:var(--quiet);border-color:var(--line);cursor:not-allowed;font-weight:400;font-size:14px}
 .note{font-size:14px;color:var(--quiet);margin-top:12px}
+.form{border-top:1px solid var(--line);padding-top:16px;font-size:14px;color:var(--quiet)}
+.note+button{margin-top:12px}
+.form ul{margin-top:6px}
+.form li{overflow-wrap:anywhere;color:var(--text)}
+.card .button{margin-top:16px}
 .card{border:1px solid var(--line);border-radius:12px;padding:18px}
 .good{border-color:transparent;background:var(--good-ground)}.good h2{color:var(--good)}
 .bad{border-color:transparent;background:var(--bad-ground)}.bad h2{color:var(--bad)}

@@ -33,6 +33,23 @@ export const english: Texts = {
   yours: "What you bought",
   save: "Save",
   saveHint: "Save it now: this page asks for a new payment when it is loaded again.",
+  form: "Your form is kept in this page, and is sent once more with the payment.",
+  formFields: "Fields: {count}",
+  formFile: "File: {name}, {size}",
+  formProblem: "This form cannot be paid for here",
+  formElsewhere:
+    "Another site has sent this form. So that no site sends forms in your name, it is not repeated: open the form at {host}, and send it there. Nothing was charged.",
+  formTooLong:
+    "This form is longer than {limit}, the most that is kept here. Send it with a smaller file. Nothing was charged.",
+  formUnread:
+    "The shop's server keeps no copy of this form, so that it cannot be sent once more. Tell the shop. Nothing was charged.",
+  formBefore: "This is about the form that you sent before. The one that you have sent now is not paid yet.",
+  formNext: "Go on with the new form",
+  used: "Paid already",
+  usedWhy: "The shop has used this payment, and has responded to it once.",
+  moved: "The shop leads on to another page.",
+  go: "Open it",
+  answer: "The shop's response",
   notCharged: "You were not charged",
   pending: "Sent: do not pay again",
   pendingWhy:
@@ -40,6 +57,9 @@ export const english: Texts = {
   unserved: "Paid, not delivered yet",
   unservedWhy:
     "Your payment arrived, and the shop responded with an error ({status}). Try again: the same payment is used.",
+  refusedForm:
+    "The shop has refused this form ({status}). Correct it, and send it again. While the payment is good, nothing new is charged.",
+  back: "Back to the form",
   again: "Try again",
   check: "Check again",
   details: "Details",

@@ -34,6 +34,23 @@ export const german: Texts = {
   yours: "Ihr Kauf",
   save: "Speichern",
   saveHint: "Speichern Sie es jetzt: Beim nächsten Laden verlangt die Seite eine neue Zahlung.",
+  form: "Ihr Formular bleibt in dieser Seite und wird mit der Zahlung noch einmal gesendet.",
+  formFields: "Felder: {count}",
+  formFile: "Datei: {name}, {size}",
+  formProblem: "Für dieses Formular kann hier nicht gezahlt werden",
+  formElsewhere:
+    "Eine andere Website hat dieses Formular gesendet. Damit keine in Ihrem Namen Formulare sendet, wird es nicht wiederholt: Öffnen Sie das Formular bei {host} und senden Sie es dort. Es wurde nichts abgebucht.",
+  formTooLong:
+    "Dieses Formular ist länger als {limit}; mehr wird hier nicht aufbewahrt. Senden Sie es mit einer kleineren Datei. Es wurde nichts abgebucht.",
+  formUnread:
+    "Der Server des Shops bewahrt dieses Formular nicht auf, darum kann es nicht noch einmal gesendet werden. Sagen Sie es dem Shop. Es wurde nichts abgebucht.",
+  formBefore: "Das gehört zu dem Formular von vorher. Für das jetzt gesendete ist noch nicht gezahlt.",
+  formNext: "Mit dem neuen Formular weitermachen",
+  used: "Schon bezahlt",
+  usedWhy: "Der Shop hat diese Zahlung verwendet und einmal darauf geantwortet.",
+  moved: "Der Shop leitet zu einer anderen Seite weiter.",
+  go: "Öffnen",
+  answer: "Die Antwort des Shops",
   notCharged: "Es wurde nichts abgebucht",
   pending: "Gesendet: nicht noch einmal zahlen",
   pendingWhy:
@@ -41,6 +58,9 @@ export const german: Texts = {
   unserved: "Bezahlt, noch nicht geliefert",
   unservedWhy:
     "Ihre Zahlung ist angekommen, der Shop antwortete mit einem Fehler ({status}). Versuchen Sie es noch einmal: Dieselbe Zahlung gilt.",
+  refusedForm:
+    "Der Shop hat dieses Formular abgelehnt ({status}). Berichtigen Sie es und senden Sie es noch einmal. Solange die Zahlung gilt, wird nichts Neues abgebucht.",
+  back: "Zurück zum Formular",
   again: "Noch einmal versuchen",
   check: "Noch einmal prüfen",
   details: "Einzelheiten",

@@ -33,11 +33,27 @@ export interface Texts {
   readonly yours: string
   readonly save: string
   readonly saveHint: string
+  readonly form: string
+  readonly formFields: string
+  readonly formFile: string
+  readonly formProblem: string
+  readonly formElsewhere: string
+  readonly formTooLong: string
+  readonly formUnread: string
+  readonly formBefore: string
+  readonly formNext: string
+  readonly used: string
+  readonly usedWhy: string
+  readonly moved: string
+  readonly go: string
+  readonly answer: string
   readonly notCharged: string
   readonly pending: string
   readonly pendingWhy: string
   readonly unserved: string
   readonly unservedWhy: string
+  readonly refusedForm: string
+  readonly back: string
   readonly again: string
   readonly check: string
   readonly details: string

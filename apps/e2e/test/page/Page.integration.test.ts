@@ -11,7 +11,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { Browser, BrowserContext } from "puppeteer-core"
+import type { Browser, BrowserContext, Page } from "puppeteer-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
 import * as OpenPage from "./OpenPage.ts"
@@ -335,6 +335,19 @@ describe("a payment that was signed", () => {
     ))
 })
 
+/** As in a private window of some browsers. */
+const storeNothing = (page: Page) =>
+  page.evaluateOnNewDocument(() => {
+    Object.defineProperty(window, "indexedDB", {
+      value: {
+        open: () => {
+          throw new DOMException("no storage here", "SecurityError")
+        },
+        databases: async () => []
+      }
+    })
+  })
+
 describe("a hostile place", () => {
   it("a shop's description with markup stays text", () =>
     visit(async ({ faults, page }) => {
@@ -365,19 +378,23 @@ describe("a hostile place", () => {
 
   it("a browser that stores nothing pays all the same, and says to keep the tab", () =>
     visit(async ({ page }) => {
-      await page.evaluateOnNewDocument(() => {
-        Object.defineProperty(window, "indexedDB", {
-          value: {
-            open: () => {
-              throw new DOMException("no storage here", "SecurityError")
-            },
-            databases: async () => []
-          }
-        })
-      })
+      await storeNothing(page)
       await page.goto(`${market.origin}/report`)
       await OpenPage.press(page, "Amber Wallet")
       assert.include(await page.$eval("#checkout", (element) => element.textContent), "keep this tab open")
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
+    }))
+
+  it("a browser that stores nothing sends the same payment again when the shop failed", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      await storeNothing(page)
+      market.handlers.failuresLeft = 1
+      await page.goto(`${market.origin}/report`)
+      await OpenPage.press(page, "Amber Wallet")
+      assert.strictEqual(await OpenPage.outcome(page), "Paid, not delivered yet")
+      await OpenPage.press(page, "Try again")
+      await page.waitForSelector(".card.good")
+      assert.strictEqual(signatures(opened), 1)
     }))
 })

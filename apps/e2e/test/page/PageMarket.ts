@@ -14,6 +14,7 @@ import Koa from "koa"
 
 import { listen } from "../OpenServer.ts"
 import { secret, settling } from "../TestMarket.ts"
+import * as FormRoutes from "./FormRoutes.ts"
 import * as OwnPage from "./OwnPage.ts"
 
 /** Markup that would run if any part of the page took it for more than text. */
@@ -30,13 +31,13 @@ export const make = Effect.gen(function* () {
   ])
   const server = createServer()
   const origin = yield* listen(server)
-  const handlers: Handlers = { runs: 0, failuresLeft: 0, lose: undefined }
+  const handlers: Handlers = { runs: 0, failuresLeft: 0, lose: undefined, orders: [] }
   const accepts = [
     { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.accounts.payee.address },
     { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.accounts.payee.raw },
     { scheme: "exact", network: "tron:local", price: "$0.01", payTo: tron.accounts.payee.address }
   ]
-  const router = routes(handlers)
+  const router = FormRoutes.add(routes(handlers), handlers)
   const payment = paymentMiddleware({
     origin,
     facilitator: counter.facilitator,
@@ -54,7 +55,12 @@ export const make = Effect.gen(function* () {
       "GET /list.csv": { description: "Ten years of rain", accepts },
       "GET /search": { description: "A search", accepts },
       "GET /letter": { description: "A letter", accepts },
-      "GET /hostile": { description: hostile, accepts }
+      "GET /hostile": { description: hostile, accepts },
+      "POST /order": { description: "An order", maxTimeoutSeconds: 3600, accepts },
+      "POST /print": { description: "A print", bind: "body", accepts },
+      "POST /thanks": { description: "A gift", accepts },
+      "POST /strict": { description: "A strict order", accepts },
+      "POST /invoice": { description: "An invoice", accepts }
     }
   })
   const app = new Koa()
@@ -100,7 +106,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** The shop's handlers, and the faults that a test asks for. */
-interface Handlers {
+interface Handlers extends FormRoutes.FormHandlers {
   runs: number
   failuresLeft: number
   /** Called for each request with a payment, which then gets no response. */

@@ -7,6 +7,8 @@ import type { PricedRoute } from "../route/PricedRoute.ts"
 /** The facts about a request that only its host knows. */
 export interface WebFacts extends Partial<Pick<GateRequest, "params" | "query" | "pattern" | "rawBody" | "body">> {
   readonly clientAddress?: string | undefined
+  /** The body that a parser in front of the gate has read, where the host keeps it. */
+  readonly readBefore?: () => Promise<Uint8Array | undefined>
 }
 
 /** A request for the gate. The target is that of the request's URL, whose host is ignored. */
@@ -54,6 +56,13 @@ export class WebRequest implements GateRequest {
 
   get clientAddress(): string | undefined {
     return this.#facts.clientAddress
+  }
+
+  /** A body that was read before comes from its host, if that keeps it. */
+  readonly copy: NonNullable<GateRequest["copy"]> = async (maximumBytes) => {
+    if (this.native.bodyUsed) return this.#facts.readBefore?.()
+    const { body } = this.native.clone()
+    return body === null ? new Uint8Array() : firstBytes(body, maximumBytes)
   }
 }
 

@@ -46,6 +46,11 @@ export interface GateRequest {
   /** Node's request: an unread body is read from it and put back. */
   readonly stream?: BodyStream | undefined
   /**
+   * The first bytes of the body, up to `maximumBytes`, where the host has no `stream`; the body stays unread. `undefined` if they are gone.
+   * Used for a form that a person sends.
+   */
+  readonly copy?: ((maximumBytes: number) => Promise<Uint8Array | undefined>) | undefined
+  /**
    * The path pattern by which the host's router found the handler, if one configuration may serve several. With the
    * route's name and the method it says which requests count as the same route.
    */

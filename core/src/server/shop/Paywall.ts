@@ -26,7 +26,22 @@ export interface PaywallOffer {
   readonly options: ReadonlyArray<PaywallOption>
   /** `Accept-Language` of the request, empty without one. */
   readonly languages: string
+  /** Present if the request is a form that was sent by POST: what is sold is the response to it. */
+  readonly form?: PaywallForm
 }
+
+/** Maximum length of a form that a page keeps and sends again with the payment, in bytes. */
+export const maximumFormBytes = 1024 * 1024
+
+/**
+ * A form that was sent by POST. Its content is that of a stranger: a page keeps it as data. `Elsewhere`: a page of another origin has sent
+ * it, and the shop's own page must not send it on. `TooLong`: it exceeds `maximumFormBytes`. `Unread`: the host gives its bytes no more.
+ */
+export type PaywallForm =
+  | { readonly _tag: "Kept"; readonly contentType: string; readonly body: Uint8Array }
+  | { readonly _tag: "Elsewhere" }
+  | { readonly _tag: "TooLong" }
+  | { readonly _tag: "Unread" }
 
 /** A page or a file of it: headers that are laid over the gate's, and text. */
 export interface PaywallContent {
@@ -37,8 +52,17 @@ export interface PaywallContent {
 /** Makes the page and its files. Neither may throw. */
 export interface Paywall {
   readonly page: (offer: PaywallOffer) => PaywallContent
-  /** A file of the page by its name; `path` is that of the page. `undefined` for an unknown name. */
-  readonly file: (name: string, place: { readonly origin: string; readonly path: string }) => PaywallContent | undefined
+  /** A file of the page by its name. `undefined` for an unknown name. */
+  readonly file: (name: string, place: PaywallPlace) => PaywallContent | undefined
+}
+
+/** The page that asks for a file. */
+export interface PaywallPlace {
+  readonly origin: string
+  /** The page's path. */
+  readonly path: string
+  /** POST for the page of a form: nothing can be imported from its address by GET. */
+  readonly method: "GET" | "POST"
 }
 
 /**

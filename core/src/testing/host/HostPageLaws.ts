@@ -1,5 +1,5 @@
 /** Laws of a shop's page for people: a browser that navigates gets it in place of the 402's JSON, programs do not. */
-import type { Paywall } from "../../server/shop/Paywall.ts"
+import { maximumFormBytes, type Paywall, type PaywallForm } from "../../server/shop/Paywall.ts"
 import * as HostMarket from "./HostMarket.ts"
 import { demand, equal, type HostLaw, law, type TrialParts } from "./HostTrial.ts"
 
@@ -10,11 +10,18 @@ const policy = "default-src 'none'"
 /** The price in the smallest unit of the test asset. */
 const amount = 10_000n
 
+/** The facts of a form, as text. */
+const textOf = (form: PaywallForm): string =>
+  form._tag === "Kept" ? `kept ${form.contentType} ${new TextDecoder().decode(form.body)}` : form._tag
+
 /** A page that shows what it was given, and one file. */
 const paywall: Paywall = {
-  page: ({ languages, options, target }) => ({
+  page: ({ form, languages, options, target }) => ({
     headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy },
-    body: `<p>${target} for ${options.map(({ amount }) => amount).join()} in ${languages}</p>`
+    body:
+      form === undefined
+        ? `<p>${target} for ${options.map(({ amount }) => amount).join()} in ${languages}</p>`
+        : textOf(form)
   }),
   file: (name, { path }) =>
     name === "app.js" ? { headers: { "Content-Type": "text/javascript" }, body: `page of ${path}` } : undefined
@@ -124,5 +131,66 @@ const files = law(
   }
 )
 
+const formShop = (bind: "none" | "body") => (): TrialParts => ({
+  paywall,
+  sold: { "POST /order": { ...terms, bind } },
+  routes: [{ method: "POST", path: "/order", handler: async ({ body }) => ({ body: `order ${await body()}` }) }]
+})
+
+/** A form of text, whose body no host's own parser takes. */
+const form = "name=J\u00fcrgen\r\nnote=<script>alert(1)</script>\r\n"
+
+const formType = "text/plain; charset=utf-8"
+
+const sending = (change: Readonly<Record<string, string>> = {}) => ({
+  method: "POST",
+  body: form,
+  headers: { ...navigating, "sec-fetch-site": "same-origin", "content-type": formType, ...change }
+})
+
+const forms = (bind: "none" | "body"): HostLaw =>
+  law(
+    `a form that a person sends (bind: "${bind}") comes to the page byte for byte, and to its handler once it is paid`,
+    formShop(bind),
+    async ({ ask, market, payment }) => {
+      const page = await ask("/order", sending())
+      equal("status", page.status, 402)
+      equal("page", page.body, `kept ${formType} ${form}`)
+      const program = { "sec-fetch-mode": "cors", accept: "*/*" }
+      const { headers } = await ask("/order", sending(program))
+      demand(`a program gets JSON: ${headers["content-type"]}`, headers["content-type"]?.includes("json") === true)
+      equal("transfers", market.transfers(), 0)
+      const sold = await ask("/order", sending({ ...program, ...(await payment("/order", sending(program))) }))
+      equal("body", sold.body, `order ${form}`)
+      equal("transfers", market.transfers(), 1)
+    }
+  )
+
+const strangersForms = law(
+  "a form of another site, and one that is too long, come to no page",
+  formShop("none"),
+  async ({ ask, market }) => {
+    for (const site of ["cross-site", "same-site", "none"]) {
+      // oxlint-disable-next-line no-await-in-loop -- one request after another, so that a breach is told apart
+      equal(site, (await ask("/order", sending({ "sec-fetch-site": site }))).body, "Elsewhere")
+    }
+    const long = { ...sending(), body: "x".repeat(maximumFormBytes + 1) }
+    const { body, status } = await ask("/order", long)
+    demand(
+      `a long form gets a page that says so, or the host's own refusal: ${status} ${body}`,
+      status === 413 || body === "TooLong"
+    )
+    equal("transfers", market.transfers(), 0)
+  }
+)
+
 /** The laws. */
-export const laws: ReadonlyArray<HostLaw> = [person("before-handler"), person("after-handler"), paid, files]
+export const laws: ReadonlyArray<HostLaw> = [
+  person("before-handler"),
+  person("after-handler"),
+  paid,
+  files,
+  forms("none"),
+  forms("body"),
+  strangersForms
+]

@@ -15,8 +15,10 @@ const page: Paywall.Paywall = {
     offers.push(offer)
     return { headers: { "Content-Type": "text/html", "Cache-Control": "no-store" }, body: "<p>the page</p>" }
   },
-  file: (name, { origin, path }) =>
-    name === "app.js" ? { headers: { "Content-Type": "text/javascript" }, body: `${origin} ${path}` } : undefined
+  file: (name, { method, origin, path }) =>
+    name === "app.js"
+      ? { headers: { "Content-Type": "text/javascript" }, body: `${origin} ${path} ${method}` }
+      : undefined
 }
 
 const browser = {
@@ -85,12 +87,12 @@ describe("the page at the gate", () => {
 
   it("has its files at the sold path, free of charge; a shop without a page has none", async () => {
     const file = responseOf(await decided(page, "/report?pontage-paywall=app.js"))
-    assert.deepStrictEqual([file.status, file.body], [200, "https://shop.example /report"])
+    assert.deepStrictEqual([file.status, file.body], [200, "https://shop.example /report GET"])
     assert.strictEqual(responseOf(await decided(page, "/report?pontage-paywall=other.js")).status, 404)
     assert.strictEqual(responseOf(await decided(undefined, "/report?pontage-paywall=app.js")).status, 402)
     assert.strictEqual(
-      responseOf(await decided(page, "/report?pontage-paywall=app.js", {}, { method: "POST" })).status,
-      402
+      responseOf(await decided(page, "/report?pontage-paywall=app.js", {}, { method: "POST" })).body,
+      "https://shop.example /report POST"
     )
   })
 

@@ -1,0 +1,268 @@
+/** Forms that a person sends to a sold address by POST, in a real browser at a real shop on a local chain. */
+import { readFileSync } from "node:fs"
+import { mkdtemp, writeFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import type { Browser, BrowserContext, Page } from "puppeteer-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+
+import { listen } from "../OpenServer.ts"
+import * as FormRoutes from "./FormRoutes.ts"
+import * as OpenPage from "./OpenPage.ts"
+import * as PageBrowser from "./PageBrowser.ts"
+import * as PageMarket from "./PageMarket.ts"
+import type { Manner } from "./PageWallets.ts"
+
+const scope = Effect.runSync(Scope.make())
+let market: Effect.Success<typeof PageMarket.make>
+let browser: Browser
+
+beforeAll(async () => {
+  const both = Effect.all([PageMarket.make, PageBrowser.make], { concurrency: 2 })
+  const opened = await Effect.runPromise(Scope.provide(both, scope))
+  market = opened[0]
+  browser = opened[1]
+})
+
+afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+const visit = async (
+  use: (opened: OpenPage.OpenPage, context: BrowserContext) => Promise<void>,
+  change: Partial<Manner> = {}
+): Promise<void> => {
+  const context = await browser.createBrowserContext()
+  try {
+    await use(await OpenPage.make(context, market.newPayers(), { families: ["evm"], ...change }), context)
+  } finally {
+    await context.close()
+  }
+}
+
+/** Texts of a person, and a file, for the form. */
+interface Filled {
+  readonly name: string
+  readonly note?: string
+  readonly file?: string
+}
+
+/** Fills in the form that is open, and sends it. */
+const send = async (page: Page, { file, name, note }: Filled): Promise<void> => {
+  await page.$eval("input[name=name]", (input, text) => void (input.value = text), name)
+  if (note !== undefined) await page.$eval("textarea", (area, text) => void (area.value = text), note)
+  if (file !== undefined) {
+    const input = await page.$("input[type=file]")
+    await input?.uploadFile(file)
+  }
+  await Promise.all([page.waitForNavigation(), page.click("button")])
+}
+
+const fill = async (page: Page, action: string, encoding: Parameters<typeof FormRoutes.formAt>[1], filled: Filled) => {
+  await page.goto(`${market.origin}${FormRoutes.formAt(action, encoding)}`)
+  await send(page, filled)
+}
+
+const pay = async (page: Page): Promise<string> => {
+  await OpenPage.press(page, "Amber Wallet")
+  return OpenPage.outcome(page)
+}
+
+/** A file in a folder of its own. */
+const fileOf = async (name: string, content: string | Uint8Array): Promise<string> => {
+  const path = join(await mkdtemp(join(tmpdir(), "pontage-form-")), name)
+  await writeFile(path, content)
+  return path
+}
+
+const signatures = ({ manner }: OpenPage.OpenPage) => manner.asked.length
+
+/** Orders that come to the shop from now on. */
+const newOrders = () => {
+  const before = market.handlers.orders.length
+  return () => market.handlers.orders.slice(before)
+}
+
+/** Lets the next requests with a payment get lost on their way to the shop; `lost` resolves when one was. */
+const losePayments = () => {
+  const { promise: lost, resolve } = Promise.withResolvers<void>()
+  market.handlers.lose = resolve
+  return { lost, end: () => (market.handlers.lose = undefined) }
+}
+
+describe("a form by POST", () => {
+  it.each(["urlencoded", "plain"] as const)("encoded as %s is kept, paid for, and sent once more", (encoding) =>
+    visit(async (opened) => {
+      const { faults, page } = opened
+      const orders = newOrders()
+      await fill(page, "/order", encoding, { name: "Jürgen & Söhne", note: PageMarket.hostile })
+      await page.waitForSelector(".wallets button")
+      assert.include(await OpenPage.shown(page), "Your form is kept")
+      await OpenPage.demandAccessible(page)
+      assert.strictEqual(await pay(page), "Paid")
+      const shown = await page.$eval("pre", (element) => element.textContent)
+      assert.include(shown, "Jürgen & Söhne")
+      assert.include(shown, JSON.stringify(PageMarket.hostile).slice(1, -1))
+      assert.isUndefined(await page.evaluate(() => Reflect.get(window, "robbed")))
+      assert.deepStrictEqual([signatures(opened), orders().length, faults], [1, 1, []])
+    })
+  )
+
+  it.each(["/order", "/print"])("with a file comes to %s byte for byte", (path) =>
+    visit(async (opened) => {
+      const { faults, page } = opened
+      const orders = newOrders()
+      const bytes = Uint8Array.from({ length: 200_000 }, (_, index) => (index * 7) % 256)
+      const file = await fileOf("<img src=x onerror=alert(1)>.bin", bytes)
+      await fill(page, path, "multipart", { name: "a file", file })
+      await page.waitForFunction(() => document.querySelector(".form")?.textContent.includes("196 KiB"))
+      assert.include(await OpenPage.shown(page), "<img src=x onerror=alert(1)>.bin")
+      assert.isNull(await page.$("img[src=x]"))
+      await OpenPage.demandAccessible(page)
+      assert.strictEqual(await pay(page), "Paid")
+      const [{ body, type } = assert.fail("no order came"), ...others] = orders()
+      const form = await new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData()
+      const sent = form.get("file")
+      assert.instanceOf(sent, Blob)
+      assert.deepStrictEqual(new Uint8Array(await sent.arrayBuffer()), bytes)
+      assert.strictEqual(form.get("name"), "a file")
+      assert.deepStrictEqual([signatures(opened), others, faults], [1, [], []])
+    })
+  )
+
+  it("is answered with a download", () =>
+    visit(async ({ page }, context) => {
+      const folder = await mkdtemp(join(tmpdir(), "pontage-download-"))
+      await fill(page, "/invoice", "urlencoded", { name: "Ada" })
+      const session = await browser.target().createCDPSession()
+      await session.send("Browser.setDownloadBehavior", {
+        behavior: "allow",
+        downloadPath: folder,
+        eventsEnabled: true,
+        browserContextId: context.id ?? ""
+      })
+      const saved = new Promise<void>((resolve) => {
+        session.on("Browser.downloadProgress", ({ state }) => {
+          if (state === "completed") resolve()
+        })
+      })
+      await OpenPage.press(page, "Amber Wallet")
+      await saved
+      assert.strictEqual(readFileSync(join(folder, "invoice.csv"), "utf8"), "name\nAda\n")
+    }))
+
+  it("whose shop leads on to another page ends as paid, with the way there", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      const orders = newOrders()
+      await fill(page, "/thanks", "urlencoded", { name: "Ada" })
+      assert.strictEqual(await pay(page), "Paid")
+      await OpenPage.demandAccessible(page)
+      await Promise.all([page.waitForNavigation(), page.click(".card a")])
+      assert.strictEqual(page.url(), `${market.origin}/thank-you?order=1`)
+      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+    }))
+
+  it("that the shop refuses shows why, and the corrected one needs no new signature", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      await fill(page, "/strict", "urlencoded", { name: "wrong" })
+      assert.strictEqual(await pay(page), "Paid, not delivered yet")
+      assert.include(await OpenPage.shown(page), "The name must be: right")
+      await OpenPage.demandAccessible(page)
+      await Promise.all([page.waitForNavigation(), OpenPage.press(page, "Back to the form")])
+      await send(page, { name: "right" })
+      assert.strictEqual(await pay(page), "Paid")
+      assert.include(await OpenPage.shown(page), "ordered")
+      assert.strictEqual(signatures(opened), 1)
+    }))
+})
+
+describe("a form that is not repeated", () => {
+  it("comes from another site, and says so", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      const orders = newOrders()
+      const stranger = createServer((_, response) =>
+        response.setHeader("content-type", "text/html").end(FormRoutes.html(`${market.origin}/order`, "urlencoded"))
+      )
+      const own = Effect.runSync(Scope.make())
+      const origin = await Effect.runPromise(Scope.provide(listen(stranger), own))
+      await page.goto(origin.replace("127.0.0.1", "localhost"))
+      await send(page, { name: "in your name" })
+      await page.waitForSelector(".card.warn")
+      assert.include(await OpenPage.shown(page), "Another site has sent this form.")
+      await OpenPage.demandAccessible(page)
+      assert.notInclude(await page.content(), btoa("name=in+your+name").slice(0, 12))
+      await page.reload()
+      await page.waitForSelector(".card.warn")
+      assert.include(await OpenPage.shown(page), "Another site has sent this form.")
+      assert.deepStrictEqual([signatures(opened), orders()], [0, []])
+      await Effect.runPromise(Scope.close(own, Exit.void))
+    }))
+
+  it("is longer than the limit, and says which", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      const file = await fileOf("long.bin", new Uint8Array(5 * 1024 * 1024))
+      await fill(page, "/order", "multipart", { name: "long", file })
+      await page.waitForSelector(".card.warn")
+      assert.include(await OpenPage.shown(page), "longer than 1 MiB")
+      assert.strictEqual(signatures(opened), 0)
+    }))
+})
+
+describe("a form that was signed for", () => {
+  it("is finished when its page is loaded again", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      const orders = newOrders()
+      await fill(page, "/order", "multipart", { name: "again", file: await fileOf("a.txt", "content of a") })
+      const { end, lost } = losePayments()
+      await OpenPage.press(page, "Amber Wallet")
+      await lost
+      end()
+      await page.reload()
+      assert.strictEqual(await OpenPage.outcome(page), "Paid")
+      assert.include(await OpenPage.shown(page), "content of a")
+      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+    }))
+
+  it("is finished by the page of another form, which stays unpaid until its person goes on", () =>
+    visit(async (opened, context) => {
+      const orders = newOrders()
+      await fill(opened.page, "/order", "multipart", { name: "first" })
+      const { end, lost } = losePayments()
+      await OpenPage.press(opened.page, "Amber Wallet")
+      await lost
+      await opened.page.close()
+      end()
+      const next = await OpenPage.make(context, market.newPayers(), { families: ["evm"] })
+      await fill(next.page, "/order", "multipart", { name: "second" })
+      assert.strictEqual(await OpenPage.outcome(next.page), "Paid")
+      const shown = await OpenPage.shown(next.page)
+      assert.include(shown, `"first"`)
+      assert.include(shown, "not paid yet")
+      await OpenPage.demandAccessible(next.page)
+      assert.deepStrictEqual([signatures(next), orders().length], [0, 1])
+      await OpenPage.press(next.page, "Go on with the new form")
+      await OpenPage.press(next.page, "Amber Wallet")
+      await next.page.waitForFunction(() => document.querySelector("pre")?.textContent.includes('"second"'))
+      assert.deepStrictEqual([signatures(opened), signatures(next), orders().length], [1, 1, 2])
+    }))
+
+  it("is forgotten after its end: the same form again is paid for again", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      for (const count of [1, 2]) {
+        // oxlint-disable-next-line no-await-in-loop -- one purchase after another
+        await fill(page, "/order", "urlencoded", { name: "same" })
+        // oxlint-disable-next-line no-await-in-loop -- one purchase after another
+        assert.strictEqual(await pay(page), "Paid")
+        assert.strictEqual(signatures(opened), count)
+      }
+    }))
+})
