@@ -84,8 +84,9 @@ export const buy = (world: Market, purchase: Purchase): void => {
     },
     reports: {
       signed: (nonce, validBefore) => {
-        // The count of a buyer shows that it was charged twice; the others of its account must still have their money.
-        if (one.signed.some(({ key }) => chain.truth.transferOf(key) !== undefined)) {
+        // The count of a buyer shows that it was charged twice; the others of its account must still have their money. A transfer that a
+        // reorganisation has taken back may come again.
+        if (one.signed.some(({ key }) => chain.truth.wasEverShown(key))) {
           chain.deposit(purchase.buyer, price)
           one.compensated++
         }
