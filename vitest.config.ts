@@ -73,6 +73,7 @@ const longest = [
   "apps/trials/test/attacks/RestoredFaults.integration.test.ts",
   "apps/trials/test/FaultTrials.integration.test.ts",
   "apps/trials/test/CrashTrials.integration.test.ts",
+  "apps/trials/test/ChannelTrials.integration.test.ts",
   "apps/trials/test/attacks/ShopAttacks.integration.test.ts",
   "apps/trials/test/attacks/TonTronAttacks.integration.test.ts",
   "apps/trials/test/Simulations.test.ts",

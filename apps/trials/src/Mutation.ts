@@ -7,6 +7,7 @@ import type { LaneLeases, PaymentStore, SchemeFacilitator } from "@pontage/core"
 import type { SourceMutation } from "./attacks/SourceMutation.ts"
 import { answerNeverOwed } from "./mutations/AnswerNeverOwed.ts"
 import { broadcastBeforePersist } from "./mutations/BroadcastBeforePersist.ts"
+import * as ChannelMutations from "./mutations/ChannelMutations.ts"
 import { claimAlwaysGranted } from "./mutations/ClaimAlwaysGranted.ts"
 import { claimsLapse } from "./mutations/ClaimsLapse.ts"
 import { commitBeforeSync } from "./mutations/CommitBeforeSync.ts"
@@ -37,6 +38,8 @@ export interface Mutation {
   readonly scheme?: (scheme: MutableParts["scheme"]) => MutableParts["scheme"]
   /** The ceilings of gas are not given to the engine. */
   readonly ignoresCeilings?: true
+  /** The ledger of payment channels is in memory alone. */
+  readonly forgetsLedger?: true
   /** The database answers a commit before it is on the disk. */
   readonly commitsLater?: true
   /** Pieces of the product's sources, for faults outside every service. */
@@ -64,7 +67,14 @@ export const mutationNames = [
   "queue-uncounted",
   "asset-forgotten",
   "signer-forgotten",
-  "maximum-obeyed"
+  "maximum-obeyed",
+  "open-draws-claimed",
+  "charged-twice",
+  "charges-lost",
+  "deposits-unneeded",
+  "claims-forgotten",
+  "failures-charged",
+  "ledger-forgotten"
 ] as const
 
 export type MutationName = (typeof mutationNames)[number]
@@ -90,5 +100,12 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "queue-uncounted": queueUncounted,
   "asset-forgotten": assetForgotten,
   "signer-forgotten": signerForgotten,
-  "maximum-obeyed": maximumObeyed
+  "maximum-obeyed": maximumObeyed,
+  "open-draws-claimed": ChannelMutations.openDrawsClaimed,
+  "charged-twice": ChannelMutations.chargedTwice,
+  "charges-lost": ChannelMutations.chargesLost,
+  "deposits-unneeded": ChannelMutations.depositsUnneeded,
+  "claims-forgotten": ChannelMutations.claimsForgotten,
+  "failures-charged": ChannelMutations.failuresCharged,
+  "ledger-forgotten": ChannelMutations.ledgerForgotten
 }

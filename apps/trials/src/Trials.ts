@@ -5,6 +5,7 @@ import type { Anvil } from "@pontage/evm/testing"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as ChannelTrial from "./trials/ChannelTrial.ts"
 import * as ChaosTrial from "./trials/ChaosTrial.ts"
 import * as CheckpointTrial from "./trials/CheckpointTrial.ts"
 import * as CrashTrial from "./trials/CrashTrial.ts"
@@ -35,6 +36,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   g21: GasTrial.run,
   g25: OlderDatabaseTrial.run,
   settings: (options) => SettingsTrial.run(options),
+  channels: (options) => ChannelTrial.run(options),
   soak: SoakTrial.run,
   overload: OverloadTrial.run
 }

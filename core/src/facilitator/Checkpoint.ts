@@ -26,7 +26,16 @@ export const checkpoints = [
   "finished"
 ] as const
 
-export type CheckpointName = (typeof checkpoints)[number]
+/** The points of payment channels: those of a draw, and those of the claims that the facilitator makes by itself. */
+export const channelCheckpoints = [
+  "draw-granted",
+  "draw-ending",
+  "draw-ended",
+  "claim-published",
+  "claim-settled"
+] as const
+
+export type CheckpointName = (typeof checkpoints)[number] | (typeof channelCheckpoints)[number]
 
 /** An action at a checkpoint. */
 export type Strike = (name: CheckpointName) => Effect.Effect<void>

@@ -31,7 +31,7 @@ export const toText = ({ action, checkpoint, passing }: Failpoint): string => `$
 /** Reads the text form; `undefined` when it is none. */
 export const fromText = (text: string): Failpoint | undefined => {
   const [name, what, count = "1"] = text.split(":")
-  const checkpoint = Checkpoint.checkpoints.find((one) => one === name)
+  const checkpoint = [...Checkpoint.checkpoints, ...Checkpoint.channelCheckpoints].find((one) => one === name)
   const action = failpointActions.find((one) => one === what)
   const isCount = /^[1-9][0-9]{0,5}$/.test(count)
   return checkpoint && action && isCount ? { checkpoint, action, passing: Number(count) } : undefined

@@ -22,6 +22,10 @@ export interface Options {
   readonly mutation?: MutationName | undefined
   /** In its first life alone, one after another. */
   readonly failpoints?: ReadonlyArray<Failpoint> | undefined
+  /** Those of each life, the first one's first; in place of `failpoints`. */
+  readonly lives?: ReadonlyArray<ReadonlyArray<Failpoint>> | undefined
+  /** The module that it runs, from the top of the project; default the facilitator's. */
+  readonly program?: string | undefined
   /** Its memory is measured after what nothing refers to was collected. */
   readonly collects?: boolean | undefined
 }
@@ -116,7 +120,7 @@ class FacilitatorSupervisor {
   begin(): void {
     const life: OpenLife = { began: performance.now(), listened: undefined, ended: undefined, by: undefined }
     this.lives.push(life)
-    const child = this.spawn(this.lives.length === 1)
+    const child = this.spawn(this.lives.length - 1)
     this.child = child
     for (const stream of [child.stdout, child.stderr])
       stream?.on("data", (chunk: Buffer) => this.note(chunk.toString()))
@@ -159,17 +163,18 @@ class FacilitatorSupervisor {
     })
   }
 
-  private spawn(isFirst: boolean): ChildProcess {
-    const { collects = false, failpoints, mutation, settings } = this.options
+  private spawn(life: number): ChildProcess {
+    const { collects = false, failpoints, lives, mutation, program = main, settings } = this.options
+    const kills = (lives ?? [failpoints ?? []])[life] ?? []
     const sources = mutation === undefined ? undefined : mutations[mutation].sources
-    const { environment, execArgv, file } = SourceMutation.program(main, sources)
+    const { environment, execArgv, file } = SourceMutation.program(program, sources)
     const env = {
       ...process.env,
       ...environment,
       NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
       TRIAL_SETTINGS: settingsText(settings),
       ...(mutation !== undefined && { MUTATION: mutation }),
-      ...(isFirst && failpoints !== undefined && { FAILPOINT: seriesToText(failpoints) })
+      ...(kills.length > 0 && { FAILPOINT: seriesToText(kills) })
     }
     return fork(file, [], {
       env,

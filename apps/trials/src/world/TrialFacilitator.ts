@@ -18,27 +18,12 @@ import * as Effect from "effect/Effect"
 import "effect/schema/SchemaJITCompiler/enable"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import * as Schedule from "effect/Schedule"
-import * as Schema from "effect/Schema"
 import { privateKeyToAccount } from "viem/accounts"
 
-import * as Failpoint from "../faults/Failpoint.ts"
-import { type Mutation, mutations } from "../Mutation.ts"
-import { fromText, MutationName, type TrialSettings } from "./TrialSettings.ts"
+import type { Mutation } from "../Mutation.ts"
+import * as TrialProcess from "./TrialProcess.ts"
+import { fromText, type TrialSettings } from "./TrialSettings.ts"
 import * as TrialStore from "./TrialStore.ts"
-
-const mutationOf = (name: string | undefined): Mutation =>
-  name === undefined || name === "" ? {} : mutations[Schema.decodeUnknownSync(MutationName)(name)]
-
-const kill = () => process.kill(process.pid, "SIGKILL")
-
-const onStrike = (one: Failpoint.Failpoint) => void process.stdout.write(`strikes ${Failpoint.toText(one)}\n`)
-
-const checkpointOf = (text: string | undefined, { hangMillis }: TrialSettings) => {
-  const failpoints = text === undefined || text === "" ? undefined : Failpoint.seriesFromText(text)
-  if (failpoints === undefined) return () => Effect.void
-  return Failpoint.make(failpoints, { hangMillis, kill, onStrike })
-}
 
 const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }: Mutation): FacilitatorScheme => {
   const { assets, batchSettler, counterfactualSettler, finalityDepth, maxFeePerGas, operationSettler, permitSettler } =
@@ -62,11 +47,8 @@ const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }:
     ...(operationSettler !== undefined && { userOperations: {} }),
     ...(permitSettler !== undefined && { permit2: true })
   })
-  return Effect.map(Effect.retry(scheme, { schedule: Schedule.spaced("500 millis"), while: isLate }), mutated)
+  return Effect.map(TrialProcess.untilReady(scheme), mutated)
 }
-
-/** A chain that cannot be asked yet. */
-const isLate = ({ _tag }: { readonly _tag: string }) => _tag === "ChainUnavailable"
 
 const callersOf = ({ callers = [] }: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>
   callers.map((one) => callerOf(one, network))
@@ -98,8 +80,8 @@ const ceilingsOf = ({ callers = [], gasCeiling }: TrialSettings, { ignoresCeilin
 
 const program = Effect.gen(function* () {
   const settings = fromText(process.env["TRIAL_SETTINGS"] ?? "")
-  const mutation = mutationOf(process.env["MUTATION"])
-  const strike = checkpointOf(process.env["FAILPOINT"], settings)
+  const mutation = TrialProcess.mutation()
+  const strike = TrialProcess.strikes(settings)
   const { port, retentionMillis, settleTimeoutMillis, store } = settings
   const retention = retentionMillis === undefined ? Layer.empty : RecordRetention.layer({ age: retentionMillis })
   const local = LocalFacilitator.layer({

@@ -62,6 +62,15 @@ export const TrialSettings = Schema.Struct({
   callers: Schema.optionalKey(Schema.Array(TrialCallerTerms)),
   /** Time that records are kept after everything about them is over, in milliseconds; default for ever. */
   retentionMillis: Schema.optionalKey(Schema.Int),
+  /** A shop of payment channels: its payee, the key that authorizes its claims, the age of a charge that is claimed, and the validity of a deposit. */
+  channels: Schema.optionalKey(
+    Schema.Struct({
+      payTo: Schema.String,
+      authorizerKey: Schema.TemplateLiteral(["0x", Schema.String]),
+      claimAgeMillis: Schema.Int,
+      validSeconds: Schema.Int
+    })
+  ),
   /** Duration of a failpoint's hang, in milliseconds. */
   hangMillis: Schema.Int
 })

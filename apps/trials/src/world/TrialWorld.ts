@@ -62,7 +62,7 @@ export interface TrialWorld {
   /** Starts a facilitator on the world's records. */
   readonly facilitator: (
     changed?: Partial<TrialSettings>,
-    options?: Pick<FacilitatorLife.Options, "failpoints" | "collects">
+    options?: Pick<FacilitatorLife.Options, "failpoints" | "lives" | "program" | "collects">
   ) => Effect.Effect<FacilitatorLife.FacilitatorLife, never, Scope.Scope>
   /** The options of the load, all but the facilitators. */
   readonly load: Omit<TrialLoad.Options, "facilitators" | "concurrency">

@@ -10,6 +10,7 @@ import type { ClaimRequests, Payout, SchemeDraws } from "../../scheme/SchemeDraw
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { CurrentCaller } from "../Caller.ts"
 import type { ChannelStore } from "../channel/ChannelStore.ts"
+import * as Checkpoint from "../Checkpoint.ts"
 import type { SpendLimits } from "../lane/SpendLimits.ts"
 import * as ChannelSettling from "./ChannelSettling.ts"
 import { type IntakeContext, present } from "./PaymentIntake.ts"
@@ -71,7 +72,9 @@ export const make = (
     observe,
     claim: Effect.fnUntraced(function* (watched, { channelIds, claim, requirements, rows }) {
       yield* ledger.publish(rows)
+      yield* Checkpoint.pass("claim-published")
       yield* settle(watched, claim, requirements)
+      yield* Checkpoint.pass("claim-settled")
       yield* observe(watched, channelIds)
     }),
     payOut: (watched, { payload, requirements }) => settle(watched, payload, requirements)

@@ -16,6 +16,7 @@ import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Draw, DrawVerdict, Standing } from "../channel/Channel.ts"
 import * as ChannelBooks from "../channel/ChannelBooks.ts"
 import type { ChannelStore } from "../channel/ChannelStore.ts"
+import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Facilitator.ts"
 import type { ChannelHealth } from "./ChannelHealth.ts"
 import * as ChannelLine from "./ChannelLine.ts"
@@ -213,6 +214,7 @@ const attempted = Effect.fnUntraced(function* (
   const verdict = yield* ledger.accept(drawOf(wanted), claim.id, limits)
   switch (verdict._tag) {
     case "Granted":
+      yield* Checkpoint.pass("draw-granted")
       return verdict.standing
     case "Held":
     case "Spent":
@@ -304,10 +306,12 @@ const finish = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PaymentRecord, ValidationError | FacilitatorUnavailable> {
   const standing = yield* ledger.find(channelId)
   if (standing === undefined) return yield* unknown(paymentId)
+  yield* Checkpoint.pass("draw-ending")
   const end =
     outcome === "served"
       ? yield* ledger.commit(channelId, claimId, allReserved)
       : yield* ledger.release(channelId, claimId)
+  yield* Checkpoint.pass("draw-ended")
   if (end._tag === "Lost") return yield* lapsed(paymentId)
   const draws = registry.schemes.find(
     (one: SchemeFacilitator) => one.network === standing.network && one.channels?.draws

@@ -1,0 +1,199 @@
+/**
+ * Payment channels: a shop that is killed at every checkpoint, those of deposits, draws, claims and payouts, while buyers draw on their
+ * channels and others look on. At every moment claimed <= charged <= signed <= balance; at the end each payer has lost what it was
+ * charged, and everything that was charged is claimed and paid out.
+ */
+import { Checkpoint } from "@pontage/core"
+import type { Anvil } from "@pontage/evm/testing"
+import { ChannelContracts } from "@pontage/evm/testing"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
+
+import * as ChannelAudit from "../audit/ChannelAudit.ts"
+import * as ChannelBuyers from "../channels/ChannelBuyers.ts"
+import * as ChannelWitness from "../channels/ChannelWitness.ts"
+import { type Failpoint, toText } from "../faults/Failpoint.ts"
+import type { FacilitatorLife } from "../world/FacilitatorLife.ts"
+import type { TrialOptions } from "../world/TrialOptions.ts"
+import type { Broken, TrialReport } from "../world/TrialReport.ts"
+import * as TrialWorld from "../world/TrialWorld.ts"
+
+const program = "apps/trials/src/channels/ChannelShopProcess"
+
+/** Rounds of calls of each buyer after the last kill. */
+const usualRounds = 6
+/** Buyers of each kind. */
+const usualCrowd = 3
+
+/** Checkpoints that a shop of channels does not pass: payments wait in a queue before they are settled, draws end by their own, fees do not rise here. */
+const unpassed: ReadonlySet<string> = new Set(["queued", "re-signed", "replaced", "finishing", "finished"])
+
+const passed = [...Checkpoint.checkpoints, ...Checkpoint.channelCheckpoints].filter((name) => !unpassed.has(name))
+
+/** A kill at each checkpoint. Some work is done in every life, so that there is something to lose. */
+export const everyKill: ReadonlyArray<Failpoint> = passed.map((checkpoint) => ({
+  checkpoint,
+  action: "kill",
+  passing: checkpoint.startsWith("draw-") ? 4 : 2
+}))
+
+/** Options in which runs differ: the kills. */
+export interface Cut {
+  readonly kills?: ReadonlyArray<Failpoint>
+  /** Milliseconds until a charge is claimed; default a second. */
+  readonly claimAgeMillis?: number
+}
+
+/** Runs the trial; its size is the number of buyers of each kind. */
+export const run = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  { claimAgeMillis = 1_000, kills = everyKill }: Cut = {}
+): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
+  const began = performance.now()
+  const crowd = options.size ?? usualCrowd
+  const world = yield* TrialWorld.make(options, { payers: crowd * ChannelBuyers.buyerKinds.length })
+  yield* ChannelContracts.deploy(world.chain)
+  const payTo = privateKeyToAddress(generatePrivateKey())
+  const channels = {
+    payTo,
+    authorizerKey: generatePrivateKey(),
+    claimAgeMillis,
+    validSeconds: options.validSeconds ?? 600
+  }
+  // Every life but the last ends at a checkpoint.
+  const lives = kills.map((one) => [one])
+  const shop = yield* world.facilitator({ channels }, { program, lives })
+  yield* shop.listening
+  const buyers = world.chain.accounts.payers.map((account, index) =>
+    ChannelBuyers.make(
+      world,
+      shop.url,
+      ChannelBuyers.buyerKinds[index % ChannelBuyers.buyerKinds.length] ?? "ours",
+      account
+    )
+  )
+  const looks: Array<ChannelAudit.ChannelLook> = []
+  const watching = yield* Effect.forkScoped(watch(world, shop.url, buyers, looks))
+  const before = yield* Effect.forEach(buyers, ({ payer }) => ChannelWitness.tokensOf(world, payer))
+  yield* shopping(world, shop, buyers, kills)
+  yield* Fiber.interrupt(watching)
+  const ending = { world, shop, buyers, looks, before, payTo }
+  const { findings, testimony } = yield* audited(ending)
+  return {
+    goal: "channels",
+    title: `kill -9 at ${kills.length} checkpoints of a shop of payment channels`,
+    options,
+    figures: {
+      kills: shop.lives.length - 1,
+      ...figuresOf(buyers, testimony),
+      looks: looks.length,
+      seconds: Math.round((performance.now() - began) / 1000)
+    },
+    findings: [...findings, ...missedIn(shop, kills).map((one) => ({ check: "not-struck", detail: toText(one) }))]
+  }
+})
+
+const missedIn = ({ struck }: FacilitatorLife, kills: ReadonlyArray<Failpoint>) =>
+  kills.filter((one) => !struck.has(toText(one)))
+
+/** Buys round by round, until every kill has happened and some rounds more. */
+const shopping = (
+  world: TrialWorld.TrialWorld,
+  shop: FacilitatorLife,
+  buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>,
+  kills: ReadonlyArray<Failpoint>
+) => {
+  const began = performance.now()
+  const patience = world.options.patienceMillis ?? 300_000
+  const isOver = () => missedIn(shop, kills).length === 0 || performance.now() - began > patience
+  return Effect.forEach(
+    buyers,
+    (buyer, index) =>
+      Effect.gen(function* () {
+        const luck = world.random.branch(`buyer${index}`)
+        let left = usualRounds
+        for (let round = 0; left > 0; round++) {
+          if (isOver()) left--
+          yield* shop.listening
+          yield* buyer.buy(luck.branch(round))
+        }
+      }),
+    { concurrency: "unbounded", discard: true }
+  )
+}
+
+/** Pause between two looks at all channels, in milliseconds. */
+const lookPause = 150
+
+const watch = (
+  world: TrialWorld.TrialWorld,
+  shop: string,
+  buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>,
+  looks: Array<ChannelAudit.ChannelLook>
+) =>
+  Effect.forever(
+    Effect.gen(function* () {
+      for (const buyer of buyers) {
+        const seen = yield* ChannelWitness.look(world, shop, buyer)
+        if (seen !== undefined) looks.push(seen)
+      }
+      yield* Effect.sleep(lookPause)
+    })
+  )
+
+interface Ending {
+  readonly world: TrialWorld.TrialWorld
+  readonly shop: FacilitatorLife
+  readonly buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>
+  readonly looks: ReadonlyArray<ChannelAudit.ChannelLook>
+  readonly before: ReadonlyArray<bigint>
+  readonly payTo: string
+}
+
+/** Waits until the audit finds nothing, or nothing but what time cannot mend, and returns its last findings. */
+const audited = Effect.fnUntraced(function* ({ before, buyers, looks, payTo, shop, world }: Ending) {
+  const began = performance.now()
+  const { patienceMillis = 60_000 } = world.options
+  while (true) {
+    yield* shop.listening
+    const deaths = shop.lives.flatMap(({ ended }) => ended ?? [])
+    const ends = yield* Effect.forEach(buyers, (buyer, index) => {
+      const own = looks.filter(({ channelId }) => channelId === buyer.signed()?.channelId)
+      return ChannelWitness.end(world, shop.url, buyer, { before: before[index] ?? 0n, deaths, looks: own })
+    })
+    const known = ends.filter((end) => end !== undefined)
+    const paidOut = yield* ChannelWitness.tokensOf(world, payTo)
+    const testimony: ChannelAudit.ChannelTestimony = { looks, ends: known, paidOut }
+    const silent = buyers.filter((_, index) => ends[index] === undefined)
+    const findings: ReadonlyArray<Broken> = [
+      ...ChannelAudit.findings(testimony),
+      ...silent.map(({ calls, payer }) => ({ check: "no-channel", detail: `${payer}: ${calls.at(-1)?.detail}` }))
+    ]
+    const isOver = ChannelAudit.findings(testimony).some(ChannelAudit.isLasting)
+    if (findings.length === 0 || isOver || performance.now() - began > patienceMillis) return { findings, testimony }
+    yield* Effect.sleep(500)
+  }
+})
+
+const figuresOf = (
+  buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>,
+  { ends }: ChannelAudit.ChannelTestimony
+): Readonly<Record<string, number>> => {
+  const calls = buyers.flatMap((buyer) => buyer.calls)
+  const count = (which: ChannelBuyers.ChannelCall["end"]) => calls.filter(({ end }) => end === which).length
+  const sum = (of: (end: ChannelAudit.ChannelEnd) => bigint) => Number(ends.reduce((total, end) => total + of(end), 0n))
+  return {
+    channels: ends.length,
+    calls: calls.length,
+    served: count("served"),
+    refused: count("refused"),
+    lost: count("lost"),
+    "charges forgiven, in tokens": sum(({ mercy }) => mercy),
+    "served, in tokens": sum(({ served }) => served),
+    "charged, in tokens": sum(({ books }) => books.charged),
+    "claimed, in tokens": sum(({ claimed }) => claimed),
+    "deposited, in tokens": sum(({ balance }) => balance)
+  }
+}
