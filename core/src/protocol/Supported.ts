@@ -12,6 +12,8 @@ export const SupportedKind = Schema.Struct({
   scheme: Schema.String,
   network: Schema.String,
   extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+  /** Requests draw on payment channels whose ledger the facilitator keeps. Without it a channel is settled here, and buys nothing. */
+  draws: Schema.optionalKey(Schema.Literal(true)),
   /** Quotes of payments that go on to other networks; they change from minute to minute. */
   quotes: Schema.optionalKey(Schema.Array(Schema.Record(Schema.String, Schema.Json)))
 })

@@ -79,6 +79,8 @@ export interface SchemeServer {
     asset: Asset,
     offered: Readonly<Record<string, Schema.Json>>
   ) => Readonly<Record<string, Schema.Json>>
+  /** Whether its payments draw on channels: then the facilitator has to keep the ledger of them. */
+  readonly draws?: true
   /** Checks an option whose money goes on to another network; fails with a sentence that says what to change. Without it there are none. */
   readonly onward?: (option: OnwardOption) => Result.Result<OnwardOffers, string>
   /** Checks on the chain that it is this network and that the assets are as configured. */

@@ -16,7 +16,11 @@ import * as PeerFacilitator from "../facilitators/PeerFacilitator.ts"
 import { named } from "../PeerVersions.ts"
 
 /** The facilitators, as the table calls them. */
-export const facilitators = { ours: "our facilitator", peer: named("@x402/core") } as const
+export const facilitators = {
+  ours: "our facilitator",
+  service: "our facilitator, at a URL",
+  peer: named("@x402/core")
+} as const
 
 /** Their names. */
 export type FacilitatorName = keyof typeof facilitators
@@ -39,7 +43,7 @@ export const make: Effect.Effect<ChannelMarket, unknown, Scope.Scope> = Effect.g
   const peer = yield* PeerFacilitator.start({ rpcUrl, key: second.privateKey, pollingMillis: 20 }, [
     (signer) => new BatchSettlementEvmScheme(signer)
   ])
-  return { chain, facilitators: { ours: ours.url, peer: peer.url } }
+  return { chain, facilitators: { ours: ours.url, service: ours.url, peer: peer.url } }
 })
 
 /** The channels that have a deposit above a block, each once. */

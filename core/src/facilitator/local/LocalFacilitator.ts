@@ -184,23 +184,33 @@ export const make = Effect.fnUntraced(function* (options: Options) {
       const stored = yield* store.find(paymentId)
       return stored !== undefined && maySee(yield* CurrentCaller, stored) ? yield* recordOf(store, stored) : undefined
     }),
-    supported: supportedBy(facilitators.filter(({ isInternal }) => isInternal !== true))
+    supported: supportedBy(
+      facilitators.filter(({ isInternal }) => isInternal !== true),
+      channels
+    )
   })
 })
 
-const supportedBy = (facilitators: ReadonlyArray<SchemeFacilitator>) =>
-  Effect.map(Effect.forEach(facilitators, kindOf, { concurrency: "unbounded" }), (kinds) => ({
-    kinds,
-    signers: signersOf(facilitators)
-  }))
+const supportedBy = (facilitators: ReadonlyArray<SchemeFacilitator>, { draws }: Channels) =>
+  Effect.map(
+    Effect.forEach(facilitators, (one) => kindOf(one, draws), { concurrency: "unbounded" }),
+    (kinds) => ({
+      kinds,
+      signers: signersOf(facilitators)
+    })
+  )
 
-const kindOf = ({ extra, network, quotes, scheme }: SchemeFacilitator): Effect.Effect<Sellable["kinds"][number]> =>
+const kindOf = (
+  { channels, extra, network, quotes, scheme }: SchemeFacilitator,
+  draws: Channels["draws"]
+): Effect.Effect<Sellable["kinds"][number]> =>
   Effect.map(quotes ?? Effect.undefined, (quoted) => ({
     protocolVersion,
     scheme: scheme.name,
     network,
     ...(extra !== undefined && { extra }),
-    ...(quoted !== undefined && { quotes: quoted })
+    ...(quoted !== undefined && { quotes: quoted }),
+    ...(draws !== undefined && channels?.draws !== undefined && { draws: true })
   }))
 
 /** The channels of a facilitator: requests to settle, and with a ledger the draws, which a watch claims. */

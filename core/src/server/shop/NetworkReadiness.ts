@@ -150,6 +150,9 @@ const runOnce = (self: NetworkReadiness, facilitator: Facilitator["Service"]): E
     )
   )
 
+const noLedger = (scheme: string, network: string): string =>
+  `the facilitator keeps no ledger of payment channels, so nothing can be sold by "${scheme}" on ${network} through it. Keep the ledger in the shop's process: facilitator: LocalFacilitator.layerMemory({ ... }) with a ChannelStore beside it; or take "${scheme}" out of the routes`
+
 const settles = (
   self: NetworkReadiness,
   { kinds, pending = [] }: Sellable
@@ -157,6 +160,8 @@ const settles = (
   const { schemeServer, network } = self
   const { name, network: canonical } = schemeServer.scheme
   const settled = kindIn(self, kinds)
+  if (settled !== undefined && schemeServer.draws === true && settled.draws !== true)
+    return Effect.fail(new Misconfigured({ message: noLedger(name, network) }))
   if (settled?.obstacle !== undefined) return Effect.fail(new Misconfigured({ message: settled.obstacle }))
   if (settled !== undefined) {
     return Effect.sync(() => {

@@ -1,3 +1,5 @@
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
 import { assert, describe, it } from "vitest"
 
 import { Network } from "../../../src/index.ts"
@@ -15,5 +17,28 @@ describe("renew", () => {
     assert.isUndefined(renew(10_999))
     assert.isDefined(renew(11_000))
     assert.isUndefined(renew(11_000))
+  })
+})
+
+describe("a scheme whose payments draw on channels", () => {
+  const proven = (kind: { readonly draws?: true }) =>
+    Effect.gen(function* () {
+      const { service } = FakeFacilitator.make()
+      const schemeServer = { ...FakeScheme.evm(), draws: true as const }
+      const network = Network.make("eip155:8453")
+      const proof = NetworkReadiness.make(schemeServer, network)
+      const asset = schemeServer.asset(network, undefined)
+      if (asset === undefined) return assert.fail("the scheme has no asset")
+      NetworkReadiness.add(proof, asset)
+      const kinds = FakeFacilitator.kinds.map((one) => ({ ...one, ...kind }))
+      yield* NetworkReadiness.run(proof, { ...service, supported: Effect.succeed({ kinds, signers: {} }) })
+      return yield* Deferred.await(proof.done)
+    })
+
+  it("is sold through a facilitator that keeps their ledger", () => Effect.runPromise(proven({ draws: true })))
+
+  it("is not sold through another one: what a buyer signs would buy nothing", async () => {
+    const { message } = await Effect.runPromise(Effect.flip(proven({})))
+    assert.match(message, /^the facilitator keeps no ledger of payment channels/)
   })
 })

@@ -50,6 +50,7 @@ export const server = (options: Options): SchemeServer => {
   const { asset, assetNames, network, prove } = ExactEvmServer.server(rest)
   return {
     scheme,
+    draws: true,
     network,
     asset,
     assetNames,
