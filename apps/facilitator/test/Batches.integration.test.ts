@@ -6,6 +6,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { FacilitatorClient } from "@pontage/core"
 import {
   batchSettlerAddress,
+  bridgeRouterAddress,
   counterfactualSettlerAddress,
   opSettlerAddress,
   paymentGuardAddress,
@@ -64,6 +65,17 @@ describe("payments that travel together", () => {
           assert.strictEqual(code, 0)
           assert.strictEqual(yield* sent, 5)
         }
+        // The router is for payments that go on to other networks, and is deployed where the settings have those.
+        const far = [{ network: "polygon", rpcUrl: "http://127.0.0.1:9", coinPrice: "300000" }]
+        const { code, said } = yield* deploy({
+          ...environment,
+          PONTAGE_EVM_ROUTES_TO: JSON.stringify(far),
+          PONTAGE_EVM_ROUTES_COIN_PRICE: "3000000000",
+          PONTAGE_EVM_DELIVERY_SIGNER_KEY: accounts.stranger.privateKey
+        })
+        assert.isTrue(said.endsWith(`the bridge router is at ${bridgeRouterAddress} on ${network}\n`), said)
+        assert.strictEqual(code, 0)
+        assert.strictEqual(yield* sent, 6)
         const mistaken = yield* ServiceProcess.run(environment, ["deploy"])
         assert.strictEqual(yield* mistaken.exited, 1)
         assert.include(mistaken.output.join(""), "the only argument is deploy-settler")

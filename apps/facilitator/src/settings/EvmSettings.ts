@@ -8,15 +8,12 @@ import {
   counterfactualSettlerAddress,
   EvmAddress,
   type EvmAsset,
-  EvmNetwork,
   opSettlerAddress,
   permitSettlerAddress
 } from "@pontage/evm"
-import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
 import type * as CallerTerms from "../callers/CallerTerms.ts"
@@ -32,26 +29,8 @@ import {
   type Values,
   whole
 } from "./EnvironmentVariable.ts"
-
-/** `eip155:<chain id>`, or a name such as `base-sepolia`; decoded to the former. */
-const NetworkText = Schema.String.pipe(
-  Schema.decodeTo(
-    Schema.String,
-    SchemaTransformation.transformEffect({
-      decode: (text) => {
-        const network = EvmNetwork.fromText(text)
-        const message = 'Expected a network such as "eip155:8453" or "base-sepolia"'
-        return network === undefined
-          ? Effect.fail(new SchemaIssue.InvalidValue({ message }))
-          : Effect.succeed<string>(network)
-      },
-      encode: (network) => Effect.succeed(network)
-    })
-  )
-)
-
-/** Address of a contract, in a strict form. */
-const ContractAddress = Schema.String.check(Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined))
+import { ContractAddress, NetworkText } from "./EvmText.ts"
+import * as RouteSettings from "./RouteSettings.ts"
 
 /** Which accounts with code may pay. */
 const ContractPayers = Schema.Literals(["known", "any", "none"])
@@ -159,6 +138,7 @@ const NetworkEntry = Schema.Struct({
   rpcUrl: RpcUrl,
   network: Schema.optionalKey(NetworkText),
   channels: Schema.optionalKey(ChannelSettings.Terms),
+  routes: Schema.optionalKey(RouteSettings.Terms),
   ...Terms.fields
 })
 
@@ -283,7 +263,7 @@ const operations = {
 const shared = {
   entries: make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, minimumPrice, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations, permit2 and channels",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, minimumPrice, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations, permit2, channels and routes",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
   ),
@@ -320,11 +300,12 @@ export const tables = {
   evmBatches: batches,
   evmOperations: operations,
   ...ChannelSettings.tables,
+  ...RouteSettings.tables,
   evm: shared
 }
 
 /** Values of these variables. */
-export interface EvmValues extends ChannelSettings.ChannelValues {
+export interface EvmValues extends ChannelSettings.ChannelValues, RouteSettings.RouteValues {
   readonly evmNode: Values<typeof node>
   readonly evmTerms: Values<typeof terms>
   readonly evmBatches: Values<typeof batches>
@@ -339,6 +320,8 @@ export interface EvmNetworkSettings {
   readonly terms?: EvmTerms
   /** Absent where no payment channels are served on the network. */
   readonly channels?: ChannelSettings.ChannelTerms
+  /** Absent where no payments go on to another network. */
+  readonly routes?: RouteSettings.RouteTerms
 }
 
 /** All EVM networks, and the settings they share. */
@@ -348,6 +331,8 @@ export interface EvmSettings {
   readonly evmAssets: ReadonlyArray<EvmAsset.CustomAsset>
   /** Absent where no payment channels are served. */
   readonly evmChannels?: ChannelSettings.ChannelKeys
+  /** Absent where no payments go on to another network. */
+  readonly evmRoutes?: RouteSettings.SharedTerms
   /** Least balance of each signer for the service to be ready, in wei. */
   readonly evmMinimumGas: bigint
   /** Most that settling may cost on each network in 24 hours, in wei. */
@@ -358,11 +343,13 @@ export interface EvmSettings {
 export const fromValues = (values: EvmValues): EvmSettings => {
   const { assets = [], gasCeiling, minimumGas = 1n, signerKey } = values.evm
   const channels = ChannelSettings.keysOf(values)
+  const routes = RouteSettings.sharedOf(values)
   return {
     evm: networksOf(values),
     evmSignerKeys: (signerKey?.split(",") ?? []).map((key) => Redacted.make(key)),
     evmAssets: assets,
     ...(channels && { evmChannels: channels }),
+    ...(routes && { evmRoutes: routes }),
     evmMinimumGas: minimumGas,
     evmGasCeiling: gasCeiling
   }
@@ -384,14 +371,16 @@ const networksOf = (values: EvmValues): ReadonlyArray<EvmNetworkSettings> => {
     ...(permit2 === "true" && { permit2: true })
   }
   const channels = ChannelSettings.termsOf(values)
-  return [{ network, rpcUrl: Redacted.make(rpcUrl), terms, ...(channels && { channels }) }]
+  const routes = RouteSettings.termsOf(values)
+  return [{ network, rpcUrl: Redacted.make(rpcUrl), terms, ...(channels && { channels }), ...(routes && { routes }) }]
 }
 
-const networkOf = ({ channels, network, rpcUrl, ...terms }: typeof NetworkEntry.Type): EvmNetworkSettings => ({
+const networkOf = ({ channels, network, routes, rpcUrl, ...terms }: typeof NetworkEntry.Type): EvmNetworkSettings => ({
   network,
   rpcUrl: Redacted.make(rpcUrl),
   terms,
-  ...(channels && { channels })
+  ...(channels && { channels }),
+  ...(routes && { routes: RouteSettings.hiding(routes) })
 })
 
 /** Contradictions between the variables of EVM networks. */
@@ -433,7 +422,8 @@ export const contradictions = (
     ...namesSet(terms, evmTerms),
     ...namesSet(batches, evmBatches),
     ...namesSet(operations, evmOperations),
-    ...ChannelSettings.namesOfTerms(values)
+    ...ChannelSettings.namesOfTerms(values),
+    ...RouteSettings.namesOfTerms(values)
   ]
   if (evm.entries !== undefined && also.length > 0) {
     mistakes.push(`PONTAGE_EVM: also ${also.join(", ")} is set; move it into the entry of the network`)
@@ -443,6 +433,10 @@ export const contradictions = (
       signerKey: evm.signerKey,
       hasEntry: evm.entries?.some(({ channels }) => channels !== undefined),
       callers
+    }),
+    ...RouteSettings.contradictions(values, {
+      signerKeys: [evm.signerKey, values.evmChannels.signerKey, values.evmChannels.authorizerKey],
+      entries: evm.entries?.flatMap(({ routes }) => routes ?? [])
     })
   )
   return mistakes

@@ -73,12 +73,14 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
       rpcUrl: OptionCheck.any(),
       network: OptionCheck.optional(OptionCheck.text),
       terms: OptionCheck.any(),
-      channels: OptionCheck.any()
+      channels: OptionCheck.any(),
+      routes: OptionCheck.any()
     })
   ),
   evmSignerKeys: OptionCheck.list(OptionCheck.any()),
   evmAssets: OptionCheck.any(),
   evmChannels: OptionCheck.any(),
+  evmRoutes: OptionCheck.any(),
   evmMinimumGas: OptionCheck.amount(),
   evmGasCeiling: OptionCheck.optional(OptionCheck.amount()),
   telemetry: OptionCheck.any(),

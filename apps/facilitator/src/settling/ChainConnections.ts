@@ -19,6 +19,16 @@ export interface ConfiguredChain {
   /** The node's address without its path, its query and its credentials, which may hold keys. */
   readonly node: string
   readonly connect: FacilitatorScheme
+  /** The same chain with less, for the time in which a part that it depends on does not respond. */
+  readonly reduced?: ReducedChain
+}
+
+/** A chain without a part of it. The names are those of the part that is missing. */
+export interface ReducedChain {
+  readonly scheme: string
+  readonly network: string
+  readonly node: string
+  readonly connect: FacilitatorScheme
 }
 
 /** A chain that the service runs without. */
@@ -49,13 +59,24 @@ const longestLater = "20 seconds"
  * answer is missing.
  */
 export const open = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
-  Effect.map(
-    Effect.forEach(chains, (chain) => tried(chain, patience, longest), { concurrency: "unbounded" }),
-    (all) => ({
-      schemes: all.flatMap((one) => (Result.isSuccess(one) ? [one.success] : [])),
-      missing: all.flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))
-    })
-  )
+  Effect.map(Effect.forEach(chains, opened, { concurrency: "unbounded" }), (all) => ({
+    schemes: all.flatMap(({ schemes }) => schemes),
+    missing: all.flatMap(({ missing }) => missing)
+  }))
+
+/** One chain; without a part of it where the whole does not respond, and the part is missing then. */
+const opened = Effect.fnUntraced(function* (
+  chain: ConfiguredChain
+): Effect.fn.Return<Connections, Misconfigured, Scope.Scope> {
+  const whole = yield* tried(chain, patience, longest)
+  if (Result.isSuccess(whole)) return { schemes: [whole.success], missing: [] }
+  if (chain.reduced === undefined) return { schemes: [], missing: [whole.failure] }
+  const { connect, ...part } = chain.reduced
+  const rest = yield* tried({ ...part, connect }, Schedule.recurs(0), longest)
+  return Result.isSuccess(rest)
+    ? { schemes: [rest.success], missing: [{ ...part, connect: chain.connect, problem: whole.failure.problem }] }
+    : { schemes: [], missing: [whole.failure] }
+})
 
 const tried = (
   chain: ConfiguredChain,

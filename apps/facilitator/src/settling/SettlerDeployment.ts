@@ -5,6 +5,7 @@
 import { type ChainUnavailable, Misconfigured } from "@pontage/core"
 import {
   deployBatchSettler,
+  deployBridgeRouter,
   deployCounterfactualSettler,
   deployOpSettler,
   deployPaymentGuard,
@@ -33,6 +34,9 @@ const contracts = [
   { name: "permit settler", deploy: deployPermitSettler }
 ]
 
+/** The contract that sends payments on to other networks, deployed where the settings have routes. */
+const router = { name: "bridge router", deploy: deployBridgeRouter }
+
 /**
  * Deploys to one network after the other, each contract in at most two minutes. Stops at the first network that refuses
  * (`Misconfigured`: the node serves another network, the fee is too high, the signer has no coin) or does not respond. Running
@@ -50,7 +54,7 @@ export const deploy = Effect.fnUntraced(function* ({
 })
 
 const deployTo = Effect.fnUntraced(function* (
-  { network, rpcUrl, terms }: EvmNetworkSettings,
+  { network, routes, rpcUrl, terms }: EvmNetworkSettings,
   key: Redacted.Redacted
 ): Effect.fn.Return<ReadonlyArray<DeployedSettler>, ChainUnavailable | Misconfigured> {
   const url = Redacted.value(rpcUrl)
@@ -65,7 +69,8 @@ const deployTo = Effect.fnUntraced(function* (
   })
   const maxFeePerGas = terms?.maxFeePerGas
   const options = { signer, rpcUrl: url, ...(maxFeePerGas !== undefined && { maxFeePerGas }) }
-  return yield* Effect.forEach(contracts, ({ deploy: deployOne, name }) =>
-    Effect.map(deployOne(options), (settler) => ({ network: served, name, settler }))
+  return yield* Effect.forEach(
+    routes === undefined ? contracts : [...contracts, router],
+    ({ deploy: deployOne, name }) => Effect.map(deployOne(options), (settler) => ({ network: served, name, settler }))
   )
 })

@@ -17,7 +17,9 @@ import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
 import * as TonSettings from "../settings/TonSettings.ts"
 import type { TronSettings } from "../settings/TronSettings.ts"
 import type { ConfiguredChain } from "./ChainConnections.ts"
+import * as EvmSigners from "./EvmSigners.ts"
 import * as InstalledEmulation from "./InstalledEmulation.ts"
+import * as RouteSchemes from "./RouteSchemes.ts"
 
 /** Scheme facilitators of all families in the settings. Fails with `Misconfigured` for an invalid key. */
 export const make = Effect.fnUntraced(function* (
@@ -25,35 +27,56 @@ export const make = Effect.fnUntraced(function* (
   crypto: EvmCrypto.Shape
 ): Effect.fn.Return<ReadonlyArray<ConfiguredChain>, Misconfigured> {
   const { ton, tron } = settings
-  const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => evmSignerOf(signerVariable, key, crypto))
+  const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => EvmSigners.make(signerVariable, key, crypto))
   const channels = settings.evmChannels && (yield* channelSignersOf(settings.evmChannels, crypto))
   const chains: Array<ConfiguredChain> = settings.evm.flatMap((one) => {
-    const place = { network: one.network ?? "eip155", node: originOf(one.rpcUrl) }
-    const exact = { ...place, scheme: "exact", connect: evmScheme(settings, one, signers) }
+    const place = { network: one.network ?? "eip155", node: EvmSigners.originOf(one.rpcUrl) }
+    const exact = exactOf(settings, one, { ...place, scheme: "exact" }, signers)
     return channels === undefined || one.channels === undefined
       ? [exact]
       : [exact, { ...place, scheme: "batch-settlement", connect: channelScheme(settings, one, one.channels, channels) }]
   })
+  chains.push(...(yield* RouteSchemes.deliveries(settings, crypto)))
   if (ton !== undefined) {
     const network = TonNetwork.fromText(ton.terms.network ?? TonNetwork.mainnet) ?? "ton"
-    chains.push({ scheme: "exact", network, node: originOf(ton.rpcUrl), connect: tonScheme(settings, ton) })
+    chains.push({ scheme: "exact", network, node: EvmSigners.originOf(ton.rpcUrl), connect: tonScheme(settings, ton) })
   }
   if (tron !== undefined) {
     const network = TronNetwork.fromText(tron.terms.network ?? TronNetwork.mainnet) ?? "tron"
-    chains.push({ scheme: "exact", network, node: originOf(tron.rpcUrl), connect: yield* tronScheme(settings, tron) })
+    chains.push({
+      scheme: "exact",
+      network,
+      node: EvmSigners.originOf(tron.rpcUrl),
+      connect: yield* tronScheme(settings, tron)
+    })
   }
   return chains
 })
 
-/** The scheme, the name and the port of an address: its other parts may hold keys. */
-const originOf = (rpcUrl: Redacted.Redacted): string => {
-  const text = Redacted.value(rpcUrl)
-  return URL.canParse(text) ? new URL(text).origin : "of an address that is none"
+/** The chain of `exact`. While another network of its routes does not respond it is served without them. */
+const exactOf = (
+  settings: FacilitatorSettings,
+  one: EvmNetworkSettings,
+  place: Omit<ConfiguredChain, "connect">,
+  signers: ReadonlyArray<EvmTransactionSigner>
+): ConfiguredChain => {
+  const { routes, ...without } = one
+  const chain = { ...place, connect: evmScheme(settings, one, signers) }
+  return routes === undefined
+    ? chain
+    : {
+        ...chain,
+        reduced: {
+          scheme: "routes",
+          ...RouteSchemes.placeOf(routes),
+          connect: evmScheme(settings, without, signers)
+        }
+      }
 }
 
 const evmScheme = (
-  { callers, evmAssets: assets }: FacilitatorSettings,
-  { network, rpcUrl, terms }: EvmNetworkSettings,
+  { callers, evmAssets: assets, evmRoutes }: FacilitatorSettings,
+  { network, routes, rpcUrl, terms }: EvmNetworkSettings,
   signer: ReadonlyArray<EvmTransactionSigner>
 ): FacilitatorScheme =>
   Effect.suspend(() => {
@@ -63,6 +86,7 @@ const evmScheme = (
       callers: CallerTerms.sharers(callers, network),
       ...terms,
       assets,
+      ...(routes && evmRoutes && { routes: RouteSchemes.optionOf(routes, evmRoutes) }),
       rpcUrl: Redacted.value(rpcUrl),
       ...(network !== undefined && { network }),
       onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
@@ -71,12 +95,6 @@ const evmScheme = (
   })
 
 const signerVariable = "PONTAGE_EVM_SIGNER_KEY"
-
-const evmSignerOf = (variable: string, key: Redacted.Redacted, crypto: EvmCrypto.Shape) =>
-  Effect.try({
-    try: () => exactEvm.localSigner(key, crypto),
-    catch: () => new Misconfigured({ message: `${variable}: one of the keys is not a valid private key` })
-  })
 
 /** The accounts of payment channels: those that send, and the one that authorizes. */
 interface ChannelSigners {
@@ -89,8 +107,8 @@ const channelSignersOf = Effect.fnUntraced(function* (
   crypto: EvmCrypto.Shape
 ): Effect.fn.Return<ChannelSigners, Misconfigured> {
   return {
-    senders: yield* Effect.forEach(signers, (key) => evmSignerOf("PONTAGE_EVM_CHANNEL_SIGNER_KEY", key, crypto)),
-    authorizer: authorizer && (yield* evmSignerOf("PONTAGE_EVM_CHANNEL_AUTHORIZER_KEY", authorizer, crypto))
+    senders: yield* Effect.forEach(signers, (key) => EvmSigners.make("PONTAGE_EVM_CHANNEL_SIGNER_KEY", key, crypto)),
+    authorizer: authorizer && (yield* EvmSigners.make("PONTAGE_EVM_CHANNEL_AUTHORIZER_KEY", authorizer, crypto))
   }
 })
 
