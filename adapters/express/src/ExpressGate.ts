@@ -51,11 +51,9 @@ export const paymentMiddleware = <Keys extends string>(
   const { close, onPath, onPattern, ready, seller } = SoldRoutes.open(options, { keepsResponses: true })
   /** The key of a request as the following middleware left it. */
   const soldAs = ({ baseUrl, method, path, route }: Request): string | undefined => {
-    const written = [route?.path].flat().filter((pattern) => typeof pattern === "string")
-    // A wildcard that stands where a key has a parameter reaches further than its key.
-    const patterns = written.flatMap((pattern) => [pattern, pattern.replace(/\/\{?\*[^/]*$/, "/:rest")])
-    const found = onPattern(method, [...patterns.map((pattern) => baseUrl + pattern), ...patterns, baseUrl + path])
-    return found?.key.text
+    const patterns = patternsOf(route?.path)
+    const mounted = baseUrl === "" ? [] : patterns.map((pattern) => baseUrl + pattern)
+    return onPattern(method, [...mounted, ...patterns, baseUrl + path])?.key.text
   }
   const middleware: RequestHandler = (request, response, next) => {
     const { baseUrl, method, originalUrl, path } = request
@@ -72,6 +70,13 @@ export const paymentMiddleware = <Keys extends string>(
   }
   return Object.assign(middleware, { ready, close })
 }
+
+/** The patterns of a route. A wildcard that stands where a key has a parameter reaches further than its key. */
+const patternsOf = (written: unknown): ReadonlyArray<string> =>
+  [written]
+    .flat()
+    .filter((pattern) => typeof pattern === "string")
+    .flatMap((pattern) => (pattern.includes("*") ? [pattern, pattern.replace(/\/\{?\*[^/]*$/, "/:rest")] : pattern))
 
 /** Logs the mistake of an application that answers a sold request without a payment. */
 const isGift = ({ method, originalUrl }: Request, key: string | undefined): boolean => {

@@ -23,7 +23,7 @@ const pass = async (
   { context, next }: { readonly context: Context; readonly next: Next },
   seller: Seller.Seller,
   route: PricedRoute,
-  facts: WebRequest.WebFacts
+  { params = {}, pattern = "" }: Pick<WebRequest.WebFacts, "params" | "pattern">
 ): Promise<void> => {
   const { raw: request } = context.req
   // A parser in front of the gate has read the body, and Hono keeps it.
@@ -31,13 +31,13 @@ const pass = async (
   const rawBody = route.bind === "body" && request.bodyUsed ? await readBefore() : undefined
   const response = await WebExchange.respond(seller, route, {
     request,
-    beside: [context.env, contextOf(context)],
+    beside: [context.env, { waitUntil: (work: Promise<unknown>) => keepAlive(context, work) }],
     headers: () => context.res.headers,
     handle: async () => {
       await next()
       return context.res
     },
-    facts: { ...facts, rawBody, readBefore, query: queryOf(context) }
+    facts: new HonoFacts(context, { params, pattern, rawBody, readBefore })
   })
   replace(context, response)
 }
@@ -48,12 +48,33 @@ const replace = (context: Context, response: Response): void => {
   context.res = response
 }
 
-/** The execution context of the runtime; Hono throws where there is none. */
-const contextOf = (context: Context): unknown => {
+/** Keeps the process alive by the runtime's execution context. Hono throws where there is none, so it is read at need only. */
+const keepAlive = (context: Context, work: Promise<unknown>): void => {
   try {
-    return context.executionCtx
+    context.executionCtx.waitUntil(work)
   } catch {
-    return undefined
+    // The work goes on without it.
+  }
+}
+
+/** The facts of a request. Its query is parsed at need only. */
+class HonoFacts implements WebRequest.WebFacts {
+  readonly params: Readonly<Record<string, string>>
+  readonly pattern: string
+  readonly rawBody: Uint8Array | undefined
+  readonly readBefore: () => Promise<Uint8Array>
+  readonly #context: Context
+
+  constructor(context: Context, { params, pattern, rawBody, readBefore }: Omit<HonoFacts, "query">) {
+    this.params = params
+    this.pattern = pattern
+    this.rawBody = rawBody
+    this.readBefore = readBefore
+    this.#context = context
+  }
+
+  get query() {
+    return queryOf(this.#context)
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * The cost of an unpaid request in a shop's process, ours on every host and the peer's on Express and Hono: the framework
- * alone, a free route behind the middleware, and the 402.
+ * alone, a free route behind the middleware, and the 402. Beside them what is the host's own: the same 402 as a constant, and
+ * a step that does nothing.
  */
 import * as HttpLoad from "../HttpLoad.ts"
 import { median } from "../Median.ts"
@@ -8,7 +9,7 @@ import type * as PeerChain from "../PeerChain.ts"
 import * as MeasuredShop from "../roles/MeasuredShop.ts"
 import * as OurService from "../roles/OurService.ts"
 import * as RoleProcess from "../roles/RoleProcess.ts"
-import type { HostName } from "../roles/ShopHosts.ts"
+import { type HostName, steppedPath } from "../roles/ShopHosts.ts"
 import type { Ratio, Row } from "../Row.ts"
 
 const warmUp = 10_000
@@ -48,13 +49,15 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
     bare: await RoleProcess.startPeer(role, { payTo }),
     gated: await RoleProcess.startPeer(role, { payTo, facilitator: peer.url })
   })
-  const ours = async ([host, name]: (typeof ourHosts)[number]): Promise<Host> => ({
-    name: `${name}, ours`,
-    isOurs: true,
-    budget: { free: 3, refused: 15, everybody: 15 },
-    bare: await MeasuredShop.start(chain, undefined, host),
-    gated: await MeasuredShop.start(chain, facilitator.url, host)
-  })
+  const ours = async ([host, name]: (typeof ourHosts)[number]): Promise<Host> => {
+    const gated = await MeasuredShop.start(chain, facilitator.url, host)
+    const copies = {
+      [constants.refused]: await MeasuredShop.copyOf(`${gated.url}/report`),
+      [constants.everybody]: await MeasuredShop.copyOf(`${gated.url}/everybody`)
+    }
+    const bare = await MeasuredShop.start(chain, undefined, host, copies)
+    return { name: `${name}, ours`, isOurs: true, budget: { free: 3, refused: 15, everybody: 15 }, bare, gated }
+  }
   const hosts: ReadonlyArray<Host> = [
     ...(await Promise.all(ourHosts.map((host) => ours(host)))),
     await peers("express", "Express, the peer's"),
@@ -69,7 +72,10 @@ export const measure = async (chain: PeerChain.PeerChain): Promise<ReadonlyArray
   return rowsOf(hosts, targets)
 }
 
-type Kind = "bare" | "free" | "refused" | "everybody"
+/** The paths of the constants. */
+const constants = { refused: "/constant", everybody: "/constant-for-everybody" } as const
+
+type Kind = "bare" | "stepped" | "free" | "constant" | "refused" | "constants" | "everybody"
 
 interface Target {
   readonly host: Host
@@ -80,43 +86,79 @@ interface Target {
   readonly micros: Array<number>
 }
 
-const targetsOf = (host: Host): ReadonlyArray<Target> => [
-  { host, kind: "bare", shop: host.bare, path: "/report", status: 200, micros: [] },
-  { host, kind: "free", shop: host.gated, path: "/free", status: 200, micros: [] },
-  { host, kind: "refused", shop: host.gated, path: "/report", status: 402, micros: [] },
-  ...(host.name === "Koa, ours"
-    ? [{ host, kind: "everybody" as const, shop: host.gated, path: "/everybody", status: 402, micros: [] }]
-    : [])
-]
+/** The hosts whose free routes cost more than the budget, because a step of the host costs so much by itself. */
+const steps: ReadonlySet<string> = new Set(["Nest, ours", "Express, ours"])
+
+const targetsOf = (host: Host): ReadonlyArray<Target> => {
+  const { bare, gated, isOurs, name } = host
+  const target = (kind: Kind, shop: RoleProcess.RoleProcess, path: string, status = 200): Target => ({
+    host,
+    kind,
+    shop,
+    path,
+    status,
+    micros: []
+  })
+  return [
+    target("bare", bare, "/report"),
+    ...(steps.has(name) ? [target("stepped", bare, steppedPath)] : []),
+    target("free", gated, "/free"),
+    ...(isOurs ? [target("constant", bare, constants.refused, 402)] : []),
+    target("refused", gated, "/report", 402),
+    ...(name === "Koa, ours"
+      ? [target("constants", bare, constants.everybody, 402), target("everybody", gated, "/everybody", 402)]
+      : [])
+  ]
+}
 
 const titles = {
   bare: "bare route",
+  stepped: "bare route behind a step that does nothing",
   free: "free route behind the middleware",
+  constant: "the same 402 as a constant of the host",
   refused: "unpaid 402",
+  constants: "the same 402 in four dialects as a constant of the host",
   everybody: "unpaid 402 in four dialects"
 } as const
 
+/** What the host alone does, where the gate does more. */
+const hostsOwn: Readonly<Partial<Record<Kind, Kind>>> = {
+  free: "stepped",
+  refused: "constant",
+  everybody: "constants"
+}
+
+/** The kinds that the peers' shops have too. */
+const compared: ReadonlySet<Kind> = new Set(["free", "refused"])
+
 const rowsOf = (hosts: ReadonlyArray<Host>, targets: ReadonlyArray<Target>): ReadonlyArray<Row> => {
-  const microsOf = (host: Host, kind: Kind) =>
-    median(targets.find((target) => target.host === host && target.kind === kind)?.micros ?? [])
-  return targets.map(({ host, kind }) => {
+  const find = (host: Host, kind: Kind) => targets.find((target) => target.host === host && target.kind === kind)
+  const microsOf = (host: Host, kind: Kind) => median(find(host, kind)?.micros ?? [])
+  const noteOf = ({ host, kind }: Target): string => {
+    const [value, bare] = [microsOf(host, kind), microsOf(host, "bare")]
+    const own = hostsOwn[kind]
+    const allowed = budgetOf(host, kind)
+    return [
+      `${(value - bare).toFixed(1)} over the bare route, ${(value / bare).toFixed(2)} of it`,
+      ...(own !== undefined && find(host, own)
+        ? [`${(value - microsOf(host, own)).toFixed(1)} over ${titles[own]}`]
+        : []),
+      ...(allowed === undefined ? [] : [`target at most ${allowed}`])
+    ].join(", ")
+  }
+  return targets.map((target) => {
+    const { host, kind } = target
     const value = microsOf(host, kind)
-    const added = value - microsOf(host, "bare")
-    const allowed = kind === "bare" ? undefined : host.budget?.[kind]
     const ratios = hosts
-      .filter((other) => host.isOurs && kind !== "bare" && kind !== "everybody" && !other.isOurs)
+      .filter((other) => host.isOurs && compared.has(kind) && !other.isOurs)
       .map((other): Ratio => ({ than: other.name, ratio: microsOf(other, kind) / value }))
-    return {
-      name: `${titles[kind]}: ${host.name}`,
-      value,
-      unit: "µs CPU",
-      ratios,
-      ...(kind !== "bare" && {
-        note: `${added.toFixed(1)} over the bare route, ${(value / microsOf(host, "bare")).toFixed(2)} of it${allowed === undefined ? "" : `, target at most ${allowed}`}`
-      })
-    }
+    const row = { name: `${titles[kind]}: ${host.name}`, value, unit: "µs CPU", ratios }
+    return kind === "bare" ? row : { ...row, note: noteOf(target) }
   })
 }
+
+const budgetOf = ({ budget }: Host, kind: Kind): number | undefined =>
+  kind === "free" || kind === "refused" || kind === "everybody" ? budget?.[kind] : undefined
 
 /** Microseconds of the shop's CPU for each request. Every response must have the status, or the figure means nothing. */
 const load = async ({ path, shop, status }: Target, count: number): Promise<number> => {

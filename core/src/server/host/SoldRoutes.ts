@@ -4,6 +4,7 @@
  */
 import * as Result from "effect/Result"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import * as DiscoveryOptions from "../discovery/DiscoveryOptions.ts"
@@ -94,12 +95,18 @@ export const open = (options: SoldRoutesOptions, abilities?: Seller.HostAbilitie
   }
 }
 
+/** Limits of the remembered places: patterns may be paths, which strangers choose. */
+const maximumPlaces = 1024
+const maximumNameLength = 256
+
 class OpenRoutes implements SoldRoutes {
   readonly seller: Seller.Seller
   readonly keyed: ReadonlyArray<KeyedRoute>
   readonly pages: DiscoveryPages.DiscoveryPages
   readonly #find: SoldRoutes["onPath"]
   readonly #bySpecificity: ReadonlyArray<KeyedRoute>
+  /** Places of routes by method and pattern: a host asks for the same few patterns at every request. */
+  readonly #places = BoundedMap.oldestOut<string, number>(maximumPlaces)
 
   constructor(
     seller: Seller.Seller,
@@ -120,11 +127,26 @@ class OpenRoutes implements SoldRoutes {
   }
 
   readonly onPattern: SoldRoutes["onPattern"] = (method, patterns) => {
+    let first = -1
+    for (const pattern of patterns) {
+      const place = this.#placeOf(method, pattern)
+      if (place !== -1 && (first === -1 || place < first)) first = place
+    }
+    return first === -1 ? undefined : this.#bySpecificity[first]
+  }
+
+  /** The place of the most specific route whose key covers a pattern; -1 for none. */
+  #placeOf(method: string, pattern: string): number {
+    const name = `${method} ${pattern}`
+    const known = this.#places.get(name)
+    if (known !== undefined) return known
     const sold = RouteKey.soldMethod(method)
-    const read = patterns.map(segmentsOf)
-    return this.#bySpecificity.find(
-      ({ key }) => key.method === sold && read.some((segments) => RouteKey.covers(key.segments, segments))
+    const segments = segmentsOf(pattern)
+    const place = this.#bySpecificity.findIndex(
+      ({ key }) => key.method === sold && RouteKey.covers(key.segments, segments)
     )
+    if (name.length <= maximumNameLength) this.#places.set(name, place)
+    return place
   }
 
   readonly onRouted: SoldRoutes["onRouted"] = (method, pattern, path) => {

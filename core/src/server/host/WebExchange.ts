@@ -5,7 +5,14 @@
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
-import { type GateRequest, type Granted, headersOf, outcomeOfStatus, type SettleAfter } from "../http/Decision.ts"
+import {
+  type Decision,
+  type GateRequest,
+  type Granted,
+  headersOf,
+  outcomeOfStatus,
+  type SettleAfter
+} from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
 import type { KeptResponse } from "../http/KeptResponse.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
@@ -39,8 +46,12 @@ const opened = new WeakMap<Request, Set<PricedRoute>>()
 export const settlementOf = (request: Request): Settlement | undefined => settlements.get(request)
 
 /** A response of the gate, over the headers that the application has set so far. */
-export const responseOf = ({ body, headers, status }: GateResponse, before: Headers = new Headers()): Response =>
-  new Response(body === "" ? null : body, { status, headers: laid(before, { headers }) })
+export const responseOf = ({ body, headers, status }: GateResponse, before?: Headers): Response =>
+  new Response(body === "" ? null : body, {
+    status,
+    // A record, where nothing has to be joined: `Headers` check and sort what they hold, and hosts copy it again.
+    headers: before === undefined || isEmpty(before) ? headers : laid(before, { headers })
+  })
 
 /**
  * Decides a request, and resolves with its response. Rejects as the handler does. A request that has paid for this route
@@ -48,14 +59,14 @@ export const responseOf = ({ body, headers, status }: GateResponse, before: Head
  */
 export const respond = async (seller: Seller, route: PricedRoute, host: WebHost): Promise<Response> => {
   const { beside, facts, handle, request } = host
-  const routes = opened.get(request) ?? new Set()
-  if (routes.has(route)) return handle()
-  opened.set(request, routes.add(route))
-  const rawBody = facts.rawBody ?? (await WebRequest.boundBytes(route, request))
-  const clientAddress = WebRequest.addressIn(request, beside)
-  const seen = new WebRequest.WebRequest(request, { clientAddress, ...facts, rawBody })
-  return new WebExchange(seller, route, host).respond(seen)
+  if (opened.get(request)?.has(route) === true) return handle()
+  const rawBody = facts.rawBody ?? (route.bind === "none" ? undefined : await WebRequest.boundBytes(route, request))
+  return new WebExchange(seller, route, host).respond(new WebRequest.WebRequest(request, facts, { beside, rawBody }))
 }
+
+/** Notes that the request may pass for this route: two steps of one route ask the gate once. */
+const open = (request: Request, route: PricedRoute): void =>
+  void opened.set(request, (opened.get(request) ?? new Set()).add(route))
 
 class WebExchange {
   readonly #seller: Seller
@@ -68,14 +79,17 @@ class WebExchange {
     this.#host = host
   }
 
-  async respond(request: GateRequest): Promise<Response> {
+  respond(request: GateRequest): Response | Promise<Response> {
     const deciding = this.#seller.decide(this.#route, request)
-    const decision = deciding instanceof Promise ? await deciding : deciding
+    return deciding instanceof Promise ? deciding.then((decision) => this.#act(decision)) : this.#act(deciding)
+  }
+
+  #act(decision: Decision): Response | Promise<Response> {
     switch (decision._tag) {
       case "Free":
         return this.#host.handle()
       case "Refused":
-        return responseOf(decision.response, this.#before())
+        return responseOf(decision.response, this.#host.headers?.())
       case "Repeated":
         return repeated(decision.response)
       case "Granted":
@@ -88,6 +102,7 @@ class WebExchange {
   async #grant(granted: Granted): Promise<Response> {
     const finish = (outcome: ExecutionOutcome) => this.#report(granted.finish(outcome))
     if (this.#isGone()) return this.#forget(() => finish("notRun"))
+    open(this.#host.request, this.#route)
     settlements.set(this.#host.request, granted.settlement)
     const response = await this.#run(() => finish("failed"))
     return this.#send(granted, response)
@@ -161,7 +176,8 @@ class WebExchange {
   async #hold(settleAfter: SettleAfter): Promise<Response> {
     const abandon = (outcome: "failed" | "notRun") => this.#report(settleAfter.abandon(outcome))
     if (this.#isGone()) return this.#forget(() => abandon("notRun"))
-    const before = this.#before()
+    open(this.#host.request, this.#route)
+    const before = new Headers(this.#host.headers?.())
     const held = await this.#run(() => abandon("failed"))
       .then(heldOf)
       .catch((error: unknown) => {
@@ -187,10 +203,6 @@ class WebExchange {
     return new Response(null, { status: 503 })
   }
 
-  #before(): Headers {
-    return new Headers(this.#host.headers?.())
-  }
-
   #isGone(): boolean {
     return this.#host.request.signal.aborted
   }
@@ -205,6 +217,8 @@ const isRead = ({ body, bodyUsed }: Response): boolean => bodyUsed || body?.lock
 
 const readBody =
   "the handler's response has a body that is being read or was read already; return a response whose body is unread"
+
+const isEmpty = (headers: Headers): boolean => headers.keys().next().done === true
 
 /** The gate's headers over these. */
 const laid = (current: Headers, { headers }: { readonly headers: HeaderFields }): Headers => {

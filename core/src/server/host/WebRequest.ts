@@ -11,16 +11,24 @@ export interface WebFacts extends Partial<Pick<GateRequest, "params" | "query" |
   readonly readBefore?: () => Promise<Uint8Array | undefined>
 }
 
+/** What came with a request: all that the host gives beside it, and the bytes of its body, if they were read. */
+export interface Accompanied {
+  readonly beside?: ReadonlyArray<unknown>
+  readonly rawBody?: GateRequest["rawBody"]
+}
+
 /** A request for the gate. The target is that of the request's URL, whose host is ignored. */
 export class WebRequest implements GateRequest {
   readonly native: Request
   readonly method: string
   readonly #facts: WebFacts
+  readonly #with: Accompanied
 
-  constructor(request: Request, facts: WebFacts) {
+  constructor(request: Request, facts: WebFacts, accompanied: Accompanied = {}) {
     this.native = request
     this.method = request.method.toUpperCase()
     this.#facts = facts
+    this.#with = accompanied
   }
 
   /** `Headers` joins the values of a repeated header; two payments in one text are no payment in any wire format. */
@@ -47,7 +55,7 @@ export class WebRequest implements GateRequest {
   }
 
   get rawBody(): GateRequest["rawBody"] {
-    return this.#facts.rawBody
+    return this.#with.rawBody ?? this.#facts.rawBody
   }
 
   get pattern(): string {
@@ -55,7 +63,7 @@ export class WebRequest implements GateRequest {
   }
 
   get clientAddress(): string | undefined {
-    return this.#facts.clientAddress
+    return this.#facts.clientAddress ?? addressIn(this.native, this.#with.beside ?? [])
   }
 
   /** A body that was read before comes from its host, if that keeps it. */

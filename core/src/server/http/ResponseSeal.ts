@@ -72,10 +72,15 @@ export const hold = (response: SealableResponse): (() => void) => {
 
 /** Cuts the connection instead of writing a head below 400 for which `isRefused` says so. Nothing is thrown, as in `hold`. */
 export const guard = (response: StatedResponse, isRefused: () => boolean): void => {
-  beforeHead(response, (given, status) => {
-    if ((status ?? response.statusCode) >= 400 || !isRefused()) return given
+  const write: unknown = Reflect.get(response, "writeHead")
+  if (typeof write !== "function") return
+  Reflect.set(response, "writeHead", (...given: ReadonlyArray<unknown>): unknown => {
+    const [status] = given
+    const isGift =
+      !response.headersSent && (typeof status === "number" ? status : response.statusCode) < 400 && isRefused()
+    if (!isGift) return Reflect.apply(write, response, given)
     response.destroy()
-    return undefined
+    return response
   })
 }
 

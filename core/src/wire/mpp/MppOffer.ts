@@ -1,8 +1,6 @@
 /**
  * The contents of a seller's challenges: the options of a refusal that are charges of the protocol, and the parameters of each.
  */
-import * as DateTime from "effect/DateTime"
-
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import { defaultMaxTimeoutSeconds, type PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 
@@ -58,4 +56,4 @@ export const parameters = ({ challenge, realm }: OfferedCharge, retryToken: stri
 })
 
 /** An instant in Unix milliseconds as RFC 3339 writes it, in UTC with milliseconds. */
-export const instant = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+export const instant = (millis: number): string => new Date(millis).toISOString()

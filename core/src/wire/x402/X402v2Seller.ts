@@ -186,10 +186,8 @@ const personalOffers = (
 ): Pick<RefusalMessage, "personal"> => {
   const request = requestOf(required, order, tokenPlace, terms)
   if (request === undefined) return {}
-  const parts = JSON.stringify(request).split(tokenPlace)
-  return {
-    personal: (retryToken) => ({ headers: { "PAYMENT-REQUIRED": Base64Text.encode(parts.join(retryToken)) } })
-  }
+  const encoded = Base64Text.filling(JSON.stringify(request), tokenPlace)
+  return { personal: (retryToken) => ({ headers: { "PAYMENT-REQUIRED": encoded(retryToken) } }) }
 }
 
 /** The dialect. */

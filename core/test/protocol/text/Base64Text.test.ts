@@ -19,6 +19,22 @@ describe("Base64Text", () => {
     )
   })
 
+  it("fills words into the places of a mark as the whole text would be written", () => {
+    const part = fc.oneof(fc.string({ maxLength: 7 }), fc.string({ unit: "grapheme", maxLength: 7 }))
+    fc.assert(
+      fc.property(
+        fc.array(part, { minLength: 1, maxLength: 5 }),
+        fc.stringMatching(/^[a-z0-9]{1,9}$/),
+        (parts, word) => {
+          const mark = "#".repeat(word.length)
+          const text = parts.map((one) => one.replaceAll("#", "-")).join(mark)
+          const filled = Buffer.from(text.replaceAll(mark, word)).toString("base64")
+          assert.strictEqual(Base64Text.filling(text, mark)(word), filled)
+        }
+      )
+    )
+  })
+
   it("reads the bytes of UTF-8, and says of others that they are no text", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {

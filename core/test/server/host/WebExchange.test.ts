@@ -56,8 +56,35 @@ const open = async ({ draws = false, receipt = "response", settle = "before-hand
     body: await refusal.text(),
     complete: true
   })
-  return { market, ask, respond, payment, close }
+  const handled = (request: Request, handle: () => Response | Promise<Response>) =>
+    WebExchange.respond(seller, keyed[0]?.route ?? assert.fail("the shop has no route"), {
+      request,
+      beside: [],
+      facts: {},
+      handle
+    })
+  return { market, ask, respond, handled, payment, close }
 }
+
+describe("a request that comes to the gate of its route twice", () => {
+  it("is refused twice without a payment", async () => {
+    const { close, handled } = await open()
+    const request = new Request("https://shop.example/report")
+    const handle = () => assert.fail("the handler ran")
+    assert.strictEqual((await handled(request, handle)).status, 402)
+    assert.strictEqual((await handled(request, handle)).status, 402)
+    await close()
+  })
+
+  it.each(["before-handler", "after-handler"] as const)("pays once (%s)", async (settle) => {
+    const { close, handled, market, payment } = await open({ receipt: "payment", settle })
+    const request = new Request("https://shop.example/report", { headers: payment })
+    const response = await handled(request, () => handled(request, () => new Response("It will rain.")))
+    assert.strictEqual(await response.text(), "It will rain.")
+    assert.strictEqual(await market.nextEnd(), "served")
+    await close()
+  })
+})
 
 const part = new TextEncoder().encode("It will ")
 
