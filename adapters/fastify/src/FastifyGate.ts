@@ -10,6 +10,7 @@ import {
   type PricedRoute,
   RequestMarks,
   RequestTarget,
+  ResponseHeaders,
   ResponseSeal,
   type Seller,
   type Settlement,
@@ -42,9 +43,12 @@ const pass = ({ proceed, reply, request }: Exchange, seller: Seller.Seller, rout
 
 /** Sends a response of the gate by Fastify's own means, so that headers of other plugins stay. */
 const refuse = (reply: FastifyReply, { body, headers, status }: GateResponse): void => {
+  const { "Content-Type": type = "application/json", ...others } = headers
+  const fields = body === "" ? others : { ...others, "Content-Type": type }
+  const current = (name: string) => ResponseSeal.textOf(reply.getHeader(name))
+  void reply.code(status).headers(ResponseHeaders.over(fields, current))
   ResponseSeal.seal(reply.raw, headers)
-  if (body !== "") void reply.type(headers["Content-Type"] ?? "application/json")
-  void reply.code(status).send(body === "" ? undefined : body)
+  void reply.send(body === "" ? undefined : body)
 }
 
 /** The method by which the route was chosen: a hook may have rewritten the request's after that. */

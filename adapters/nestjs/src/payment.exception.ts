@@ -14,6 +14,18 @@ export class PaymentRefusedException extends HttpException {
     this.gateResponse = gateResponse
   }
 
+  /** Without a stack, which costs more than the decision: every unpaid request has one, and it is no fault of the code. */
+  static of(gateResponse: GateResponse): PaymentRefusedException {
+    const { stackTraceLimit } = Error
+    // Fails without an error where the limit is frozen.
+    Reflect.set(Error, "stackTraceLimit", 0)
+    try {
+      return new PaymentRefusedException(gateResponse)
+    } finally {
+      Reflect.set(Error, "stackTraceLimit", stackTraceLimit)
+    }
+  }
+
   /** The JSON body for the client. */
   override getResponse(): object | string {
     const body: unknown = this.gateResponse.body === "" ? "" : JSON.parse(this.gateResponse.body)

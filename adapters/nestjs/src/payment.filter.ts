@@ -1,7 +1,9 @@
 /** Sends a refusal or a kept response unchanged, before a filter of the application can reshape it. */
+import type { ServerResponse } from "node:http"
+
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
-import { HeldResponse } from "@pontage/core"
+import { type GateResponse, HeldResponse } from "@pontage/core"
 
 import { PaymentRefusedException, PaymentRepeatedException } from "./payment.exception.ts"
 import { type HostResponse, nodeResponse } from "./payment.http.ts"
@@ -21,8 +23,15 @@ export class PaymentRefusedFilter implements ExceptionFilter<PaymentRefusedExcep
     if (exception instanceof PaymentRepeatedException) return repeat(response, exception)
     const { body, status } = exception.gateResponse
     if (httpAdapter.isHeadersSent(response)) httpAdapter.end(response)
-    else httpAdapter.reply(response, body === "" ? undefined : body, status)
+    else if ("raw" in response) httpAdapter.reply(response, body === "" ? undefined : body, status)
+    else end(response, exception.gateResponse)
   }
+}
+
+/** Express would hash the body for an `ETag`, which no refusal needs. */
+const end = (response: ServerResponse, { body, status }: GateResponse): void => {
+  response.statusCode = status
+  response.end(body)
 }
 
 /** Sends the bytes of a kept response past the host's serialisers, which would encode them anew. */

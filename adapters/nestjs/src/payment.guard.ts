@@ -58,7 +58,7 @@ export class PaymentGuard implements CanActivate {
     const response = http.getResponse<HostResponse>()
     if (decision._tag === "Refused") {
       layOver(this.#host.httpAdapter, response, decision.response.headers)
-      throw new PaymentRefusedException(decision.response)
+      throw PaymentRefusedException.of(decision.response)
     }
     if (decision._tag === "Repeated") throw new PaymentRepeatedException(decision.response)
     const exchange = new PaymentExchange(sale, decision, request, response)

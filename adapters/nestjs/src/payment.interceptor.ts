@@ -77,7 +77,7 @@ export class PaymentInterceptor implements NestInterceptor {
       case "Refused":
         restoreHeaders(response, exchange.headersBefore)
         layOver(httpAdapter, response, completed.response.headers)
-        throw new PaymentRefusedException(completed.response)
+        throw PaymentRefusedException.of(completed.response)
     }
   }
 }

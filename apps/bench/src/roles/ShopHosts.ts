@@ -3,7 +3,7 @@
  * alone also sends a copy of the adapter's 402, by its own means.
  */
 import "reflect-metadata"
-import type { RequestListener, ServerResponse } from "node:http"
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 
 import { getRequestListener } from "@hono/node-server"
 import { Router } from "@koa/router"
@@ -74,12 +74,19 @@ const koa: MakeHost = (options, copies) => {
 }
 
 /** Refuses as a guard of Nest can: by an exception, which Nest's own filter sends. */
-const throwing = ({ body: text, headers, status }: Copied): CanActivate => {
-  const refused: object = JSON.parse(text)
+const throwing = (copies: Copies): CanActivate => {
+  const refusals = new Map(
+    Object.entries(copies).map(([path, { body: text, headers, status }]) => {
+      const refused: object = JSON.parse(text)
+      return [path, { refused, headers: Object.entries(headers), status }]
+    })
+  )
   return {
     canActivate: (context: ExecutionContext) => {
+      const { url = "" }: IncomingMessage = context.switchToHttp().getRequest()
       const response: ServerResponse = context.switchToHttp().getResponse()
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+      const { headers = [], refused = {}, status = 500 } = refusals.get(url) ?? {}
+      for (const [name, value] of headers) response.setHeader(name, value)
       throw new HttpException(refused, status)
     }
   }
@@ -116,7 +123,7 @@ const nest: MakeHost = async (options, copies) => {
   }
   for (const name of ["report", "everybody", "free"] as const) routed(name, Get(name))
   routed("stepped", Get(steppedPath), UseGuards(idleGuard), UseInterceptors(idleInterceptor))
-  for (const [path, copied] of Object.entries(copies)) routed("constant", Get(path), UseGuards(throwing(copied)))
+  routed("constant", Get(Object.keys(copies)), UseGuards(throwing(copies)))
   Controller()(ReportController)
   Module({
     imports: options === undefined ? [] : [PaymentModule.forRoot(options)],

@@ -4,13 +4,14 @@ import type { PricedRoute } from "../route/PricedRoute.ts"
 
 const settlements = new WeakMap<object, Settlement>()
 const opened = new WeakMap<object, Set<PricedRoute>>()
-const judged = new WeakSet<object>()
+/** A field of the request itself: every request is marked, and an entry of a weak set costs its making and the collector more. */
+const judged = Symbol("pontage: judged")
 
 /** Notes that a gate decides this request. */
-export const judge = (request: object): void => void judged.add(request)
+export const judge = (request: object): void => void Reflect.set(request, judged, true)
 
 /** Whether a gate has decided this request. */
-export const isJudged = (request: object): boolean => judged.has(request)
+export const isJudged = (request: object): boolean => Reflect.get(request, judged) === true
 
 /** Notes that the request may pass for this route: two steps of one route ask the gate once. */
 export const open = (request: object, route: PricedRoute): void =>

@@ -150,9 +150,9 @@ class OpenRoutes implements SoldRoutes {
   }
 
   readonly onRouted: SoldRoutes["onRouted"] = (method, pattern, path) => {
-    const found = this.#find(method, path)
     const covering = this.onPattern(method, [pattern])
     if (covering !== undefined) return { _tag: "Found", route: covering.route, params: {} }
+    const found = this.#find(method, path)
     if (found._tag !== "Found") return found
     const segments = RouteKey.segmentsOf(pattern)
     const meant = this.keyed.find(({ route }) => route === found.route)

@@ -31,23 +31,45 @@ export const sealPaid = (response: StatedResponse, paid: Pick<Granted, "headers"
  * Lays these headers over the response's when they are written, all but `Content-Type`, which belongs to the body. If a
  * response is sealed twice, the first seal wins.
  */
-export const seal = (response: SealableResponse, headers: HeaderFields): void => sealWith(response, () => headers)
+export const seal = (response: SealableResponse, headers: HeaderFields): void =>
+  sealWith(response, () => headers, isGivenAs)
 
-const sealWith = (response: SealableResponse, headersAt: (status: number | undefined) => HeaderFields): void => {
+/**
+ * `mayStay` says which headers may stay with the writer that gives them: of a paid response none, since a copy of it
+ * (`ResponseCapture`) has the headers that are set on it.
+ */
+const sealWith = (
+  response: SealableResponse,
+  headersAt: (status: number | undefined) => HeaderFields,
+  mayStay: (entries: ReadonlyArray<Entry>, name: string, value: string) => boolean = () => false
+): void => {
   beforeHead(response, (given, status) => {
     const { "Content-Type": _, ...sealed } = headersAt(status)
-    const fields = { ...sealed, ...amendments.get(response) }
+    const amended = amendments.get(response)
+    const fields = amended === undefined ? sealed : { ...sealed, ...amended }
     const entries = entriesOf(given)
     const current = (name: string) => textOf(valueOf(entries, name) ?? response.getHeader(name))
     const names = [...response.getHeaderNames(), ...entries.map(([name]) => name)]
-    const laid = Object.entries(ResponseHeaders.over(fields, current, names))
-    for (const [name, value] of laid) if (response.getHeader(name) !== value) response.setHeader(name, value)
-    if (entries.length === 0) return given
-    const taken = new Set(laid.map(([name]) => name.toLowerCase()))
-    const left = entries.filter(([name]) => !taken.has(name.toLowerCase()))
-    return recordOf(left)
+    const moved = new Set<string>()
+    for (const [name, value] of Object.entries(ResponseHeaders.over(fields, current, names))) {
+      if (mayStay(entries, name, value)) continue
+      if (response.getHeader(name) !== value) response.setHeader(name, value)
+      moved.add(name.toLowerCase())
+    }
+    if (entries.length === 0 || moved.size === 0) return given
+    return recordOf(entries.filter(([name]) => !moved.has(name.toLowerCase())))
   })
 }
+
+/** Whether a writer gives a header this value, and once. */
+const isGivenAs = (entries: ReadonlyArray<Entry>, name: string, value: string): boolean => {
+  if (entries.length === 0) return false
+  const those = entries.filter(([one]) => isSameName(one, name))
+  return those.length === 1 && those[0]?.[1] === value
+}
+
+const isSameName = (one: string, other: string): boolean =>
+  one.length === other.length && one.toLowerCase() === other.toLowerCase()
 
 const amendments = new WeakMap<object, HeaderFields>()
 
@@ -137,7 +159,7 @@ const recordOf = (entries: ReadonlyArray<Entry>): Readonly<Record<string, unknow
 }
 
 const valueOf = (entries: ReadonlyArray<Entry>, name: string): unknown =>
-  entries.findLast(([one]) => one.toLowerCase() === name.toLowerCase())?.[1]
+  entries.length === 0 ? undefined : entries.findLast(([one]) => isSameName(one, name))?.[1]
 
 /** The value of a header as one text. */
 export const textOf = (value: unknown): string | undefined => {

@@ -5,6 +5,7 @@
  */
 import * as Result from "effect/Result"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import * as GateResponse from "../http/GateResponse.ts"
 import * as PathForms from "./PathForms.ts"
@@ -55,14 +56,37 @@ export const make = <Route>(
       return Result.fail(new Misconfigured({ message }))
     }
   }
-  return Result.succeed({
-    find: (written, ...paths) => {
-      const method = written.toUpperCase()
-      const forms = paths.length === 1 || paths[0] === paths[1] ? PathForms.make(paths[0] ?? "/") : allForms(paths)
-      return method === "OPTIONS" ? preflight(rows, forms) : lookUp(rows, method === "HEAD" ? "GET" : method, forms)
-    }
-  })
+  return Result.succeed({ find: remembering(rows) })
 }
+
+/** Limits of the remembered matches: strangers choose the paths. */
+const maximumMatches = 1024
+const maximumNameLength = 256
+
+/**
+ * Looks rows up. A match follows from its method and its path alone, and most requests of a shop are for the same few paths without
+ * parameters. The record of parameters is the caller's own each time.
+ */
+const remembering = <Route>(rows: ReadonlyArray<Row<Route>>): RouteTable<Route>["find"] => {
+  const matches = BoundedMap.oldestOut<string, RouteMatch<Route>>(maximumMatches)
+  const match = (written: string, forms: ReadonlyArray<PathForms.PathForm>): RouteMatch<Route> => {
+    const method = written.toUpperCase()
+    return method === "OPTIONS" ? preflight(rows, forms) : lookUp(rows, method === "HEAD" ? "GET" : method, forms)
+  }
+  return (method, ...paths) => {
+    const [path = "/"] = paths
+    if (paths.length > 1 && path !== paths[1]) return match(method, allForms(paths))
+    const name = `${method} ${path}`
+    const known = matches.get(name)
+    if (known !== undefined) return known._tag === "Found" ? { ...known, params: {} } : known
+    const found = match(method, PathForms.make(path))
+    if (name.length <= maximumNameLength && !hasParams(found)) matches.set(name, found)
+    return found
+  }
+}
+
+const hasParams = (match: RouteMatch<unknown>): boolean =>
+  match._tag === "Found" && Object.keys(match.params).length > 0
 
 const isTwin = (one: RouteKey.RouteKey, other: RouteKey.RouteKey) =>
   one.method === other.method &&

@@ -47,6 +47,18 @@ describe("find", () => {
     ["OPTIONS", "/free", "none"]
   ])("%s %s is %s", (method, path, expected) => {
     assert.strictEqual(found(reports.find(method, path)), expected)
+    // The second time the match is remembered.
+    assert.strictEqual(found(reports.find(method, path)), expected)
+  })
+
+  it("gives each caller a record of parameters of its own", () => {
+    for (const path of ["/report", "/users/7"]) {
+      const match = reports.find("GET", path)
+      const before = match._tag === "Found" ? { ...match.params } : assert.fail("the path is sold")
+      Object.assign(match.params, { id: "8" })
+      const again = reports.find("GET", path)
+      assert.deepStrictEqual(again._tag === "Found" && again.params, before)
+    }
   })
 
   it("gives the path parameters, decoded once more than they came", () => {
