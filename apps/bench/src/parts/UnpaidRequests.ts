@@ -86,7 +86,7 @@ interface Target {
   readonly micros: Array<number>
 }
 
-/** The hosts whose free routes cost more than the budget, because a step of the host costs so much by itself. */
+/** Hosts whose steps cost more than the budget of a free route by themselves. */
 const steps: ReadonlySet<string> = new Set(["Nest, ours", "Express, ours"])
 
 const targetsOf = (host: Host): ReadonlyArray<Target> => {
@@ -121,7 +121,7 @@ const titles = {
   everybody: "unpaid 402 in four dialects"
 } as const
 
-/** What the host alone does, where the gate does more. */
+/** The kind that shows the host's own part of another. */
 const hostsOwn: Readonly<Partial<Record<Kind, Kind>>> = {
   free: "stepped",
   refused: "constant",

@@ -11,7 +11,7 @@ export interface WebFacts extends Partial<Pick<GateRequest, "params" | "query" |
   readonly readBefore?: () => Promise<Uint8Array | undefined>
 }
 
-/** What came with a request: all that the host gives beside it, and the bytes of its body, if they were read. */
+/** Everything that came with a request: the host's own means beside it, and the bytes of its body, if they were read. */
 export interface Accompanied {
   readonly beside?: ReadonlyArray<unknown>
   readonly rawBody?: GateRequest["rawBody"]

@@ -1,6 +1,8 @@
 /**
  * The contents of a seller's challenges: the options of a refusal that are charges of the protocol, and the parameters of each.
  */
+import * as DateTime from "effect/DateTime"
+
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import { defaultMaxTimeoutSeconds, type PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 
@@ -55,5 +57,14 @@ export const parameters = ({ challenge, realm }: OfferedCharge, retryToken: stri
   ...charge
 })
 
+/** The latest second that was written, and its text up to the milliseconds: a shop writes the time of every unpaid response. */
+let latest = { second: Number.NaN, text: "" }
+
 /** An instant in Unix milliseconds as RFC 3339 writes it, in UTC with milliseconds. */
-export const instant = (millis: number): string => new Date(millis).toISOString()
+export const instant = (millis: number): string => {
+  const second = Math.floor(millis / 1000)
+  if (second !== latest.second) {
+    latest = { second, text: DateTime.formatIso(DateTime.makeUnsafe(second * 1000)).slice(0, -"000Z".length) }
+  }
+  return `${latest.text}${`${Math.trunc(millis - second * 1000)}`.padStart(3, "0")}Z`
+}
