@@ -8,6 +8,9 @@ const table = (...keys: ReadonlyArray<string>) =>
 const found = (match: RouteTable.RouteMatch<string>): string =>
   match._tag === "Found" ? match.route : match._tag === "Responded" ? `${match.response.status}` : "none"
 
+const paramsOf = (match: RouteTable.RouteMatch<string>) =>
+  match._tag === "Found" ? match.params : assert.fail("the path is not sold")
+
 const reports = Result.getOrThrow(
   table("GET /report", "GET /files/*", "GET /users/:id", "GET /users/me", "POST /report")
 )
@@ -53,11 +56,9 @@ describe("find", () => {
 
   it("gives each caller a record of parameters of its own", () => {
     for (const path of ["/report", "/users/7"]) {
-      const match = reports.find("GET", path)
-      const before = match._tag === "Found" ? { ...match.params } : assert.fail("the path is sold")
-      Object.assign(match.params, { id: "8" })
-      const again = reports.find("GET", path)
-      assert.deepStrictEqual(again._tag === "Found" && again.params, before)
+      const [params, again] = [paramsOf(reports.find("GET", path)), { ...paramsOf(reports.find("GET", path)) }]
+      Object.assign(params, { id: "8" })
+      assert.deepStrictEqual(paramsOf(reports.find("GET", path)), again)
     }
   })
 
