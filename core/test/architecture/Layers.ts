@@ -73,6 +73,10 @@ export const table: ReadonlyArray<Layer> = [
       "@pontage/fetch"
     ]
   },
+  {
+    files: "adapters/wallets/src/ton/remote/",
+    may: ["@noble/ciphers/salsa", "@noble/curves/ed25519.js", "adapters/wallets/src/"]
+  },
   { files: "adapters/wallets/", may: [] },
   {
     files: "adapters/paywall/src/browser/families/",
