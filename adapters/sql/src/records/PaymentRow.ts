@@ -1,6 +1,7 @@
 /** A payment's record as a row, and back. Rows are decoded: a row that another program has changed is refused. */
 import {
   Amount,
+  type Authorization,
   type FacilitatorUnavailable,
   PaymentError,
   PaymentErrorCode,
@@ -87,7 +88,9 @@ const Terms = Schema.Struct({
   nonce: Schema.String,
   validAfter: Int,
   validBefore: Int,
-  binding: OrNull(PaymentPayload.RequestBinding)
+  binding: OrNull(PaymentPayload.RequestBinding),
+  /** Of payments that go on to another network. */
+  arrival: Schema.optionalKey(Schema.Struct({ amount: Amount.FromText, asked: Amount.FromText }))
 })
 
 const ExecutionJson = Schema.Struct({
@@ -294,9 +297,15 @@ export const toContract = ({
   terms: JSON.stringify({
     ...authorization,
     amount: `${authorization.amount}`,
-    binding: authorization.binding ?? null
+    binding: authorization.binding ?? null,
+    arrival: authorization.arrival && arrivalJson(authorization.arrival)
   }),
   payload: JSON.stringify(payload)
+})
+
+const arrivalJson = ({ amount, asked }: NonNullable<Authorization["arrival"]>) => ({
+  amount: `${amount}`,
+  asked: `${asked}`
 })
 
 type Values<Of> = Readonly<Record<keyof Of, Value>>

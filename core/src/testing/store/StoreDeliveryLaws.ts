@@ -26,6 +26,9 @@ import {
 
 const far = "ledger:far"
 
+/** The end of a payment there: amounts larger than any number of JavaScript. */
+const arriving = { amount: 2n ** 90n, asked: 2n ** 89n + 1n }
+
 /** A payment that goes on to another network, in a lane of its own network. */
 const departing = Effect.fnUntraced(function* (store: Store, subject: StoreSubject, wish: Wish = {}, network?: string) {
   const near = Network.make(network ?? `ledger:${yield* newName}`)
@@ -33,6 +36,7 @@ const departing = Effect.fnUntraced(function* (store: Store, subject: StoreSubje
   const payment = {
     ...plain,
     requirements: { ...plain.requirements, network: near },
+    authorization: { ...plain.authorization, arrival: arriving },
     delivery: Delivery.begin(far)
   }
   const { paymentId } = payment
@@ -118,6 +122,7 @@ const reportsAreKept = law(
       )
     })
     const begun = Delivery.begin(far)
+    yield* same("what arrives", (yield* store.find(paymentId))?.authorization.arrival, arriving)
     yield* kept("a new delivery", begun)
     const push = { paymentId: "pay_push", attempt: 2 }
     yield* store.deliver(paymentId, undelivered("stuck", `it says "no"`, push))
@@ -154,6 +159,7 @@ const staysPlain = law(
     yield* same("the record", yield* store.find(payment.paymentId), before)
     yield* subject.elapse(1)
     yield* same("a delivery", before?.delivery, undefined)
+    yield* same("an end elsewhere", before?.authorization.arrival, undefined)
   })
 )
 
