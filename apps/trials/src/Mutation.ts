@@ -11,12 +11,14 @@ import * as ChannelMutations from "./mutations/ChannelMutations.ts"
 import { claimAlwaysGranted } from "./mutations/ClaimAlwaysGranted.ts"
 import { claimsLapse } from "./mutations/ClaimsLapse.ts"
 import { commitBeforeSync } from "./mutations/CommitBeforeSync.ts"
+import { deliveriesForgotten } from "./mutations/DeliveriesForgotten.ts"
 import { feesFrozen } from "./mutations/FeesFrozen.ts"
 import { fileUnwatched } from "./mutations/FileUnwatched.ts"
 import { leaseForEver } from "./mutations/LeaseForEver.ts"
 import { memoryLeak } from "./mutations/MemoryLeak.ts"
 import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
 import { probeOnlyReads } from "./mutations/ProbeOnlyReads.ts"
+import { pushesRepeated } from "./mutations/PushesRepeated.ts"
 import { queueUncounted } from "./mutations/QueueUncounted.ts"
 import { recordsKept } from "./mutations/RecordsKept.ts"
 import { reorganisationUnseen } from "./mutations/ReorganisationUnseen.ts"
@@ -74,7 +76,9 @@ export const mutationNames = [
   "deposits-unneeded",
   "claims-forgotten",
   "failures-charged",
-  "ledger-forgotten"
+  "ledger-forgotten",
+  "deliveries-forgotten",
+  "pushes-repeated"
 ] as const
 
 export type MutationName = (typeof mutationNames)[number]
@@ -107,5 +111,7 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "deposits-unneeded": ChannelMutations.depositsUnneeded,
   "claims-forgotten": ChannelMutations.claimsForgotten,
   "failures-charged": ChannelMutations.failuresCharged,
-  "ledger-forgotten": ChannelMutations.ledgerForgotten
+  "ledger-forgotten": ChannelMutations.ledgerForgotten,
+  "deliveries-forgotten": deliveriesForgotten,
+  "pushes-repeated": pushesRepeated
 }

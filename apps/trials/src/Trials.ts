@@ -40,3 +40,6 @@ export const trials: Readonly<Record<string, Trial>> = {
   soak: SoakTrial.run,
   overload: OverloadTrial.run
 }
+
+/** Those that also try payments which go on to a second chain. */
+export const routedTrials: ReadonlyArray<string> = ["g1", "g2"]

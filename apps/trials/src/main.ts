@@ -1,6 +1,6 @@
 /**
- * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]`: runs one
- * trial, prints what came out, and ends with 0 only if every promise was kept. `npm run trials -- attacks [--only <name>]
+ * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes]`: runs one
+ * trial, prints what came out, and ends with 0 only if every promise was kept; with `--routes` a part of its payments goes on to a second chain. `npm run trials -- attacks [--only <name>]
  * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks; `npm run trials -- simulate [--seeds <number>]
  * [--from <seed>] [--minutes <number>] [--seed <seed>] [--mutation <name>] [--mutations]` simulates whole worlds.
  */
@@ -18,7 +18,7 @@ import { battery } from "./attacks/Battery.ts"
 import { mutationNames } from "./Mutation.ts"
 import * as SimulateCommand from "./simulation/SimulateCommand.ts"
 import { simulationMutationNames } from "./simulation/SimulationMutations.ts"
-import { trials } from "./Trials.ts"
+import { routedTrials, trials } from "./Trials.ts"
 import { toText } from "./world/TrialReport.ts"
 
 const { positionals, values } = parseArgs({
@@ -32,6 +32,7 @@ const { positionals, values } = parseArgs({
     only: { type: "string", multiple: true },
     target: { type: "string", default: "pontage" },
     mutations: { type: "boolean", default: false },
+    routes: { type: "boolean", default: false },
     seeds: { type: "string" },
     from: { type: "string" },
     threads: { type: "string" }
@@ -45,8 +46,13 @@ const decode = Schema.decodeUnknownOption(
     size: Schema.UndefinedOr(Schema.NumberFromString.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))),
     minutes: Schema.UndefinedOr(Schema.NumberFromString.check(Schema.isBetween({ minimum: 1, maximum: 10_000 }))),
     seed: Schema.String,
-    mutation: Schema.UndefinedOr(Schema.Literals(mutationNames))
-  })
+    mutation: Schema.UndefinedOr(Schema.Literals(mutationNames)),
+    routes: Schema.Boolean
+  }).check(
+    Schema.makeFilter(({ goal, routes }) => !routes || routedTrials.includes(goal), {
+      expected: `routes with one of ${routedTrials.join(", ")}`
+    })
+  )
 )
 
 const targets = { pontage: ["pontage"], x402: ["x402"], both: ["pontage", "x402"] } as const
@@ -74,7 +80,7 @@ const decodeAttacks = Schema.decodeUnknownOption(
 )
 
 const usage = [
-  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>]",
+  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes]",
   "npm run trials -- attacks [--only <attack>]... [--target pontage|x402|both] [--mutations]",
   `attacks: ${battery.map(({ name }) => name).join(", ")}`,
   "npm run trials -- simulate [--seeds <number>] [--from <seed>] [--minutes <number>] [--seed <seed>] [--threads <number>] [--mutation <name>] [--mutations]",

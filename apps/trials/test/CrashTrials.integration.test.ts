@@ -16,7 +16,10 @@ const half = worlds.length / 2
 
 const strikes = (from: number, to: number) => ({
   run: (options: Parameters<typeof CheckpointTrial.run>[0]) =>
-    CheckpointTrial.run(options, { worlds: worlds.slice(from, to), hangMillis: 2_000 })
+    CheckpointTrial.run(options, {
+      worlds: worlds.slice(from, to).map((failpoints) => ({ failpoints, strikes: "payments" })),
+      hangMillis: 2_000
+    })
 })
 
 describe.concurrent("a facilitator that is killed under load", () => {

@@ -16,7 +16,7 @@ import * as LayerZeroPackages from "./LayerZeroPackages.ts"
 export const eids = { first: 30_110, second: 30_320 } as const
 
 /** The chain id of the second chain; the first has that of a local chain. */
-const secondChainId = 31_338
+export const secondChainId = 31_338
 
 /** The chains, their contracts, and the verifiers' key. */
 export interface BridgedChains {
@@ -38,6 +38,14 @@ export const make: Effect.Effect<BridgedChains, Anvil.AnvilFailed, Scope.Scope> 
   const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: secondChainId })], {
     concurrency: "unbounded"
   })
+  return yield* between(first, second)
+})
+
+/** Deploys all of the contracts on two running chains, which mine a block for each transaction meanwhile. */
+export const between = Effect.fnUntraced(function* (
+  first: EvmTestChain.Shape,
+  second: EvmTestChain.Shape
+): Effect.fn.Return<BridgedChains> {
   const { deployer, signers } = first.accounts
   const [, , , attester] = signers
   const options = { attester: attester.address }

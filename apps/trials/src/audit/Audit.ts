@@ -143,7 +143,7 @@ export type AuditCheck = keyof typeof looks | keyof typeof signerLooks
 /** All checks. Each is shown to find its planted difference. */
 export const auditChecks: ReadonlyArray<string> = [...Object.keys(looks), ...Object.keys(signerLooks)]
 
-const lasting: ReadonlySet<AuditCheck> = new Set<AuditCheck>([
+const lasting: ReadonlySet<string> = new Set<AuditCheck>([
   "forgotten",
   "double-record",
   "invented",
@@ -158,7 +158,7 @@ const lasting: ReadonlySet<AuditCheck> = new Set<AuditCheck>([
 ])
 
 /** Whether time cannot mend it. */
-export const isLasting = ({ check }: Finding): boolean => lasting.has(check)
+export const isLasting = ({ check }: { readonly check: string }): boolean => lasting.has(check)
 
 /** Lays the testimony side by side; nothing found means that all three say the same. */
 export const findings = (testimony: PaymentStory.Testimony, rules: Rules = {}): ReadonlyArray<Finding> => {

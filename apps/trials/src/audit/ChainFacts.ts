@@ -77,7 +77,8 @@ export const read = Effect.fnUntraced(function* (rpc: ChainRpc, parties: Parties
   return facts
 })
 
-const Log = Schema.Struct({
+/** An event. */
+export const Log = Schema.Struct({
   topics: Schema.Array(Schema.String),
   data: Schema.String,
   blockNumber: Quantity,
@@ -103,13 +104,14 @@ const Pool = Schema.Struct({ nonce: Quantity })
 const Pooled = Schema.Record(Schema.String, Schema.Record(Schema.String, Pool))
 const PoolContent = Schema.Struct({ pending: Pooled, queued: Pooled })
 
-type Log = typeof Log.Type
+export type Log = typeof Log.Type
 type Transaction = typeof Transaction.Type
 interface FullBlock extends Schema.Schema.Type<typeof Block> {
   readonly receipts: typeof Receipts.Type
 }
 
-const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+/** `Transfer(address indexed from, address indexed to, uint256 value)`. */
+export const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 const entryPoint = "0x4337084d9e255ff0702461cf8895ce9e3b5ff108"
 const operationTopic = "0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f"
 /** The proxy of x402 that submits transfers by Permit2, and its call of one transfer. */
@@ -122,14 +124,29 @@ const usedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479
 /** Blocks in one request. */
 const stride = 256n
 
-const readLogs = Effect.fnUntraced(function* (rpc: ChainRpc, { token }: Parties, first: bigint, head: bigint) {
+const readLogs = (rpc: ChainRpc, { token }: Parties, first: bigint, head: bigint) =>
+  logsOf(
+    rpc,
+    {
+      address: [token, entryPoint, permitSettlerAddress.toLowerCase()],
+      topics: [[transferTopic, usedTopic, operationTopic, submittedTopic]]
+    },
+    first,
+    head
+  )
+
+/** The events of these contracts from the first block to the last. */
+export const logsOf = Effect.fnUntraced(function* (
+  rpc: ChainRpc,
+  filter: { readonly address: ReadonlyArray<string>; readonly topics: ReadonlyArray<ReadonlyArray<string>> },
+  first: bigint,
+  last: bigint
+) {
   const found: Array<Log> = []
-  for (let from = first; from <= head; from += stride) {
-    const to = from + stride - 1n < head ? from + stride - 1n : head
-    const address = [token, entryPoint, permitSettlerAddress.toLowerCase()]
-    const range = { address, fromBlock: toQuantity(from), toBlock: toQuantity(to) }
-    const topics = [[transferTopic, usedTopic, operationTopic, submittedTopic]]
-    found.push(...(yield* rpc.ask(Schema.Array(Log), "eth_getLogs", [{ ...range, topics }])))
+  for (let from = first; from <= last; from += stride) {
+    const to = from + stride - 1n < last ? from + stride - 1n : last
+    const range = { ...filter, fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+    found.push(...(yield* rpc.ask(Schema.Array(Log), "eth_getLogs", [range])))
   }
   return found
 })
@@ -146,7 +163,8 @@ const readBlocks = (rpc: ChainRpc, first: bigint, head: bigint) =>
     { concurrency: 8 }
   )
 
-const addressOf = (topic: string | undefined): string => `0x${(topic ?? "").slice(-40).toLowerCase()}`
+/** The address in a topic, in lower case. */
+export const addressOf = (topic: string | undefined): string => `0x${(topic ?? "").slice(-40).toLowerCase()}`
 
 /** The nonce of the user operation whose end is logged right behind the transfer that its sender made. */
 const operationNonce = (transfer: Log, next: Log | undefined): string | undefined => {

@@ -16,6 +16,15 @@ const BookEntry = Schema.Struct({
   amount: Schema.BigIntFromString,
   transaction: Schema.String,
   block: Schema.optionalKey(Schema.Struct({ number: Schema.String, hash: Schema.String })),
+  /** Of a payment whose money goes on to another network. */
+  delivery: Schema.optionalKey(
+    Schema.Struct({
+      status: Schema.String,
+      transaction: Schema.optionalKey(Schema.String),
+      amount: Schema.optionalKey(Schema.BigIntFromString),
+      detail: Schema.optionalKey(Schema.String)
+    })
+  ),
   history: Schema.Array(
     Schema.Struct({ status: Schema.String, at: Schema.Int, note: Schema.optionalKey(Schema.String) })
   )

@@ -2,6 +2,7 @@
  * Everything that three witnesses say of one authorization: the callers' journal, the facilitator's books, the chain.
  */
 import type { ChainFacts, ChainTransfer, SignerTransaction } from "./ChainFacts.ts"
+import type { CrossingFacts } from "./CrossingFacts.ts"
 import type { BookEntry } from "./PaymentBooks.ts"
 import type { OutcomeReceived, RequestSent, JournalLine, JournalPayment, CallerOutcome } from "./TrialJournal.ts"
 
@@ -10,6 +11,8 @@ export interface Testimony {
   readonly chain: ChainFacts
   readonly books: ReadonlyArray<BookEntry>
   readonly journal: ReadonlyArray<JournalLine>
+  /** Where a part of the payments goes on to a second chain. */
+  readonly crossings?: CrossingFacts
 }
 
 /** A request and its response. */

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 import type { Finding, Rules } from "../audit/Audit.ts"
+import * as CrossingAudit from "../audit/CrossingAudit.ts"
 import type { Testimony } from "../audit/PaymentStory.ts"
 import * as TrialLoad from "./TrialLoad.ts"
 import * as TrialWorld from "./TrialWorld.ts"
@@ -28,7 +29,7 @@ export interface ActResult<A> {
   /** The act's own result. */
   readonly result: A
   readonly counts: TrialLoad.PurchaseCounts
-  readonly findings: ReadonlyArray<Finding>
+  readonly findings: ReadonlyArray<Finding | CrossingAudit.Finding>
   readonly said: Testimony
   /** Seconds until nothing was pending. */
   readonly drainSeconds: number
@@ -72,6 +73,7 @@ export const figures = ({ counts, drainSeconds, said }: ActResult<unknown>) => (
   ...counts,
   "paid by user operations": said.chain.transfers.filter(({ nonce }) => nonce?.startsWith("userop:") === true).length,
   "paid by Permit2": said.chain.transfers.filter(({ nonce }) => nonce?.startsWith("permit2:") === true).length,
+  ...CrossingAudit.figures(said),
   transactions: said.chain.transactions.length,
   reverted: said.chain.transactions.filter(({ reverted }) => reverted).length,
   "drain, seconds": drainSeconds

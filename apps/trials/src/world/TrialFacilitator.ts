@@ -11,7 +11,7 @@ import {
   LocalFacilitator,
   RecordRetention
 } from "@pontage/core"
-import { exactEvm } from "@pontage/evm"
+import { bridgeEvm, exactEvm } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import { ApiKey, type CallerTerms, serve } from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
@@ -21,15 +21,45 @@ import * as Redacted from "effect/Redacted"
 import { privateKeyToAccount } from "viem/accounts"
 
 import type { Mutation } from "../Mutation.ts"
+import * as FirstPush from "../routes/FirstPush.ts"
 import * as TrialProcess from "./TrialProcess.ts"
 import { fromText, type TrialSettings } from "./TrialSettings.ts"
 import * as TrialStore from "./TrialStore.ts"
 
-const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }: Mutation): FacilitatorScheme => {
+/** The strikes at checkpoints: at all of them, or at those behind the first push. */
+const strikesOf = (settings: TrialSettings): Checkpoint.Strike => {
+  const strike = TrialProcess.strikes(settings)
+  return (name) => (settings.strikesPushes === true && !FirstPush.isOnRecord() ? Effect.void : strike(name))
+}
+
+/** The facilitator's schemes: of payments, and of their deliveries on the second chain. */
+const schemesOf = (settings: TrialSettings, { scheme: mutated = (same) => same }: Mutation) => {
+  const { finalityDepth, routes, rpcTimeoutMillis } = settings
+  const deliveries =
+    routes &&
+    bridgeEvm.deliveries({
+      signer: privateKeyToAccount(routes.signerKey),
+      rpcUrl: routes.rpcUrl,
+      bridges: routes.bridges,
+      finalityDepth,
+      rpcTimeoutMillis
+    })
+  return [schemeOf(settings), ...(deliveries === undefined ? [] : [deliveries])].map((scheme) =>
+    Effect.map(TrialProcess.untilReady(scheme), mutated)
+  )
+}
+
+const routesOf = ({ finalityDepth, routes }: TrialSettings) => {
+  if (routes === undefined) return {}
+  const { bridges, coinPrice, feeTo, pushAfterSeconds, rpcUrl } = routes
+  return { routes: { to: [{ rpcUrl, coinPrice, finalityDepth }], coinPrice, bridges, feeTo, pushAfterSeconds } }
+}
+
+const schemeOf = (settings: TrialSettings): FacilitatorScheme => {
   const { assets, batchSettler, counterfactualSettler, finalityDepth, maxFeePerGas, operationSettler, permitSettler } =
     settings
   const { rpcTimeoutMillis, rpcUrl, signerKeys } = settings
-  const scheme = exactEvm.facilitator({
+  return exactEvm.facilitator({
     signer: signerKeys.map((key) => privateKeyToAccount(key)),
     rpcUrl,
     assets,
@@ -45,9 +75,9 @@ const schemeOf = (settings: TrialSettings, { scheme: mutated = (same) => same }:
     }),
     ...(counterfactualSettler !== undefined && { counterfactualSettler }),
     ...(operationSettler !== undefined && { userOperations: {} }),
-    ...(permitSettler !== undefined && { permit2: true })
+    ...(permitSettler !== undefined && { permit2: true }),
+    ...routesOf(settings)
   })
-  return Effect.map(TrialProcess.untilReady(scheme), mutated)
 }
 
 const callersOf = ({ callers = [] }: TrialSettings, network: string): ReadonlyArray<CallerTerms> =>
@@ -81,15 +111,15 @@ const ceilingsOf = ({ callers = [], gasCeiling }: TrialSettings, { ignoresCeilin
 const program = Effect.gen(function* () {
   const settings = fromText(process.env["TRIAL_SETTINGS"] ?? "")
   const mutation = TrialProcess.mutation()
-  const strike = TrialProcess.strikes(settings)
+  const strike = strikesOf(settings)
   const { port, retentionMillis, settleTimeoutMillis, store } = settings
   const retention = retentionMillis === undefined ? Layer.empty : RecordRetention.layer({ age: retentionMillis })
   const local = LocalFacilitator.layer({
     settleTimeoutMillis,
     gasCeilings: ceilingsOf(settings, mutation)
   }).pipe(
-    Layer.provideMerge(FacilitatorSchemeRegistry.layer([schemeOf(settings, mutation)])),
-    Layer.provideMerge(TrialStore.layer(store, mutation)),
+    Layer.provideMerge(FacilitatorSchemeRegistry.layer(schemesOf(settings, mutation))),
+    Layer.provideMerge(TrialStore.layer(store, FirstPush.noticedBy(mutation))),
     Layer.provide(BestCrypto.layer)
   )
   const served = Effect.gen(function* () {

@@ -9,6 +9,7 @@ import type { Address } from "viem"
 import type { SmartAccount } from "viem/account-abstraction"
 
 import type { CallerOutcome } from "../audit/TrialJournal.ts"
+import * as TrialRoute from "../routes/TrialRoute.ts"
 import type { TrialCaller, TrialClaim } from "./TrialCaller.ts"
 import * as TrialPayment from "./TrialPayment.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
@@ -24,13 +25,15 @@ export interface Options {
   readonly payTo: Address
   /** Smart accounts, which pay by user operations; default none. With them some plain accounts pay by Permit2. */
   readonly accounts?: ReadonlyArray<SmartAccount>
+  /** Where a part of the payments goes on to another chain; default all stay. */
+  readonly routes?: TrialRoute.RouteMarket
   /** Number of buyers at once. */
   readonly concurrency: number
   /** Validity of an authorization, in seconds; default 120. */
   readonly validSeconds?: number
   /** Time that a buyer asks for an outcome before it gives up, in milliseconds; default 180 000. */
   readonly patienceMillis?: number
-  /** Payments per thousand that come without a claim (default 150), by `/claims` first (100), in two copies (100). */
+  /** Payments per thousand that come without a claim (default 150), by `/claims` first (100), in two copies (100), by a route (400). */
   readonly mix?: Partial<Mix>
 }
 
@@ -39,6 +42,8 @@ export interface Mix {
   readonly unclaimed: number
   readonly afterHandler: number
   readonly copied: number
+  /** Where there are routes. */
+  readonly routed: number
 }
 
 /** Purchases of smart accounts per thousand, and those of plain accounts by Permit2, where there are smart accounts. */
@@ -80,29 +85,13 @@ const copiesWithin = 1_500
 /** Longest run of a handler before the settlement, in milliseconds: copies come while it runs. */
 const longestHandler = 2_000
 
-const usual: Mix = { unclaimed: 150, afterHandler: 100, copied: 100 }
+const usual: Mix = { unclaimed: 150, afterHandler: 100, copied: 100, routed: 400 }
 
 /** Signs one payment and has it settled. */
 export const purchase = Effect.fnUntraced(function* (options: Options, luck: TrialRandom) {
   const mix = { ...usual, ...options.mix }
   const now = yield* Clock.currentTimeMillis
-  const terms = {
-    payer: luck.pick(options.payers),
-    payTo: options.payTo,
-    amount: BigInt(luck.between(1, 10_000)),
-    validBefore: Math.floor(now / 1000) + (options.validSeconds ?? 120),
-    bound: luck.perMille(500)
-  }
-  const { accounts = [], market } = options
-  const way = luck.branch("way")
-  const drawn = accounts.length === 0 ? 1_000 : way.below(1_000)
-  const nonce = luck.branch("nonce")
-  const payment = yield* Effect.promise(() => {
-    if (drawn < byOperation) return TrialPayment.signOperation(market, { ...terms, account: way.pick(accounts) }, nonce)
-    return drawn < byOperation + byPermit
-      ? TrialPayment.signPermit(market, terms, nonce)
-      : TrialPayment.sign(market, terms, nonce)
-  })
+  const payment = yield* Effect.promise(() => signed(options, mix, luck, now))
   const claimed = !luck.perMille(mix.unclaimed)
   const attempt: Attempt = {
     options,
@@ -119,6 +108,28 @@ export const purchase = Effect.fnUntraced(function* (options: Options, luck: Tri
   const [end] = yield* Effect.all([wanted, late], { concurrency: "unbounded" })
   return end
 })
+
+const signed = (options: Options, mix: Mix, luck: TrialRandom, now: number): Promise<TrialPayment.TrialPayment> => {
+  const terms = {
+    payer: luck.pick(options.payers),
+    payTo: options.payTo,
+    amount: BigInt(luck.between(1, 10_000)),
+    validBefore: Math.floor(now / 1000) + (options.validSeconds ?? 120),
+    bound: luck.perMille(500)
+  }
+  const { accounts = [], market, routes } = options
+  if (routes !== undefined && luck.branch("route").perMille(mix.routed)) {
+    const amount = BigInt(luck.branch("dollars").between(1_000_000, 10_000_000))
+    return TrialRoute.sign(market, routes, { ...terms, amount }, luck.branch("nonce"))
+  }
+  const way = luck.branch("way")
+  const drawn = accounts.length === 0 ? 1_000 : way.below(1_000)
+  const nonce = luck.branch("nonce")
+  if (drawn < byOperation) return TrialPayment.signOperation(market, { ...terms, account: way.pick(accounts) }, nonce)
+  return drawn < byOperation + byPermit
+    ? TrialPayment.signPermit(market, terms, nonce)
+    : TrialPayment.sign(market, terms, nonce)
+}
 
 interface Attempt {
   readonly options: Options

@@ -11,6 +11,8 @@ export interface TrialOptions {
   readonly seed: string
   readonly size: number | undefined
   readonly mutation: MutationName | undefined
+  /** Whether a part of the payments goes on to a second chain, by LayerZero; default not. */
+  readonly routes?: boolean | undefined
   /** Duration in minutes, for trials that run by time; default by trial. */
   readonly minutes?: number | undefined
   /** Time that buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */

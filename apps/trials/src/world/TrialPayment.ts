@@ -42,9 +42,32 @@ export interface TrialPayment {
 
 /** Signs a payment; its nonce is drawn. */
 export const sign = async (market: Market, terms: Terms, random: TrialRandom): Promise<TrialPayment> => {
+  const { nonce, payload } = drawnNonce(terms, random)
+  return authorized(market, terms, nonce, "TransferWithAuthorization", { payload })
+}
+
+/** A drawn nonce, and the part of a payload that binds it to a request, if it is bound. */
+export const drawnNonce = ({ bound }: Pick<Terms, "bound">, random: TrialRandom) => {
+  if (!bound) return { nonce: nonceOf(bytesOf(random, 24)), payload: {} }
+  const binding = { challenge: "the-challenge-of-a-trial", salt: saltOf(random) }
+  return { nonce: boundNonce(binding), payload: { binding } }
+}
+
+/** The parts of a payment beside its authorization: of its payload, and of its offer. */
+export interface Beside {
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly extra?: Readonly<Record<string, unknown>>
+}
+
+/** Signs the token's authorization (EIP-3009) of a payment under this nonce. */
+export const authorized = async (
+  market: Market,
+  terms: Terms,
+  nonce: Hex,
+  primaryType: keyof typeof types,
+  { extra, payload: beside }: Beside
+): Promise<TrialPayment> => {
   const { amount, payTo, payer, validBefore } = terms
-  const binding = terms.bound ? { challenge: "the-challenge-of-a-trial", salt: saltOf(random) } : undefined
-  const nonce = binding === undefined ? nonceOf(bytesOf(random, 24)) : boundNonce(binding)
   const message = {
     from: payer.address,
     to: payTo,
@@ -55,14 +78,13 @@ export const sign = async (market: Market, terms: Terms, random: TrialRandom): P
   }
   const { address, name, version } = market.token
   const domain = { name, version, chainId: market.chainId, verifyingContract: address }
-  const signature = await payer.signTypedData({ domain, types, primaryType: "TransferWithAuthorization", message })
+  const signature = await payer.signTypedData({ domain, types, primaryType, message })
   const authorization = { ...message, value: `${amount}`, validAfter: "0", validBefore: `${validBefore}` }
-  const payload = { signature, authorization, ...(binding !== undefined && { binding }) }
   return {
     journal: { payer: payer.address.toLowerCase(), nonce, payTo: payTo.toLowerCase(), amount },
     signature,
     validBefore,
-    body: bodyOf(market, terms, payload)
+    body: bodyOf(market, terms, { signature, authorization, ...beside }, extra)
   }
 }
 
@@ -171,20 +193,28 @@ const permitTypes = {
   ]
 } as const
 
+const authorizationType = [
+  { name: "from", type: "address" },
+  { name: "to", type: "address" },
+  { name: "value", type: "uint256" },
+  { name: "validAfter", type: "uint256" },
+  { name: "validBefore", type: "uint256" },
+  { name: "nonce", type: "bytes32" }
+] as const
+
 const types = {
-  TransferWithAuthorization: [
-    { name: "from", type: "address" },
-    { name: "to", type: "address" },
-    { name: "value", type: "uint256" },
-    { name: "validAfter", type: "uint256" },
-    { name: "validBefore", type: "uint256" },
-    { name: "nonce", type: "bytes32" }
-  ]
+  TransferWithAuthorization: authorizationType,
+  ReceiveWithAuthorization: authorizationType
 } as const
 
 const protocolVersion = 2
 
-const bodyOf = ({ network, token }: Market, { amount, payTo }: Pick<Terms, "amount" | "payTo">, payload: unknown) => {
+const bodyOf = (
+  { network, token }: Market,
+  { amount, payTo }: Pick<Terms, "amount" | "payTo">,
+  payload: unknown,
+  extra?: Beside["extra"]
+) => {
   const encoded = Buffer.from(JSON.stringify(payload)).toString("base64")
   return {
     protocolVersion,
@@ -196,7 +226,8 @@ const bodyOf = ({ network, token }: Market, { amount, payTo }: Pick<Terms, "amou
       resource: "https://shop.example/report",
       payTo,
       asset: token.address,
-      maxTimeoutSeconds: 600
+      maxTimeoutSeconds: 600,
+      ...(extra && { extra })
     }
   }
 }

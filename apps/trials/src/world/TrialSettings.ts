@@ -36,6 +36,24 @@ const Asset = Schema.Struct({
   version: Schema.String
 })
 
+const Bridge = Schema.Struct({
+  network: Schema.String,
+  asset: Schema.String,
+  bridge: Schema.String,
+  endpointId: Schema.Int
+})
+
+/** Payments that go on to a second chain, and their deliveries there. */
+const Routes = Schema.Struct({
+  rpcUrl: Schema.String,
+  signerKey: Schema.TemplateLiteral(["0x", Schema.String]),
+  /** Of both chains' coins, in millionths of a dollar. */
+  coinPrice: Schema.BigIntFromString,
+  bridges: Schema.Array(Bridge),
+  feeTo: Schema.String,
+  pushAfterSeconds: Schema.Int
+})
+
 /** The settings, as the environment variable `TRIAL_SETTINGS` holds them in JSON. */
 export const TrialSettings = Schema.Struct({
   port: Schema.Int,
@@ -71,6 +89,9 @@ export const TrialSettings = Schema.Struct({
       validSeconds: Schema.Int
     })
   ),
+  routes: Schema.optionalKey(Routes),
+  /** Failpoints count passings from the first push of a delivery on. */
+  strikesPushes: Schema.optionalKey(Schema.Boolean),
   /** Duration of a failpoint's hang, in milliseconds. */
   hangMillis: Schema.Int
 })

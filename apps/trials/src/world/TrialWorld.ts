@@ -13,9 +13,13 @@ import type * as Scope from "effect/Scope"
 
 import * as Audit from "../audit/Audit.ts"
 import * as ChainFacts from "../audit/ChainFacts.ts"
+import * as CrossingAudit from "../audit/CrossingAudit.ts"
+import * as CrossingFacts from "../audit/CrossingFacts.ts"
 import * as PaymentBooks from "../audit/PaymentBooks.ts"
 import type { Testimony } from "../audit/PaymentStory.ts"
 import * as TrialJournal from "../audit/TrialJournal.ts"
+import type * as TrialExecutor from "../routes/TrialExecutor.ts"
+import * as TrialRoutes from "../routes/TrialRoutes.ts"
 import * as ChainRpc from "./ChainRpc.ts"
 import * as FacilitatorLife from "./FacilitatorLife.ts"
 import * as TrialAccounts from "./TrialAccounts.ts"
@@ -40,6 +44,8 @@ export interface WorldOptions {
   readonly booksKey?: string
   /** Whether smart accounts pay by user operations beside the plain accounts, all in shared transactions; default not. */
   readonly operations?: boolean
+  /** The part of the messages between the chains that the bridge's own executor delivers, where payments go on to a second chain. */
+  readonly shares?: TrialExecutor.Shares
   /** How leases of lanes are kept where several instances could share the records; default quick ones. */
   readonly leases?: { readonly ttl: number; readonly tick: number }
 }
@@ -50,6 +56,8 @@ export interface TrialWorld {
   readonly random: TrialRandom.TrialRandom
   readonly chain: EvmTestChain.Shape
   readonly rpc: ChainRpc.ChainRpc
+  /** The second leg, where a part of the payments goes on to another chain. */
+  readonly routes: TrialRoutes.TrialRoutes | undefined
   readonly database: TrialDatabase.TrialDatabase | undefined
   /** The file of the records, where they are in one. */
   readonly file: string | undefined
@@ -75,8 +83,13 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TrialWorld, Anvil.AnvilFailed, Scope.Scope> {
   const { blockTime = 1, finalityDepth = 3, leases = quickLeases, operations = false, payers = 20, signers = 2 } = world
   const random = TrialRandom.make(options.seed)
-  const chain = yield* EvmTestChain.make({ payers, payerBalance })
+  const isRouted = options.routes === true
+  const timestamp = yield* TrialRoutes.beginning
+  const chain = yield* EvmTestChain.make({ payers, payerBalance, ...(isRouted && { timestamp }) })
   const smart = operations ? yield* TrialAccounts.make(chain, payerBalance) : undefined
+  const { shares } = world
+  const routes = isRouted ? yield* TrialRoutes.make(chain, { random, blockTime, shares }) : undefined
+  if (isRouted) yield* TrialRoutes.putRight(chain)
   yield* Effect.promise(() => chain.client.setIntervalMining({ interval: blockTime }))
   const database = options.store === "postgres" ? yield* TrialDatabase.make : undefined
   const store = yield* storeFor(options, database, leases)
@@ -98,6 +111,7 @@ export const make = Effect.fnUntraced(function* (
       rpcTimeoutMillis: 3_000,
       hangMillis: 30_000,
       ...smart?.settling,
+      ...(routes && { routes: routes.settings }),
       ...changed
     }
     return yield* FacilitatorLife.make({ settings, mutation: options.mutation, ...life })
@@ -107,6 +121,7 @@ export const make = Effect.fnUntraced(function* (
     random,
     chain,
     rpc,
+    routes,
     database,
     file: store.kind === "sqlite" ? store.filename : undefined,
     journal,
@@ -121,6 +136,7 @@ export const make = Effect.fnUntraced(function* (
       random: random.branch("load"),
       payers: chain.accounts.payers,
       ...(smart && { accounts: smart.accounts }),
+      ...(routes && { routes: routes.market }),
       payTo: chain.accounts.payee.address,
       ...(options.validSeconds !== undefined && { validSeconds: options.validSeconds })
     }
@@ -150,13 +166,19 @@ const directory = Effect.acquireRelease(
 
 /** The testimony of all witnesses now. */
 export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
-  const { chain, firstBlock, journal, rpc, signers } = world
+  const { chain, firstBlock, journal, routes, rpc, signers } = world
   const books = yield* PaymentBooks.read(facilitator, world.booksKey)
   // The blocks before are the deployments, the largest of all, and the chain is read twice a second.
   const fromBlock = firstBlock > deepestReorganisation ? firstBlock - deepestReorganisation : 0n
-  const parties = { token: chain.token.address, payees: [chain.accounts.payee.address], signers, fromBlock }
+  const payee = chain.accounts.payee.address
+  const payees = [payee, ...(routes ? [routes.market.router] : [])]
+  // The second chain comes first: what has arrived there by now has departed before the first one is read.
+  const arriving = routes && (yield* CrossingFacts.readFar(routes, payee))
+  const parties = { token: chain.token.address, payees, signers, fromBlock }
   const facts = yield* ChainFacts.read(rpc, parties)
-  return { books, chain: facts, journal: journal.lines } satisfies Testimony
+  const departing = routes && (yield* CrossingFacts.readNear(rpc, chain.token.address, routes.market, firstBlock))
+  const said: Testimony = { books, chain: facts, journal: journal.lines }
+  return arriving && departing ? { ...said, crossings: { ...arriving, ...departing } } : said
 })
 
 /** Blocks: a trial replaces no more at once, and a payment may be in a replacement of a block of before. */
@@ -180,11 +202,12 @@ export const audited = Effect.fnUntraced(function* (
   let last = { findings: "", since: start }
   while (true) {
     const said = yield* testimony(world, facilitator)
-    const findings = Audit.findings(said, rules)
+    const findings = [...Audit.findings(said, rules), ...CrossingAudit.findings(said)]
     const now = performance.now()
     const text = JSON.stringify(findings)
     if (text !== last.findings) last = { findings: text, since: now }
-    const isStill = now - last.since > stillMillis && findings.some(Audit.isLasting)
+    const isStill =
+      now - last.since > stillMillis && findings.some((one) => Audit.isLasting(one) || CrossingAudit.isLasting(one))
     if (findings.length === 0 || isStill || now - start > patienceMillis) {
       return { findings, said, millis: now - start }
     }
