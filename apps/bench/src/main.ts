@@ -22,6 +22,7 @@ import * as OfflineVerification from "./parts/OfflineVerification.ts"
 import * as PaidComparison from "./parts/PaidComparison.ts"
 import * as PaidRequests from "./parts/PaidRequests.ts"
 import * as PermitPayments from "./parts/PermitPayments.ts"
+import * as RoutedPayments from "./parts/RoutedPayments.ts"
 import * as SettlementThroughput from "./parts/SettlementThroughput.ts"
 import * as Signing from "./parts/Signing.ts"
 import * as TransactionSigning from "./parts/TransactionSigning.ts"
@@ -51,6 +52,7 @@ const parts: Readonly<Record<string, Part>> = {
   gas: BatchGas.measure,
   accounts: AccountPayments.measure,
   permit2: PermitPayments.measure,
+  routes: RoutedPayments.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
   draws: Effect.orDie(DurableDraws.measure),
