@@ -30,6 +30,15 @@ export interface PageOption {
   }
 }
 
+/** A TON wallet on another device. */
+export interface PageTonWallet {
+  readonly id: string
+  readonly name: string
+  readonly link: string
+  /** Path at the shop's origin behind which its bridge is. */
+  readonly bridge: string
+}
+
 /** A form that was sent to the address by POST. The page sends it again with the payment, or says why it does not. */
 export type PageForm =
   /** The body in base64. */
@@ -42,6 +51,7 @@ export interface PageFacts {
   readonly options: ReadonlyArray<PageOption>
   /** URL of the TON Connect manifest. */
   readonly manifestUrl: string
+  readonly tonWallets: ReadonlyArray<PageTonWallet>
   readonly form?: PageForm
   readonly texts: Texts
 }

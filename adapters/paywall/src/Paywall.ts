@@ -22,7 +22,7 @@ const manifestName = "tonconnect-manifest.json"
  */
 export const paywall = (given: PaywallOptions = {}): Paywall.Paywall => {
   const options = read(given)
-  const { accent = defaultAccent, locale, logo, nodes = {} } = options
+  const { accent = defaultAccent, locale, logo, nodes = {}, tonWallets = [] } = options
   const style = styleWith(accent)
   const pageOf = (script: string) => ({ script, policy: Policy.headers(script, style) })
   const byGet = pageOf(PageScript.byGet)
@@ -35,6 +35,7 @@ export const paywall = (given: PaywallOptions = {}): Paywall.Paywall => {
         price: priceOf(offer),
         options: PageOptions.of(offer.options, nodes),
         manifestUrl: `${offer.origin}${pathOf(offer.target)}?pontage-paywall=${manifestName}`,
+        tonWallets,
         ...(offer.form && { form: FormFacts.of(offer.form) }),
         texts: languages[language]
       }

@@ -91,7 +91,14 @@ export const table: ReadonlyArray<Layer> = [
   },
   {
     files: "adapters/paywall/src/browser/",
-    may: [...core, "@pontage/fetch", "@pontage/fetch/browser", "@pontage/wallets", "adapters/paywall/src/"]
+    may: [
+      ...core,
+      "@pontage/fetch",
+      "@pontage/fetch/browser",
+      "@pontage/wallets",
+      "@pontage/wallets/remote",
+      "adapters/paywall/src/"
+    ]
   },
   { files: "adapters/paywall/src/", may: [...effect, ...core, "@noble/", "#files"] },
   { files: "adapters/paywall/scripts/", may: ["esbuild", "node:"] },

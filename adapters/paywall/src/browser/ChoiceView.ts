@@ -17,6 +17,8 @@ export class ChoiceView {
   readonly #note = el("p", { class: "note", role: "status" })
   readonly #wallets: Array<AnyWallet> = []
   readonly #radios: ReadonlyArray<HTMLInputElement>
+  /** Families with a wallet in this browser. */
+  readonly #families = new Set<PageOption["family"]>()
   #selected = 0
   #isTouched = false
 
@@ -41,10 +43,14 @@ export class ChoiceView {
     show(el("div", {}, ...(labels.length > 1 ? [networks] : []), wallets, ...form), focused)
   }
 
-  /** Adds a wallet. Before a person has chosen, a network with a wallet is selected rather than one without. */
-  add(wallet: AnyWallet): void {
+  /**
+   * Adds a wallet. Before a person has chosen, a network with a wallet in this browser is selected rather than one without; a wallet on
+   * another device, which is not known to be there, selects none.
+   */
+  add(wallet: AnyWallet, isHere = true): void {
     this.#wallets.push(wallet)
-    const first = facts.options.findIndex(({ family }) => this.#walletsOf(family).length > 0)
+    if (isHere) this.#families.add(wallet.family)
+    const first = facts.options.findIndex(({ family }) => this.#families.has(family))
     if (!this.#isTouched && first !== -1) this.#select(first)
     else this.#render()
   }

@@ -9,6 +9,7 @@ import * as OutcomeView from "./OutcomeView.ts"
 import { facts, texts } from "./PageContext.ts"
 import * as ProgressView from "./ProgressView.ts"
 import * as Purchase from "./Purchase.ts"
+import * as RemoteWallet from "./RemoteWallet.ts"
 import { isSame, own } from "./SentForm.ts"
 
 const storing = BrowserStorage.isStored()
@@ -45,4 +46,6 @@ const resume = async (isAsked: boolean): Promise<void> => {
 const choice = new ChoiceView((wallet, option) => void pay(wallet, option))
 choice.open(false)
 discover({ families: [...new Set(facts.options.map(({ family }) => family))], found: (wallet) => choice.add(wallet) })
+for (const wallet of facts.options.some(({ family }) => family === "ton") ? facts.tonWallets : [])
+  choice.add(RemoteWallet.of(wallet), false)
 const looked = BrowserStorage.hasJournal().then((has) => (has ? resume(false) : undefined))

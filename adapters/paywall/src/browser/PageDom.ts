@@ -40,6 +40,10 @@ export const show = (view: HTMLElement, focused = true): void => {
   if (focused) view.querySelector("h2")?.focus()
 }
 
+/** Adds to the present view. */
+export const extend = (...children: ReadonlyArray<HTMLElement>): void =>
+  place("checkout").append(el("div", { class: "more" }, ...children))
+
 /** Has a screen reader say a text. */
 export const say = (text: string): void => {
   place("said").textContent = text

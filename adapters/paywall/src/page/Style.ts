@@ -55,7 +55,8 @@ button img{width:22px;height:22px;border-radius:5px}
 button[disabled]{background:var(--side);color:var(--quiet);border-color:var(--line);cursor:not-allowed;font-weight:400;font-size:14px}
 .note{font-size:14px;color:var(--quiet);margin-top:12px}
 .form{border-top:1px solid var(--line);padding-top:16px;font-size:14px;color:var(--quiet)}
-.note+button{margin-top:12px}
+.more{margin-top:20px}
+.note+.button,.note+button{margin-top:12px}
 .form ul{margin-top:6px}
 .form li{overflow-wrap:anywhere;color:var(--text)}
 .card .button{margin-top:16px}

@@ -18,6 +18,8 @@ export const english: Texts = {
   programs: "Programs read the offer at this same address, without a browser.",
   steps: "Progress of the payment",
   connect: "Connect the wallet",
+  open: "Open {wallet}",
+  openWhy: "Your wallet connects by this link, on this device. Come back to this page when you have agreed there.",
   sign: "Sign in the wallet",
   send: "Send to the shop",
   wait: "Wait for the chain",

@@ -19,6 +19,9 @@ export const german: Texts = {
   programs: "Programme lesen das Angebot an derselben Adresse, ohne Browser.",
   steps: "Fortschritt der Zahlung",
   connect: "Wallet verbinden",
+  open: "{wallet} öffnen",
+  openWhy:
+    "Ihre Wallet verbindet sich durch diesen Link, auf diesem Gerät. Kommen Sie auf diese Seite zurück, wenn Sie dort zugestimmt haben.",
   sign: "In der Wallet unterschreiben",
   send: "An den Shop senden",
   wait: "Auf die Chain warten",

@@ -18,6 +18,8 @@ export interface Texts {
   readonly programs: string
   readonly steps: string
   readonly connect: string
+  readonly open: string
+  readonly openWhy: string
   readonly sign: string
   readonly send: string
   readonly wait: string

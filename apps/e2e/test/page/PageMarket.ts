@@ -14,6 +14,7 @@ import Koa from "koa"
 
 import { listen } from "../OpenServer.ts"
 import { secret, settling } from "../TestMarket.ts"
+import * as BridgeProxy from "./BridgeProxy.ts"
 import * as FormRoutes from "./FormRoutes.ts"
 import * as OwnPage from "./OwnPage.ts"
 
@@ -29,6 +30,7 @@ export const make = Effect.gen(function* () {
     exactTon.facilitator({ signer: ton.accounts.relayers[0], rpcUrl: ton.rpcUrl, network: "ton:local" }),
     exactTron.facilitator({ rpcUrl: tron.rpcUrl, network: "tron:local" })
   ])
+  const bridge = yield* BridgeProxy.bridge
   const server = createServer()
   const origin = yield* listen(server)
   const handlers: Handlers = { runs: 0, failuresLeft: 0, lose: undefined, orders: [] }
@@ -47,7 +49,11 @@ export const make = Effect.gen(function* () {
       exactTon.server({ rpcUrl: ton.rpcUrl, network: "ton:local" }),
       exactTron.server({ rpcUrl: tron.rpcUrl, network: "tron:local" })
     ],
-    paywall: paywall({ name: "Weather shop", nodes: { "ton:local": "/nodes/ton", "tron:local": "/nodes/tron" } }),
+    paywall: paywall({
+      name: "Weather shop",
+      nodes: { "ton:local": "/nodes/ton", "tron:local": "/nodes/tron" },
+      tonWallets: [{ id: "far", name: "Far Wallet", link: "https://far.invalid/ton-connect", bridge: "/bridges/far" }]
+    }),
     router,
     routes: {
       "GET /report": { description: "The weather report for tomorrow", maxTimeoutSeconds: 3600, accepts },
@@ -77,6 +83,7 @@ export const make = Effect.gen(function* () {
         { path: "/nodes/tron", url: tron.rpcUrl, isNeeded: tronReads }
       ])
     )
+    .use(BridgeProxy.make("/bridges/far", bridge.url))
     .use(payment)
     .use(router.routes())
   server.on("request", app.callback())
@@ -102,7 +109,7 @@ export const make = Effect.gen(function* () {
       tron: (tron.accounts.payers[index % tron.accounts.payers.length] ?? tron.accounts.payers[0]).privateKey
     }
   }
-  return { ...counter, chains, origin, handlers, newPayers }
+  return { ...counter, chains, bridge, origin, handlers, newPayers }
 })
 
 /** The shop's handlers, and the faults that a test asks for. */

@@ -83,7 +83,7 @@ const evmWallet = (privateKey: string, given: Manner) => {
 }
 
 /** The TON wallet: signMessage of TON Connect by a W5 contract. */
-const tonWallet =
+export const tonWallet =
   (payer: DevNet.DevNet["ton"]["accounts"]["payers"][number], given: Manner, seqno: () => Promise<number>) =>
   async ({ method, params = [] }: Call): Promise<unknown> => {
     if (method !== "signMessage") return refusal(400, `${method} is not supported`)
