@@ -40,5 +40,21 @@ export const tonBuyer = (signer: TonSigner.TonKeyPair, rpcUrl: string) =>
 export const tronBuyer = (privateKey: string, rpcUrl: string) =>
   buyerWith(exactTron.client({ signer: exactTron.localSigner(privateKey), network: "tron:local", rpcUrl }))
 
+/** Pays shops that are paid on another network, from money on the local EVM chain and without coin on either. */
+export const crossBuyer = (privateKey: string, bridges: EvmBridges) =>
+  wrapFetch(globalThis.fetch, {
+    schemes: [
+      exactEvm.client({
+        signer: exactEvm.localSigner(privateKey),
+        network: "eip155:31337",
+        routes: exactEvm.routes({ bridges })
+      })
+    ],
+    limits: { perRequest: "$20", perDay: "$40" }
+  })
+
+/** Both ends of bridges beside the known ones. */
+type EvmBridges = NonNullable<NonNullable<Parameters<typeof exactEvm.routes>[0]>["bridges"]>
+
 const buyerWith = (scheme: SchemeClient) =>
   wrapFetch(globalThis.fetch, { schemes: [scheme], limits: { perRequest: "$0.05", perDay: "$2" } })

@@ -1,6 +1,6 @@
 /**
  * The whole flow on one machine: three chains, a facilitator, two shops, a buyer on each chain who pays each of them, and on the EVM
- * chain a smart account, and a shop that sells in a token without transfer authorizations.
+ * chain a smart account, and a shop that sells in a token without transfer authorizations. At last a purchase across two chains.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -14,12 +14,13 @@ import * as FacilitatorService from "@pontage/facilitator"
 import { exactTon } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
 import { accountBuyer, buyer, permitBuyer, tonBuyer, tronBuyer } from "./Buyer.ts"
+import * as Crossing from "./Crossing.ts"
 import { koaShop } from "./KoaShop.ts"
 import { evmLedger, tonLedger, tronLedger } from "./Ledgers.ts"
 import type { Narrator } from "./Narrator.ts"
@@ -59,6 +60,8 @@ export const run = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Shops, unknown, Scope.Scope> {
   const chains = yield* startChains(ports, narrator)
   const { evm, ton, tron } = chains
+  // Beside everything else: it takes some seconds, and on its first use its contracts are installed.
+  const crossing = yield* Effect.forkScoped(Crossing.start(evm, secret))
   const facilitator = yield* startFacilitator(chains, ports.facilitator)
   yield* narrator.heading("Facilitator")
   yield* narrator.row("at", facilitator.url, `${facilitator.url}/docs has its API`)
@@ -82,6 +85,7 @@ export const run = Effect.fnUntraced(function* (
     { name: "Nest", origin: nest }
   ]
   yield* buyEverywhere(chains, shops, { name: "PUSD", origin: inToken }, narrator)
+  yield* Crossing.buy(yield* Fiber.join(crossing), narrator)
   return { koa, nest }
 })
 
@@ -140,7 +144,7 @@ const buyEverywhere = Effect.fnUntraced(function* (
   const keys = yield* keyBuyers(chains, narrator)
   const { byAuthorization, byOperation } = yield* safeBuyers(chains, narrator)
   const byPermit = permitBuyerOn(chains)
-  for (const { origin } of [...shops, inToken]) yield* untilOnSale(origin)
+  for (const { origin } of [...shops, inToken]) yield* Purchase.untilOnSale(origin)
   yield* narrator.heading("Purchases of GET /report, each found on its chain")
   for (const one of keys) {
     for (const shop of shops) yield* narrator.bought(yield* Purchase.buy(one, shop, "/report"))
@@ -191,15 +195,6 @@ const safeBuyers = Effect.fnUntraced(function* (chains: DevNet.DevNet, narrator:
     byAuthorization: { kind: "Safe, by authorization", pay, ledger: evmLedger(chains) }
   } satisfies Record<string, Purchase.Buyer>
 })
-
-/** A shop sells nothing (503) before it has proven its wiring against chain and facilitator, which takes a moment. */
-const untilOnSale = (origin: string): Effect.Effect<void> =>
-  Effect.promise(() => fetch(`${origin}/report`)).pipe(
-    Effect.map(({ status }) => status === 402),
-    Effect.repeat({ until: (onSale) => onSale, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeout("30 seconds"),
-    Effect.orDie
-  )
 
 type Common = Omit<Parameters<typeof koaShop>[0], "origin">
 

@@ -3,17 +3,28 @@
  * of them.
  */
 import type { DevNet } from "@pontage/devnet"
+import type { BridgedChains } from "@pontage/devnet/bridge"
+import type { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import type { Address } from "viem"
 
 import type { Ledger } from "./Purchase.ts"
 
 /** The ledger of a token on the EVM chain, by default of the chain's own. */
-export const evmLedger = ({ evm }: DevNet.DevNet, token: Address = evm.token.address): Ledger => ({
-  payTo: evm.accounts.payee.address,
-  transfers: Effect.map(evm.transfers({ token }), (transfers) =>
+export const evmLedger = ({ evm }: DevNet.DevNet, token: Address = evm.token.address): Ledger =>
+  ledgerOf(evm, token, evm.accounts.payee.address)
+
+const ledgerOf = (chain: EvmTestChain.Shape, token: Address, payTo: string): Ledger => ({
+  payTo,
+  transfers: Effect.map(chain.transfers({ token }), (transfers) =>
     transfers.map(({ to, transactionHash, value }) => ({ transaction: transactionHash, to, amount: value }))
   )
+})
+
+/** Both ledgers of a purchase across chains: the payer's money goes to the router, and the payee gets its price on the second chain. */
+export const crossLedgers = ({ first, router, second, token }: BridgedChains.BridgedChains) => ({
+  near: ledgerOf(first, first.token.address, router),
+  onward: ledgerOf(second, token, first.accounts.payee.address)
 })
 
 /** On TON the recipient's own Jetton wallet shows what has arrived. */

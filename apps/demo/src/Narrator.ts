@@ -38,7 +38,7 @@ export const forPrograms: Narrator = {
 
 const rowOf = (name: string, text: string): string => `  ${name.padEnd(nameWidth)} ${text}`
 
-const purchaseLine = ({ amount, buyer, milliseconds, network, shop, transaction }: Purchase): string =>
+const purchaseLine = ({ amount, buyer, delivery, milliseconds, network, shop, transaction }: Purchase): string =>
   rowOf(
     shop,
     [
@@ -46,9 +46,12 @@ const purchaseLine = ({ amount, buyer, milliseconds, network, shop, transaction 
       network.padEnd("eip155:31337".length),
       `${milliseconds} ms`.padStart("1234 ms".length),
       shortened(transaction),
-      buyer
+      delivery === undefined ? buyer : arrivalOf(delivery)
     ].join("  ")
   )
+
+const arrivalOf = ({ amount, fee, network, transaction }: NonNullable<Purchase["delivery"]>): string =>
+  `→ ${dollars(amount)} (fee ${dollars(fee)})  ${network}  ${shortened(transaction)}`
 
 /** The ends of a transaction's hash; `--json` prints it whole. */
 const shortened = (hash: string) => `${hash.slice(0, 10)}…${hash.slice(-8)}`

@@ -1,20 +1,34 @@
 /**
- * `npm run devnet`: starts the local chains, prints their accounts and runs until it is stopped. The keys are known to
- * everybody; never use them on a chain that matters.
+ * `npm run devnet`: starts the local chains and a bridge between two EVM chains, prints their accounts and runs until it is stopped. The
+ * keys are known to everybody; never use them on a chain that matters.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
+import * as DevBridge from "./bridge/DevBridge.ts"
 import * as DevNet from "./DevNet.ts"
 import * as UsablePorts from "./UsablePorts.ts"
+
+const startBridge = Effect.fnUntraced(function* ({ evm }: DevNet.DevNet, options: DevBridge.Options) {
+  for (const line of DevBridge.describe(yield* DevBridge.make(evm, options))) yield* Console.log(line)
+})
 
 const program = Effect.gen(function* () {
   const evmPort = yield* Config.Port("EVM_PORT").pipe(Config.withDefault(8545))
   const tonPort = yield* Config.Port("TON_PORT").pipe(Config.withDefault(8081))
   const tronPort = yield* Config.Port("TRON_PORT").pipe(Config.withDefault(9090))
-  const ports = { EVM_PORT: evmPort, TON_PORT: tonPort, TRON_PORT: tronPort }
+  const secondPort = yield* Config.Port("EVM2_PORT").pipe(Config.withDefault(8546))
+  const executorPort = yield* Config.Port("EXECUTOR_PORT").pipe(Config.withDefault(8547))
+  const ports = {
+    EVM_PORT: evmPort,
+    TON_PORT: tonPort,
+    TRON_PORT: tronPort,
+    EVM2_PORT: secondPort,
+    EXECUTOR_PORT: executorPort
+  }
   const taken = yield* Effect.filter(Object.entries(ports), ([, port]) => UsablePorts.isTaken(port))
   for (const [name, port] of taken) {
     yield* Console.error(
@@ -24,6 +38,10 @@ const program = Effect.gen(function* () {
   if (taken.length > 0) return yield* Effect.sync(() => void (process.exitCode = 1))
   const chains = yield* DevNet.make({ evmPort, tonPort, tronPort })
   for (const line of DevNet.describe(chains)) yield* Console.log(line)
+  // Later than the others: its contracts may have to be installed first, and the others run without it.
+  yield* Effect.catchCause(startBridge(chains, { evmPort: secondPort, executorPort }), (cause) =>
+    Console.error(`The bridge did not start; the chains above run without it. ${Cause.pretty(cause)}`)
+  )
   return yield* Effect.never
 })
 

@@ -10,7 +10,8 @@ import { type Address, pad } from "viem"
 
 import * as ContractCall from "./ContractCall.ts"
 import * as LayerZero from "./LayerZero.ts"
-import * as LayerZeroPackages from "./LayerZeroPackages.ts"
+import * as LayerZeroInstall from "./LayerZeroInstall.ts"
+import * as OftContracts from "./OftContracts.ts"
 
 /** The endpoint ids of the two chains: those of two real ones. */
 export const eids = { first: 30_110, second: 30_320 } as const
@@ -35,9 +36,10 @@ export interface BridgedChains {
 
 /** Starts both chains and deploys all of the contracts; the chains end with the scope. */
 export const make: Effect.Effect<BridgedChains, Anvil.AnvilFailed, Scope.Scope> = Effect.gen(function* () {
-  const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: secondChainId })], {
-    concurrency: "unbounded"
-  })
+  const [first, second] = yield* Effect.all(
+    [EvmTestChain.make(), EvmTestChain.make({ chainId: secondChainId }), LayerZeroInstall.ready],
+    { concurrency: "unbounded" }
+  )
   return yield* between(first, second)
 })
 
@@ -46,6 +48,7 @@ export const between = Effect.fnUntraced(function* (
   first: EvmTestChain.Shape,
   second: EvmTestChain.Shape
 ): Effect.fn.Return<BridgedChains> {
+  yield* LayerZeroInstall.ready
   const { deployer, signers } = first.accounts
   const [, , , attester] = signers
   const options = { attester: attester.address }
@@ -56,7 +59,7 @@ export const between = Effect.fnUntraced(function* (
     ],
     { concurrency: "unbounded" }
   )
-  const code = LayerZeroPackages.oft()
+  const code = OftContracts.read()
   const owner = deployer.address
   const ofLockbox = "constructor(address token, address endpoint, address owner)"
   const lockbox = yield* ContractCall.deploy(first, code.lockbox, ofLockbox, [

@@ -32,6 +32,9 @@ const bridgesOf = ({ first, lockbox, second, token }: BridgedChains.BridgedChain
 /** Three thousand dollars for a whole coin, in millionths. */
 export const coinPrice = 3_000_000_000n
 
+/** The schemes of both chains. */
+export type RoutedSchemes = ReturnType<typeof make>
+
 /** The schemes. A facilitator is an effect: it connects to its chains. */
 export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {}) => {
   const { first, second } = chains
