@@ -80,11 +80,12 @@ export class RemoteBridge implements TonBridge {
     this.#save()
     const id = `${session.lastRequest}`
     const answer = this.#within("answer", (resolve) => this.#waiting.set(id, resolve))
+    // The patience may end while the bridge still takes the request.
+    answer.catch(() => undefined)
     try {
       await this.#post(session, session.wallet, { ...request, id })
       return await answer
     } finally {
-      answer.catch(() => undefined)
       this.#waiting.delete(id)
     }
   }
