@@ -20,25 +20,28 @@ describe("renew", () => {
   })
 })
 
-describe("a scheme whose payments draw on channels", () => {
-  const proven = (kind: { readonly draws?: true }) =>
-    Effect.gen(function* () {
-      const { service } = FakeFacilitator.make()
-      const schemeServer = { ...FakeScheme.evm(), draws: true as const }
-      const network = Network.make("eip155:8453")
-      const proof = NetworkReadiness.make(schemeServer, network)
-      const asset = schemeServer.asset(network, undefined)
-      if (asset === undefined) return assert.fail("the scheme has no asset")
-      NetworkReadiness.add(proof, asset)
-      const kinds = FakeFacilitator.kinds.map((one) => ({ ...one, ...kind }))
-      yield* NetworkReadiness.run(proof, { ...service, supported: Effect.succeed({ kinds, signers: {} }) })
-      return yield* Deferred.await(proof.done)
-    })
+/** The readiness of a network whose scheme draws on channels, by a facilitator that says this about them. */
+const drawing = (said: { readonly draws?: true }) =>
+  Effect.gen(function* () {
+    const { service } = FakeFacilitator.make()
+    const schemeServer = { ...FakeScheme.evm(), draws: true as const }
+    const network = Network.make("eip155:8453")
+    const proof = NetworkReadiness.make(schemeServer, network)
+    const asset = schemeServer.asset(network, undefined)
+    if (asset === undefined) return assert.fail("the scheme has no asset")
+    NetworkReadiness.add(proof, asset)
+    const kinds = [{ protocolVersion: 2 as const, scheme: "exact", network, ...said }]
+    yield* NetworkReadiness.run(proof, { ...service, supported: Effect.succeed({ kinds, signers: {} }) })
+    return yield* Effect.as(Deferred.await(proof.done), proof.state)
+  })
 
-  it("is sold through a facilitator that keeps their ledger", () => Effect.runPromise(proven({ draws: true })))
+describe("a scheme whose payments draw on channels", () => {
+  it("is sold through a facilitator that keeps their ledger", async () => {
+    assert.strictEqual(await Effect.runPromise(drawing({ draws: true })), "proven")
+  })
 
   it("is not sold through another one: what a buyer signs would buy nothing", async () => {
-    const { message } = await Effect.runPromise(Effect.flip(proven({})))
+    const { message } = await Effect.runPromise(Effect.flip(drawing({})))
     assert.match(message, /^the facilitator keeps no ledger of payment channels/)
   })
 })
