@@ -1,4 +1,4 @@
-/** The samples of the pages, and of the hosts' own, are the files that `Shops.integration.test.ts` runs, to the letter. */
+/** The samples of the pages, and of the hosts' own, are the files that `Shops.integration.test.ts` and `npm start` run, to the letter. */
 import { assert, describe, it } from "@effect/vitest"
 
 import * as Markdown from "./Markdown.ts"
@@ -23,7 +23,7 @@ describe("the samples of the site", () => {
   for (const page of pages) {
     it(`are files that are run: ${page}`, () => {
       for (const { code, path } of fencesOf(Markdown.read(page))) {
-        assert.match(path ?? "", /^apps\/docs\/examples\//, code.slice(0, 80))
+        assert.match(path ?? "", /^apps\/(docs\/examples|demo\/src)\//, code.slice(0, 80))
         assert.strictEqual(code, Markdown.read(path ?? ""))
       }
     })
@@ -38,7 +38,9 @@ describe("the samples of the site", () => {
   }
 
   it("leave no example out", () => {
-    const shown = pages.flatMap((page) => fencesOf(Markdown.read(page)).map(({ path = "" }) => path))
+    const shown = pages
+      .flatMap((page) => fencesOf(Markdown.read(page)).map(({ path = "" }) => path))
+      .filter((path) => path.startsWith("apps/docs/"))
     const examples = Markdown.filesOf("apps/docs/examples/*.m*")
     assert.sameMembers([...examples], [...new Set(shown)])
   })

@@ -40,6 +40,7 @@ export default defineConfig({
         items: [
           { text: "Start", link: "/start" },
           { text: "Sell", link: "/sell/" },
+          { text: "Sell across networks", link: "/sell/other-networks" },
           { text: "Pay", link: "/pay/" },
           { text: "Run a facilitator", link: "/facilitator" },
           { text: "Go live", link: "/live" }
