@@ -33,25 +33,37 @@ const unpassed: ReadonlySet<string> = new Set(["queued", "re-signed", "replaced"
 const passed = [...Checkpoint.checkpoints, ...Checkpoint.channelCheckpoints].filter((name) => !unpassed.has(name))
 
 /** A kill at each checkpoint. Some work is done in every life, so that there is something to lose. */
-export const everyKill: ReadonlyArray<Failpoint> = passed.map((checkpoint) => ({
+const everyKill: ReadonlyArray<Failpoint> = passed.map((checkpoint) => ({
   checkpoint,
   action: "kill",
   passing: checkpoint.startsWith("draw-") ? 4 : 2
 }))
 
-/** Options in which runs differ: the kills. */
-export interface Cut {
-  readonly kills?: ReadonlyArray<Failpoint>
-  /** Milliseconds until a charge is claimed; default a second. */
-  readonly claimAgeMillis?: number
+/** The faults that strike a run. */
+interface Course {
+  readonly kills: ReadonlyArray<Failpoint>
+  /** Milliseconds until a charge is claimed. */
+  readonly claimAgeMillis: number
+  /** Milliseconds for which the audit waits for differences that time may mend. */
+  readonly patienceMillis: number
+}
+
+/**
+ * A mutation shows in a run without kills, whose charges are claimed after three seconds: other draws have begun by then. A forgotten
+ * ledger shows after a kill before which nothing was claimed, so that the ledger alone had the charges.
+ */
+const courseOf = ({ mutation, patienceMillis = 60_000 }: TrialOptions): Course => {
+  if (mutation === undefined) return { kills: everyKill, claimAgeMillis: 1_000, patienceMillis }
+  if (mutation !== "ledger-forgotten") return { kills: [], claimAgeMillis: 3_000, patienceMillis: 10_000 }
+  return { kills: [{ checkpoint: "draw-ended", action: "kill", passing: 12 }], claimAgeMillis: 600_000, patienceMillis }
 }
 
 /** Runs the trial; its size is the number of buyers of each kind. */
 export const run = Effect.fnUntraced(function* (
-  options: TrialOptions,
-  { claimAgeMillis = 1_000, kills = everyKill }: Cut = {}
+  options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
   const began = performance.now()
+  const { claimAgeMillis, kills, patienceMillis } = courseOf(options)
   const crowd = options.size ?? usualCrowd
   const world = yield* TrialWorld.make(options, { payers: crowd * ChannelBuyers.buyerKinds.length })
   yield* ChannelContracts.deploy(world.chain)
@@ -79,7 +91,7 @@ export const run = Effect.fnUntraced(function* (
   const before = yield* Effect.forEach(buyers, ({ payer }) => ChannelWitness.tokensOf(world, payer))
   yield* shopping(world, shop, buyers, kills)
   yield* Fiber.interrupt(watching)
-  const ending = { world, shop, buyers, looks, before, payTo }
+  const ending = { world, shop, buyers, looks, before, payTo, patienceMillis }
   const { findings, testimony } = yield* audited(ending)
   return {
     goal: "channels",
@@ -150,12 +162,12 @@ interface Ending {
   readonly looks: ReadonlyArray<ChannelAudit.ChannelLook>
   readonly before: ReadonlyArray<bigint>
   readonly payTo: string
+  readonly patienceMillis: number
 }
 
 /** Waits until the audit finds nothing, or nothing but what time cannot mend, and returns its last findings. */
-const audited = Effect.fnUntraced(function* ({ before, buyers, looks, payTo, shop, world }: Ending) {
+const audited = Effect.fnUntraced(function* ({ before, buyers, looks, patienceMillis, payTo, shop, world }: Ending) {
   const began = performance.now()
-  const { patienceMillis = 60_000 } = world.options
   while (true) {
     yield* shop.listening
     const deaths = shop.lives.flatMap(({ ended }) => ended ?? [])

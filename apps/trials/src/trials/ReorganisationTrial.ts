@@ -2,7 +2,9 @@
  * G7: reorganisations up to twelve blocks deep lose no payment and double none.
  */
 import type { Anvil } from "@pontage/evm/testing"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
 import { Quantity } from "../world/ChainRpc.ts"
@@ -38,6 +40,19 @@ export const run = Effect.fnUntraced(function* (
   }
 })
 
+/** A difference that the blocks in between have of themselves, in seconds. */
+const apart = 2n
+
+/** A reorganisation sets the local chain's clock back, and a clock that is apart from ours stops payments: it is put right again. */
+const onTime = Effect.fnUntraced(function* ({ chain, rpc }: TrialWorld.TrialWorld) {
+  const { timestamp } = yield* rpc.ask(Schema.Struct({ timestamp: Quantity }), "eth_getBlockByNumber", [
+    "latest",
+    false
+  ])
+  const now = BigInt(Math.floor((yield* Clock.currentTimeMillis) / 1000))
+  if (now > timestamp + apart) yield* chain.setNextBlockTimestamp(now)
+})
+
 /** Depths come round in turn, so that few rounds see deep ones too. Never deeper than to the block before the first payment: the payers' accounts and approvals are in those before. */
 const reorganise = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, round: number) {
   const { chain, firstBlock, random, rpc } = world
@@ -45,5 +60,6 @@ const reorganise = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, ro
   const head = yield* rpc.ask(Quantity, "eth_blockNumber")
   const depth = Math.min(1 + ((round * 7) % deepest), Math.max(1, Number(head - firstBlock)))
   yield* chain.reorg(depth)
+  yield* onTime(world)
   return depth
 })
