@@ -4,7 +4,8 @@ import * as TonWallet from "./ton/TonWallet.ts"
 import type { TonWalletSigner, Wallet } from "./Wallet.ts"
 import { iconOf, nameOf } from "./WalletText.ts"
 
-export type { RemoteBridgeOptions, SessionStore } from "./ton/remote/RemoteBridge.ts"
+export type { RemoteBridgeOptions } from "./ton/remote/RemoteBridge.ts"
+export type { SessionStore } from "./ton/remote/SessionStore.ts"
 
 /** Options of `remoteTonWallet`. */
 export interface RemoteTonWalletOptions extends RemoteBridgeOptions {
@@ -24,7 +25,10 @@ export interface RemoteTonWallet extends Wallet<"ton", TonWalletSigner> {
   readonly close: () => void
 }
 
-/** The wallet behind a bridge. Nothing is asked of it before `connect`; a stored session is used again without asking its owner. */
+/**
+ * The wallet behind a bridge. Nothing is asked of it before `connect`; a stored session at this bridge is used again without asking its
+ * owner. Throws a `WalletError` if `bridge` or `universalLink` is no address that a page may use.
+ */
 export const remoteTonWallet = ({ icon, id, name, ...options }: RemoteTonWalletOptions): RemoteTonWallet => {
   const bridge = new RemoteBridge(options)
   const facts = { id, name: nameOf(name, id), icon: iconOf(icon), features: undefined }

@@ -2,79 +2,27 @@
 import nacl from "tweetnacl"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 
-import { WalletError } from "../src/index.ts"
-import { remoteTonWallet, type RemoteTonWallet, type RemoteTonWalletOptions } from "../src/remote.ts"
+import type { RemoteTonWalletOptions } from "../src/remote.ts"
 import * as NaclBox from "../src/ton/remote/NaclBox.ts"
+import * as RemotePages from "./RemotePages.ts"
 import * as RemoteTestWallet from "./RemoteTestWallet.ts"
 import * as TestBridge from "./TestBridge.ts"
 
-const manifestUrl = "https://shop.example/tonconnect-manifest.json"
-const order = { valid_until: 1, messages: [] }
+const { manifestUrl, memory, order, reasonOf, requestOf, signed } = RemotePages
 
 let bridge: TestBridge.TestBridge
-const opened: Array<RemoteTonWallet> = []
 
 beforeEach(async () => {
   bridge = await TestBridge.open()
 })
 
 afterEach(() => {
-  for (const wallet of opened.splice(0)) wallet.close()
+  RemotePages.closeAll()
   bridge.close()
 })
 
-/** A page's side, and the link once it is shown. */
-const page = (change: Partial<RemoteTonWalletOptions> = {}) => {
-  const { promise: link, resolve: onLink } = Promise.withResolvers<string>()
-  const wallet = remoteTonWallet({
-    id: "test",
-    name: "Test",
-    bridge: bridge.url,
-    universalLink: "https://wallet.example/ton-connect",
-    onLink,
-    ...change
-  })
-  opened.push(wallet)
-  return { wallet, link }
-}
-
-/** A connected pair. */
-const connected = async (change: Partial<RemoteTonWalletOptions> = {}) => {
-  const { link, wallet } = page(change)
-  const connecting = wallet.connect("ton:mainnet", { manifestUrl })
-  const { app } = RemoteTestWallet.readLink(await link)
-  const owner = RemoteTestWallet.make(bridge)
-  await owner.send(app, RemoteTestWallet.connectEvent())
-  return { app, owner, wallet, connection: await connecting }
-}
-
-/** The wallet's request of this number, once it came. */
-const requestOf = async (owner: ReturnType<typeof RemoteTestWallet.make>, count = 1) => {
-  await bridge.until(() => owner.requests().length >= count)
-  return owner.requests()[count - 1] ?? assert.fail("no request came")
-}
-
-const signed = (id: string, internalBoc = "signed") => ({ id, result: { internalBoc } })
-
-const reasonOf = async (promise: Promise<unknown>): Promise<unknown> => {
-  try {
-    await promise
-  } catch (error) {
-    return error instanceof WalletError ? error.reason : error
-  }
-  return "none"
-}
-
-/** A store as a page's own storage. */
-const memory = () => {
-  let session: string | undefined
-  return {
-    load: () => session,
-    save: (text: string | undefined) => {
-      session = text
-    }
-  }
-}
+const page = (change: Partial<RemoteTonWalletOptions> = {}) => RemotePages.page(bridge, change)
+const connected = (change: Partial<RemoteTonWalletOptions> = {}) => RemotePages.connected(bridge, change)
 
 describe("the box", () => {
   it("is NaCl's", () => {
@@ -112,7 +60,7 @@ describe("a wallet over a bridge", () => {
     const { address, signer } = await connecting
     assert.strictEqual(address, RemoteTestWallet.account)
     const signing = signer.signMessage(order)
-    const { id, method, params } = await requestOf(owner)
+    const { id, method, params } = await requestOf(bridge, owner)
     assert.deepStrictEqual([method, params], ["signMessage", [JSON.stringify(order)]])
     assert.deepInclude(bridge.posted.at(-1), { ttl: "300", topic: "signMessage" })
     await owner.send(read.app, signed(id, "the message"))
@@ -134,7 +82,7 @@ describe("a wallet over a bridge", () => {
   it("whose owner declines has signed nothing", async () => {
     const { app, connection, owner } = await connected()
     const signing = reasonOf(connection.signer.signMessage(order))
-    const { id } = await requestOf(owner)
+    const { id } = await requestOf(bridge, owner)
     await owner.send(app, { id, error: { code: 300, message: "declined" } })
     assert.strictEqual(await signing, "rejected")
   })
@@ -152,14 +100,14 @@ describe("a wallet over a bridge", () => {
     const store = memory()
     const first = await connected({ store })
     const signing = first.connection.signer.signMessage(order)
-    const { id } = await requestOf(first.owner)
+    const { id } = await requestOf(bridge, first.owner)
     await first.owner.send(first.app, signed(id, "old"))
     await signing
     const { wallet } = page({ store, onLink: () => assert.fail("a link was shown") })
     const { address, signer } = await wallet.connect("ton:mainnet", { manifestUrl })
     assert.strictEqual(address, RemoteTestWallet.account)
     const again = signer.signMessage(order)
-    const next = await requestOf(first.owner, 2)
+    const next = await requestOf(bridge, first.owner, 2)
     assert.notStrictEqual(next.id, id)
     bridge.replay(first.app)
     await first.owner.send(first.app, signed(next.id, "new"))
@@ -170,7 +118,7 @@ describe("a wallet over a bridge", () => {
     const store = memory()
     const { app, connection, owner, wallet } = await connected({ store })
     await wallet.disconnect()
-    assert.strictEqual((await requestOf(owner)).method, "disconnect")
+    assert.strictEqual((await requestOf(bridge, owner)).method, "disconnect")
     assert.isUndefined(store.load())
     assert.strictEqual(await reasonOf(connection.signer.signMessage(order)), "locked")
     void app
@@ -186,7 +134,7 @@ describe("a bridge", () => {
   it("that loses the connection is asked again for what came meanwhile", async () => {
     const { app, connection, owner } = await connected()
     const signing = connection.signer.signMessage(order)
-    const { id } = await requestOf(owner)
+    const { id } = await requestOf(bridge, owner)
     bridge.cut(app)
     await owner.send(app, signed(id))
     assert.deepStrictEqual(await signing, { internalBoc: "signed" })
@@ -202,7 +150,7 @@ describe("a bridge", () => {
   it("that forges, garbles, repeats or floods changes nothing", async () => {
     const { app, connection, owner } = await connected()
     const signing = connection.signer.signMessage(order)
-    const { id } = await requestOf(owner)
+    const { id } = await requestOf(bridge, owner)
     const stranger = RemoteTestWallet.make(bridge)
     await stranger.send(app, signed(id, "a stranger's"))
     bridge.deliver(app, JSON.stringify({ from: owner.id, message: stranger.seal(app, signed(id, "forged")) }))
@@ -230,7 +178,7 @@ describe("a bridge", () => {
     const stranger = RemoteTestWallet.make(bridge)
     await stranger.send(app, { ...RemoteTestWallet.connectEvent(), id: 7 })
     const signing = connection.signer.signMessage(order)
-    const { id } = await requestOf(owner)
+    const { id } = await requestOf(bridge, owner)
     await owner.send(app, signed(id))
     await signing
     assert.deepStrictEqual(stranger.requests(), [])

@@ -25,37 +25,50 @@ const textOf = async (request: IncomingMessage): Promise<string> => {
 /** Opens a bridge on a port of its own. */
 export const open = async () => {
   const queues = new Map<string, Array<Queued>>()
-  const readers = new Map<string, ServerResponse>()
+  const readers = new Map<string, Set<ServerResponse>>()
   const posted: Array<Posted> = []
   const asked: Array<string> = []
   const watchers = new Set<() => void>()
-  const state = { refuses: false }
+  /** Faults: it refuses messages; it passes them on and says nothing to their sender; it sends everybody elsewhere. */
+  const state = { refuses: false, isSilent: false, elsewhere: undefined as string | undefined, abandoned: 0 }
   let lastId = 0
+  const write = (to: string, text: string) => readers.get(to)?.forEach((reader) => reader.write(text))
+  const notifyAll = () => watchers.forEach((notify) => notify())
   const deliver = (to: string, data: string) => {
     const event = { id: ++lastId, data }
     queues.set(to, [...(queues.get(to) ?? []), event])
-    readers.get(to)?.write(`event: message\r\nid: ${event.id}\r\ndata: ${data}\r\n\r\n`)
+    write(to, `event: message\r\nid: ${event.id}\r\ndata: ${data}\r\n\r\n`)
   }
   const events = (response: ServerResponse, query: URLSearchParams) => {
     const client = query.get("client_id") ?? ""
     const after = Number(query.get("last_event_id") ?? 0)
-    asked.push(query.toString())
     response.writeHead(200, { "content-type": "text/event-stream" })
     response.write("event: heartbeat\r\ndata: heartbeat\r\n\r\n")
     for (const { data, id } of queues.get(client) ?? [])
       if (id > after) response.write(`event: message\r\nid: ${id}\r\ndata: ${data}\r\n\r\n`)
-    readers.set(client, response)
-    for (const notify of watchers) notify()
+    readers.set(client, (readers.get(client) ?? new Set()).add(response))
+    response.on("close", () => readers.get(client)?.delete(response))
+    notifyAll()
   }
   const server = createServer((request, response) => {
     const { pathname, searchParams: query } = new URL(request.url ?? "", "http://bridge")
+    if (pathname === "/events") asked.push(query.toString())
+    if (state.elsewhere !== undefined) {
+      response.writeHead(307, { location: `${state.elsewhere}${request.url}` }).end()
+      return notifyAll()
+    }
     if (pathname === "/events") return events(response, query)
+    response.on("close", () => {
+      if (!response.writableEnded) state.abandoned += 1
+      notifyAll()
+    })
     void textOf(request).then((message) => {
       if (state.refuses) return response.writeHead(500).end()
       const [from, to, ttl, topic] = ["client_id", "to", "ttl", "topic"].map((name) => query.get(name) ?? "")
       posted.push({ from: from ?? "", to: to ?? "", ttl: ttl ?? "", topic: topic ?? "", message })
-      response.writeHead(200, { "content-type": "application/json" }).end('{"message":"OK","statusCode":200}')
-      for (const notify of watchers) notify()
+      if (!state.isSilent)
+        response.writeHead(200, { "content-type": "application/json" }).end('{"message":"OK","statusCode":200}')
+      notifyAll()
       return deliver(to ?? "", JSON.stringify({ from, message }))
     })
   })
@@ -86,11 +99,11 @@ export const open = async () => {
       for (const { data } of queues.get(to) ?? []) deliver(to, data)
     },
     /** Writes to a client's connection as it is. */
-    write: (to: string, text: string) => readers.get(to)?.write(text),
+    write,
     isRead: (client: string) => readers.has(client),
-    /** Breaks a client's connection. */
+    /** Breaks a client's connections. */
     cut: (client: string) => {
-      readers.get(client)?.destroy()
+      readers.get(client)?.forEach((reader) => reader.destroy())
       readers.delete(client)
     },
     close: () => {

@@ -1,4 +1,4 @@
-/** Reads a stream of server-sent events (WHATWG HTML, 9.2), each up to a limit: a longer one is left out, whatever follows it. */
+/** Reads a stream of server-sent events (WHATWG HTML, 9.2), each up to a limit: a longer one is left out, to its end. */
 
 /** Maximum length of an event, in characters. A signed message takes 2,000. */
 export const longestEvent = 65_536
@@ -24,7 +24,10 @@ export const read = async (stream: ReadableStream<Uint8Array>, take: (event: Ser
 
 class EventParser {
   readonly #take: (event: ServerEvent) => void
+  /** The end of a chunk that may be half of a line's end. */
+  #held = ""
   #line = ""
+  #lineLength = 0
   #data: Array<string> = []
   #length = 0
   #id: string | undefined
@@ -33,19 +36,27 @@ class EventParser {
     this.#take = take
   }
 
-  add(text: string): void {
-    const lines = text.split(/\r?\n/)
+  add(chunk: string): void {
+    const text = this.#held + chunk
+    this.#held = text.endsWith("\r") ? "\r" : ""
+    const lines = text.slice(0, text.length - this.#held.length).split(/\r?\n/)
     lines.forEach((line, index) => {
       this.#length += line.length
-      if (this.#length <= longestEvent) this.#line += line
-      if (index === lines.length - 1) return
-      this.#end(this.#line.replace(/\r$/, ""))
-      this.#line = ""
+      this.#lineLength += line.length
+      this.#line = this.#length <= longestEvent ? this.#line + line : ""
+      if (index < lines.length - 1) this.#endLine()
     })
   }
 
-  #end(line: string): void {
-    if (line !== "") return this.#field(line)
+  #endLine(): void {
+    if (this.#lineLength === 0) this.#endEvent()
+    // The rest of a longer event is left out, up to its end.
+    else if (this.#length <= longestEvent) this.#field(this.#line)
+    this.#line = ""
+    this.#lineLength = 0
+  }
+
+  #endEvent(): void {
     if (this.#data.length > 0 && this.#length <= longestEvent) this.#take({ id: this.#id, data: this.#data.join("\n") })
     this.#data = []
     this.#length = 0

@@ -5,22 +5,16 @@
 import { WalletError } from "../../Wallet.ts"
 import { fieldOf } from "../../WalletText.ts"
 import { connectRequest, type TonBridge, type TonRequest } from "../TonBridge.ts"
-import * as EventStream from "./EventStream.ts"
-import * as NaclBox from "./NaclBox.ts"
+import * as BridgeAddress from "./BridgeAddress.ts"
+import { OpenSession } from "./OpenSession.ts"
 import * as Session from "./Session.ts"
-
-/** Keeps the session between visits. */
-export interface SessionStore {
-  readonly load: () => string | null | undefined
-  /** `undefined` removes it. */
-  readonly save: (session: string | undefined) => void
-}
+import { type SessionStore, StoredSession } from "./SessionStore.ts"
 
 /** Options of a bridge. */
 export interface RemoteBridgeOptions {
-  /** The bridge's address, without a slash at its end; a path of the page's own origin where a proxy of yours leads there. */
+  /** The bridge's address: `https`, or `http` to this machine; a path of the page's own origin where a proxy of yours leads there. */
   readonly bridge: string
-  /** The wallet's universal link; default `tc://`, which every wallet on a device opens. */
+  /** The wallet's universal link, `https` or `tc`; default `tc://`, which every wallet on a device opens. */
   readonly universalLink?: string
   /** Called with the link by which the wallet connects: show it as a link, and as a QR code. */
   readonly onLink: (link: string) => void
@@ -31,63 +25,50 @@ export interface RemoteBridgeOptions {
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Seconds for which the bridge keeps an unread message. Every bridge allows 300. */
-const ttl = 300
-
-/** Milliseconds before a lost connection is made again: doubling from the first to the last. */
-const firstPause = 250
-const longestPause = 8_000
-
 /** The bridge to one wallet. */
 export class RemoteBridge implements TonBridge {
   readonly #options: RemoteBridgeOptions
-  readonly #waiting = new Map<string, (response: unknown) => void>()
+  readonly #bridge: string
+  readonly #link: string
+  readonly #stored: StoredSession
   readonly #listeners = new Set<(event: unknown) => void>()
-  #session: Session.Session | undefined
-  #connected: ((event: unknown) => void) | undefined
-  #reading: AbortController | undefined
+  #open: OpenSession | undefined
 
+  /** Throws if an address is none that a page may use. */
   constructor(options: RemoteBridgeOptions) {
     this.#options = options
-    this.#session = Session.read(options.store?.load())
-    if (this.#session !== undefined) this.#read(this.#session)
+    this.#bridge = BridgeAddress.bridgeOf(options.bridge)
+    this.#link = BridgeAddress.linkOf(options.universalLink ?? "tc://")
+    this.#stored = new StoredSession(options.store, this.#bridge)
+    const session = this.#stored.load()
+    if (session !== undefined) this.#begin(session)
   }
 
-  /** The account of an earlier visit, or of a wallet that opens the link. */
+  /** The account of an earlier visit, or of a wallet that opens the link. A second call ends the first one's wait. */
   async connect(manifestUrl: string): Promise<unknown> {
-    if (this.#session?.account !== undefined) return this.#session.account
-    this.close()
-    const session = Session.make()
-    this.#session = session
-    const connected = this.#within("open the link", (resolve) => (this.#connected = resolve))
-    this.#read(session)
-    this.#options.onLink(linkOf(this.#options.universalLink ?? "tc://", session, manifestUrl))
+    const known = this.#open?.session.account
+    if (known !== undefined) return known
+    this.#end(this.#open, "another connection was begun")
+    const open = this.#begin(Session.make(this.#bridge))
     try {
-      const event = await connected
-      if (fieldOf(event, "event") !== "connect") this.close()
+      const connecting = open.connecting()
+      this.#options.onLink(linkOf(this.#link, open.session, manifestUrl))
+      const event = await connecting
+      if (fieldOf(event, "event") !== "connect") this.#end(open, "the wallet did not connect")
       return event
     } catch (error) {
-      this.close()
+      this.#end(open, "the wallet did not connect")
       throw error
     }
   }
 
   /** Sends a request, and waits for its answer. An answer that comes later than `patience` is dropped. */
   async send(request: TonRequest): Promise<unknown> {
-    const session = this.#session
-    if (session?.wallet === undefined) throw new WalletError("locked", "the wallet is not connected; connect it again")
-    session.lastRequest += 1
-    this.#save()
-    const id = `${session.lastRequest}`
-    const answer = this.#within("answer", (resolve) => this.#waiting.set(id, resolve))
-    // The patience may end while the bridge still takes the request.
-    answer.catch(() => undefined)
-    try {
-      await this.#post(session, session.wallet, { ...request, id })
-      return await answer
-    } finally {
-      this.#waiting.delete(id)
-    }
+    const open = this.#open
+    const wallet = open?.session.wallet
+    if (open === undefined || wallet === undefined)
+      throw new WalletError("locked", "the wallet is not connected; connect it again")
+    return open.send(wallet, { ...request, id: this.#nextId(open.session) })
   }
 
   listen(listener: (event: unknown) => void): () => void {
@@ -97,131 +78,55 @@ export class RemoteBridge implements TonBridge {
 
   /** Ends the session on both ends. */
   async disconnect(): Promise<void> {
-    const session = this.#session
+    const open = this.#open
+    const wallet = open?.session.wallet
+    const id = open && this.#nextId(open.session)
     this.close()
-    if (session?.wallet === undefined) return
-    const request: TonRequest = { method: "disconnect", params: [], id: `${session.lastRequest + 1}` }
-    await this.#post(session, session.wallet, request)
+    if (open !== undefined && wallet !== undefined && id !== undefined)
+      await open.tell(wallet, { method: "disconnect", params: [], id })
   }
 
   /** Forgets the session and closes the connection; the wallet is not told. */
   close(): void {
-    this.#reading?.abort()
-    this.#session = undefined
-    this.#connected = undefined
-    this.#options.store?.save(undefined)
+    this.#end(this.#open, "the session was closed")
   }
 
-  #save(): void {
-    if (this.#session?.wallet !== undefined) this.#options.store?.save(Session.write(this.#session))
-  }
-
-  /** Waits for the wallet, for as long as its owner may take. */
-  #within(what: string, begin: (resolve: (value: unknown) => void) => void): Promise<unknown> {
-    const { patience = 300_000 } = this.#options
-    return new Promise((resolve, reject) => {
-      const message = `the wallet did not ${what} within ${patience / 1000} s; nothing was signed that could be used`
-      const timer = setTimeout(() => reject(new WalletError("failed", message)), patience)
-      begin((value) => {
-        clearTimeout(timer)
-        resolve(value)
-      })
-    })
-  }
-
-  async #post(session: Session.Session, to: string, request: TonRequest): Promise<void> {
-    const { bridge, fetch = globalThis.fetch } = this.#options
-    const query = new URLSearchParams({
-      client_id: NaclBox.clientId(session.secret),
-      to,
-      ttl: `${ttl}`,
-      topic: request.method
-    })
-    const body = Session.sealed(session, to, request)
-    const response = await fetch(`${bridge}/message?${query}`, { method: "POST", body }).catch((cause: unknown) => {
-      throw new WalletError("failed", "the wallet's bridge could not be reached; try again", { cause })
-    })
-    if (!response.ok)
-      throw new WalletError(
-        "failed",
-        `the wallet's bridge took no message (status ${response.status}); try again later`
-      )
-  }
-
-  /** Reads the session's events until it is closed, over as many connections as that takes. */
-  #read(session: Session.Session): void {
-    const reading = new AbortController()
-    this.#reading = reading
-    const { signal } = reading
-    const again = async (pause: number): Promise<void> => {
-      if (signal.aborted) return
-      let hasRead = false
-      try {
-        await this.#readOnce(session, signal, () => (hasRead = true))
-      } catch {
-        // A bridge that cannot be reached is asked again.
+  #begin(session: Session.Session): OpenSession {
+    const { fetch, patience = 300_000 } = this.#options
+    const open: OpenSession = new OpenSession(session, {
+      patience,
+      fetch,
+      changed: () => this.#stored.save(session),
+      told: (event, content) => {
+        if (event === "disconnect") this.#end(open, "the wallet has disconnected")
+        for (const listener of this.#listeners) listener(content)
       }
-      const next = hasRead ? firstPause : Math.min(pause * 2, longestPause)
-      await new Promise((resolve) => setTimeout(resolve, hasRead ? firstPause : pause))
-      return again(next)
-    }
-    void again(firstPause)
-  }
-
-  async #readOnce(session: Session.Session, signal: AbortSignal, hasRead: () => void): Promise<void> {
-    const { bridge, fetch = globalThis.fetch } = this.#options
-    const query = new URLSearchParams({ client_id: NaclBox.clientId(session.secret) })
-    if (session.lastEvent !== undefined) query.set("last_event_id", session.lastEvent)
-    const response = await fetch(`${bridge}/events?${query}`, { headers: { Accept: "text/event-stream" }, signal })
-    if (!response.ok || response.body === null) throw new Error(`status ${response.status}`)
-    await EventStream.read(response.body, ({ data, id }) => {
-      if (signal.aborted) return
-      hasRead()
-      if (id !== undefined) session.lastEvent = id
-      this.#take(session, data)
-      this.#save()
     })
+    this.#open = open
+    return open
   }
 
-  #take(session: Session.Session, data: string): void {
-    const message = Session.messageIn(session, data)
-    if (message === undefined) return
-    const { content, from } = message
-    const id = fieldOf(content, "id")
-    const event = fieldOf(content, "event")
-    if (event === undefined) {
-      if (session.wallet !== undefined) this.#waiting.get(String(id))?.(content)
-      return
-    }
-    // An event that the bridge repeats has a number that was seen.
-    if (typeof id === "number" && id <= session.lastWalletEvent) return
-    if (typeof id === "number") session.lastWalletEvent = id
-    if (event === "connect" || event === "connect_error") this.#opened(session, from, content)
-    else if (session.wallet !== undefined) this.#tell(event, content)
+  /** Ends one session, and no other that was begun meanwhile. */
+  #end(open: OpenSession | undefined, why: string): void {
+    if (open === undefined) return
+    if (this.#open === open) this.#open = undefined
+    this.#stored.remove(open.session)
+    open.end(why)
   }
 
-  /** The wallet's answer to the link. Only the first one counts. */
-  #opened(session: Session.Session, from: string, content: unknown): void {
-    if (session.wallet !== undefined || this.#connected === undefined) return
-    if (fieldOf(content, "event") === "connect") {
-      session.wallet = from
-      session.account = content
-    }
-    this.#connected(content)
-    this.#connected = undefined
-  }
-
-  #tell(event: unknown, content: unknown): void {
-    if (event === "disconnect") this.close()
-    for (const listener of this.#listeners) listener(content)
+  #nextId(session: Session.Session): string {
+    this.#stored.catchUp(session)
+    const id = Session.nextRequest(session)
+    this.#stored.save(session)
+    return id
   }
 }
 
 /** The link by which a wallet connects: protocol version, client id and request (TON Connect, "Universal link"). */
-const linkOf = (universalLink: string, { secret }: Session.Session, manifestUrl: string): string => {
+const linkOf = (universalLink: string, session: Session.Session, manifestUrl: string): string => {
   const query = new URLSearchParams({
     v: "2",
-    id: NaclBox.clientId(secret),
+    id: Session.idOf(session),
     r: JSON.stringify(connectRequest(manifestUrl)),
     ret: "none"
   })

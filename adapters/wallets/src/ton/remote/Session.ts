@@ -5,21 +5,24 @@ import * as NaclBox from "./NaclBox.ts"
 /** A session. */
 export interface Session {
   readonly secret: Uint8Array
+  /** The address of the bridge over which this session goes; no other one is told of it. */
+  readonly bridge: string
   /** The wallet's client id; `undefined` until it has answered. */
   wallet: string | undefined
   /** The event `connect`, as the wallet has sent it. */
   account: unknown
   /** The last event of the bridge that was read. */
   lastEvent: string | undefined
-  /** Number of the last request: an answer to an earlier one that comes again answers nothing. */
+  /** Number of the last request: wallets refuse one that is not greater, and an answer to an earlier one answers nothing. */
   lastRequest: number
   /** Number of the wallet's last event. */
   lastWalletEvent: number
 }
 
-/** A new session. */
-export const make = (): Session => ({
+/** A new session at a bridge. */
+export const make = (bridge: string): Session => ({
   secret: NaclBox.newSecret(),
+  bridge,
   wallet: undefined,
   account: undefined,
   lastEvent: undefined,
@@ -27,23 +30,37 @@ export const make = (): Session => ({
   lastWalletEvent: -1
 })
 
+/** The session's client id. */
+export const idOf = ({ secret }: Session): string => NaclBox.clientId(secret)
+
+/**
+ * The number of the next request. The protocol wants each greater than the session's last one. Tabs share a session, and an answer reaches
+ * them all: the step is random, so that tabs which do not see one another never ask by the same number. The numbers last for 2 million steps.
+ */
+export const nextRequest = (session: Session): string => {
+  const [step = 0] = crypto.getRandomValues(new Uint32Array(1))
+  session.lastRequest += 1 + step
+  return `${session.lastRequest}`
+}
+
 /** A session as text. It contains the secret key: keep it where only this origin reads. */
 export const write = ({ secret, ...rest }: Session): string =>
   JSON.stringify({ ...rest, secret: NaclBox.hexOf(secret) })
 
 const hexKey = /^[0-9a-f]{64}$/
 
-/** The session in a text; `undefined` if it holds none with a wallet. */
-export const read = (text: string | null | undefined): Session | undefined => {
+/** The session in a text; `undefined` if it holds none with a wallet, or one at another bridge. */
+export const read = (text: string | null | undefined, bridge: string): Session | undefined => {
   try {
     const value: unknown = JSON.parse(text ?? "")
-    if (!isRecord(value)) return undefined
+    if (!isRecord(value) || value["bridge"] !== bridge) return undefined
     const { account, lastEvent, lastRequest, lastWalletEvent, secret, wallet } = value
     if (typeof secret !== "string" || !hexKey.test(secret)) return undefined
     if (typeof wallet !== "string" || !hexKey.test(wallet) || !isRecord(account)) return undefined
     if (!Number.isSafeInteger(lastRequest) || !Number.isSafeInteger(lastWalletEvent)) return undefined
     return {
       secret: NaclBox.bytesOf(secret),
+      bridge,
       wallet,
       account,
       lastEvent: typeof lastEvent === "string" ? lastEvent : undefined,
