@@ -130,7 +130,9 @@ describe.each([
         }
         assert.strictEqual(shop.handlers.reports, 0)
         front.mend()
-        assert.strictEqual((yield* send).status, 200)
+        // A good node may be slower than its half second, too.
+        const sold = yield* Effect.repeat(send, { until: ({ status }) => status !== 503 })
+        assert.strictEqual(sold.status, 200)
         assert.strictEqual(shop.handlers.reports, 1)
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), 10_000n)
       })
@@ -142,7 +144,7 @@ describe.each([
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.make({ payers: 1 })
         const front = yield* FaultyFront.make(chain.rpcUrl)
-        const { told } = yield* TestMarket.around(chain, front.url, 500)
+        const { told } = yield* TestMarket.around(chain, front.url)
         const shop = yield* open(told)
         shop.handlers.failuresLeft = 1
         const url = `${shop.origin}/flaky`
