@@ -28,6 +28,7 @@ const environmentOn = ({ accounts, network, rpcUrl, token }: EvmTestChain.Shape)
     PONTAGE_EVM_CHANNEL_SIGNER_KEY: accounts.signers[2].privateKey,
     PONTAGE_EVM_CHANNEL_AUTHORIZER_KEY: accounts.stranger.privateKey,
     PONTAGE_EVM_CHANNEL_MINIMUM_DEPOSIT: "20000",
+    PONTAGE_EVM_MINIMUM_PRICE: "0.04",
     PONTAGE_EVM_ASSETS: JSON.stringify([{ network, address, symbol, decimals, name, version }])
   }
 }
@@ -73,7 +74,7 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true })("payment
         assert.include(supported, `"receiverAuthorizer":"${lent}"`)
         const channel = yield* TestChannel.make(chain, lent)
         const { claim, deposit, refund } = channel
-        const cheap = { ...deposit, deposit: { ...deposit.deposit, amount: "19999" } }
+        const cheap = { ...deposit, deposit: { ...deposit.deposit, amount: "39999" } }
         assert.strictEqual(yield* ask(url, keys.shop, TestChannel.body(channel, cheap)), "deposit_below_min_deposit")
         assert.strictEqual(yield* ask(url, keys.shop, TestChannel.body(channel, deposit)), "success")
         for (const message of [claim, refund]) {
@@ -86,6 +87,8 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true })("payment
             "authorizer_not_configured"
           )
         }
+        const few = { ...claim, claims: claim.claims.map((row) => ({ ...row, totalClaimed: "39999" })) }
+        assert.strictEqual(yield* ask(url, keys.shop, TestChannel.body(channel, few)), "claim_below_minimum")
         assert.strictEqual(yield* ask(url, keys.shop, TestChannel.body(channel, claim)), "success")
         assert.strictEqual(yield* ask(url, keys.shop, TestChannel.body(channel, refund)), "success")
         const metrics = yield* textAt(`${url}/metrics`)

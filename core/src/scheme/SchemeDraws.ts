@@ -18,6 +18,8 @@ export interface ChannelRequest {
   readonly requirements: PaymentRequirements
   readonly payload: Schema.Json
   readonly caller: string
+  /** The facilitator's own watch over a ledger asks, which has least sums of its own. */
+  readonly isOwn?: boolean
 }
 
 /** The parties of a channel, and its token. */

@@ -39,6 +39,20 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("our sho
     )
   )
 
+  it.effect("its watch claims and pays out by its own least sums, below the facilitator's least price", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const shop = yield* opened({ claimAt: price, minimumPrice: "$0.05" })
+        const { key } = yield* shop.chain.payer
+        const buyer = buyerOf(shop.chain.node.rpcUrl, key)
+        for (const requests of [1n, 2n]) {
+          assert.strictEqual((yield* buyer.buy(shop.url)).status, 200)
+          yield* paidOut(shop, requests * price)
+        }
+      })
+    )
+  )
+
   for (const together of [4, 16]) {
     it.effect(`${together} requests at once on one channel are all answered, each charged once`, () =>
       Effect.scoped(

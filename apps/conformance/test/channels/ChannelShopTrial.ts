@@ -40,6 +40,8 @@ interface Terms {
   /** The deposit that the offers ask for; default 100 requests. */
   readonly deposit?: bigint
   readonly watch?: LocalFacilitator.Options["channels"]
+  /** The least price of the network; default none. */
+  readonly minimumPrice?: string
   readonly gasCeilings?: LocalFacilitator.Options["gasCeilings"]
   /** The ledger, default a new one, and the payee, default a new one. */
   readonly ledger?: ChannelStore["Service"]
@@ -49,12 +51,13 @@ interface Terms {
 /** Our shop with everything in its process. A handler fails for `?fail`, the dear one always; the stream writes one part and stays open. */
 export const opened = Effect.fnUntraced(function* (terms: Terms) {
   const { claimAt, deposit = 100n * price, gasCeilings, ledger = MemoryChannelStore.make(), watch = {} } = terms
+  const least = { minimumDeposit: 1n, ...(terms.minimumPrice !== undefined && { minimumPrice: terms.minimumPrice }) }
   const payee = terms.payee ?? privateKeyToAddress(generatePrivateKey())
   const chain = yield* Chain
   const { accounts, rpcUrl } = chain.node
   const [sender, lent] = accounts.signers
   const facilitator = LocalFacilitator.layerMemory({
-    schemes: [channelEvm.facilitator({ signer: sender, rpcUrl, authorizer: { signer: lent }, minimumDeposit: 1n })],
+    schemes: [channelEvm.facilitator({ signer: sender, rpcUrl, authorizer: { signer: lent }, ...least })],
     channels: { pollMillis: 50, maximumUnclaimed: claimAt, leastClaim: 1n, leastPayout: 1n, ...watch },
     ...(gasCeilings && { gasCeilings })
   }).pipe(Layer.provide(Layer.succeed(ChannelStore, ledger)))

@@ -43,12 +43,13 @@ export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {
   const assets = [{ network: first.network, ...first.token }]
   const [nearSigner] = first.accounts.signers
   const [farSigner] = second.accounts.signers
-  const facilitatorBy = (signer: EvmTestAccounts.TestAccount, rpcUrl: string) =>
+  const facilitatorBy = (signer: EvmTestAccounts.TestAccount, rpcUrl: string, minimumPrice?: string) =>
     exactEvm.facilitator({
       signer,
       rpcUrl,
       assets,
       finalityDepth,
+      ...(minimumPrice !== undefined && { minimumPrice }),
       routes: {
         to: [{ rpcUrl: urls.far, coinPrice, finalityDepth }],
         coinPrice,

@@ -58,6 +58,20 @@ const opened = Effect.gen(function* () {
 const valueIn = ({ prepared: { bytes } }: Preparation) => parseTransaction(bytes as `0x${string}`).value ?? 0n
 
 describe("a route", () => {
+  it.live("is of the least price by what arrives, whatever its fee is", () =>
+    Effect.gen(function* () {
+      const { facilitatorBy, first, offer, signed } = yield* opened
+      const { payload } = yield* signed(offer)
+      const words = yield* Effect.forEach(["$10", "$10.000001"], (minimumPrice) =>
+        Effect.flatMap(facilitatorBy(first.accounts.signers[0], first.rpcUrl, minimumPrice), (one) =>
+          outcomeOf(Effect.flatMap(one.read(offer, payload), (payment) => one.verify(payment)))
+        )
+      )
+      assert.isAbove(Number(offer.maxAmountRequired), Number(RoutedPayments.price))
+      assert.deepStrictEqual(words, ["ok", "below_minimum_price"])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("is refused where a part is not the offer's, or not the facilitator's", () =>
     Effect.gen(function* () {
       const { first, offer, signed, verified } = yield* opened

@@ -113,8 +113,12 @@ const DollarPrice = Schema.String.check(
 
 const withSign = (text: string): string => (text.startsWith("$") ? text : `$${text}`)
 
+/** Least amounts of single tokens, by the token's symbol or address, in its smallest unit. */
+const MinimumAmounts = Schema.Record(Schema.String, PositiveAmount)
+
 const Terms = Schema.Struct({
   minimumPrice: Schema.optionalKey(DollarPrice),
+  minimumAmounts: Schema.optionalKey(MinimumAmounts),
   maxFeePerGas: Schema.optionalKey(NativeAmount),
   finalityDepth: within(ranges.finalityDepth),
   verifyWindowMillis: within(ranges.verifyWindowMillis),
@@ -148,6 +152,7 @@ const Token = Schema.Struct({
   address: Schema.String,
   symbol: Schema.NonEmptyString,
   decimals: Schema.Int,
+  dollar: Schema.optionalKey(Schema.Boolean),
   name: Schema.optionalKey(Schema.NonEmptyString),
   version: Schema.optionalKey(Schema.String)
 })
@@ -178,6 +183,12 @@ const terms = {
     "the least price of a payment by any way to pay, in dollars, above zero",
     "0.02",
     DollarPrice
+  ),
+  minimumAmounts: make(
+    "PONTAGE_EVM_MINIMUM_AMOUNTS",
+    "a JSON object of the least amounts of single tokens in place of PONTAGE_EVM_MINIMUM_PRICE, by symbol or address, each in the token's smallest unit as text, above zero",
+    `'{"WETH":"10000000000000"}'`,
+    Schema.fromJsonString(MinimumAmounts)
   ),
   contractPayers: make("PONTAGE_EVM_CONTRACT_PAYERS", "known, any or none", "none", ContractPayers),
   knownImplementations: make(
@@ -263,7 +274,7 @@ const operations = {
 const shared = {
   entries: make(
     "PONTAGE_EVM",
-    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, minimumPrice, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations, permit2, channels and routes",
+    "a JSON list of networks with rpcUrl and, optionally, network, maxFeePerGas, minimumPrice, minimumAmounts, finalityDepth, verifyWindowMillis, contractPayers, knownImplementations, counterfactualSettler, knownFactories, lossBudget, lossBudgetPerCaller, banMillis, batches, userOperations, permit2, channels and routes",
     `'[{"network":"eip155:8453","rpcUrl":"https://mainnet.base.org"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(NetworkEntry))
   ),
@@ -275,7 +286,7 @@ const shared = {
   ),
   assets: make(
     "PONTAGE_EVM_ASSETS",
-    "a JSON list of tokens to settle beyond the known ones, each with network, address, symbol and decimals, and the name and version of its authorizations if it has them",
+    "a JSON list of tokens to settle beyond the known ones, each with network, address, symbol and decimals, the name and version of its authorizations if it has them, and dollar: false if it is none",
     `'[{"network":"eip155:8453","address":"0x<address>","symbol":"EURC","decimals":6,"name":"EURC","version":"2"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(Token))
   ),

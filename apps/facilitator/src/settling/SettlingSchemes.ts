@@ -121,7 +121,8 @@ const channelScheme = (
 ): FacilitatorScheme =>
   Effect.suspend(() => {
     let label = network ?? "eip155"
-    const { banMillis, finalityDepth, lossBudget, lossBudgetPerCaller, maxFeePerGas } = terms
+    const { banMillis, finalityDepth, lossBudget, lossBudgetPerCaller, maxFeePerGas, minimumAmounts, minimumPrice } =
+      terms
     const lent = authorizer && {
       signer: authorizer,
       callers: (caller: string) => CallerTerms.hasPayees(callers, caller, label)
@@ -135,6 +136,8 @@ const channelScheme = (
       ...(lossBudget !== undefined && { lossBudget }),
       ...(lossBudgetPerCaller !== undefined && { lossBudgetPerCaller }),
       ...(maxFeePerGas !== undefined && { maxFeePerGas }),
+      ...(minimumAmounts !== undefined && { minimumAmounts }),
+      ...(minimumPrice !== undefined && { minimumPrice }),
       ...(lent && { authorizer: lent }),
       assets,
       rpcUrl: Redacted.value(rpcUrl),

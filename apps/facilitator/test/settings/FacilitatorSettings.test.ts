@@ -124,6 +124,7 @@ describe("settings", () => {
         contractPayers: "any" as const,
         knownImplementations: [euro.address],
         banMillis: 60_000,
+        minimumPrice: "$0.02",
         batches: { settler: euro.address, maximum: 50, windowMillis: 20 }
       }
       const chain = {
@@ -132,6 +133,7 @@ describe("settings", () => {
         maxFeePerGas: "5000000000",
         lossBudget: "40",
         lossBudgetPerCaller: "10",
+        minimumAmounts: { GOLD: "5" },
         ...terms,
         batches: { ...terms.batches, maximumCost: "250000000000000000" }
       }
@@ -140,6 +142,7 @@ describe("settings", () => {
         maxFeePerGas: 5_000_000_000n,
         lossBudget: 40n,
         lossBudgetPerCaller: 10n,
+        minimumAmounts: { GOLD: 5n },
         ...terms,
         batches: { ...terms.batches, maximumCost: 250_000_000_000_000_000n }
       })
@@ -185,6 +188,7 @@ describe("settings", () => {
         PONTAGE_EVM_OPERATION_SETTLER: euro.address,
         PONTAGE_EVM_PERMIT_SETTLER: permitSettlerAddress,
         PONTAGE_EVM_MINIMUM_PRICE: "0.02",
+        PONTAGE_EVM_MINIMUM_AMOUNTS: '{"GOLD":"5"}',
         PONTAGE_EVM_USER_OPERATIONS: "0.8,0.9",
         PONTAGE_EVM_USER_OPERATION_MINIMUM: "50000",
         PONTAGE_EVM_DELEGATIONS: "known",
@@ -192,10 +196,19 @@ describe("settings", () => {
       })
       assert.deepStrictEqual(operations.evm[0]?.terms, {
         minimumPrice: "$0.02",
+        minimumAmounts: { GOLD: 5n },
         batches: { operationSettler: euro.address, permitSettler: permitSettlerAddress },
         userOperations: { entryPoints: ["0.8", "0.9"], minimumAmount: 50_000n, delegations: "known" },
         permit2: true
       })
+    })
+  )
+
+  it.effect("say which token of their own is no dollar", () =>
+    Effect.gen(function* () {
+      const gold = { network: "eip155:8453", address: euro.address, symbol: "GOLD", decimals: 18, dollar: false }
+      const { evmAssets } = yield* read({ ...enough, PONTAGE_EVM_ASSETS: JSON.stringify([gold]) })
+      assert.deepStrictEqual(evmAssets, [gold])
     })
   )
 
@@ -581,6 +594,9 @@ describe("a mistake names the variable, shows an example and never the value", (
     ["PONTAGE_EVM_MINIMUM_PRICE", "2 cents"],
     ["PONTAGE_EVM_MINIMUM_PRICE", "$$1"],
     ["PONTAGE_EVM", '[{"rpcUrl":"http://x","minimumPrice":0.02}]'],
+    ["PONTAGE_EVM_MINIMUM_AMOUNTS", '{"GOLD":"0"}'],
+    ["PONTAGE_EVM_MINIMUM_AMOUNTS", '{"GOLD":5}'],
+    ["PONTAGE_EVM", '[{"rpcUrl":"http://x","minimumAmounts":{"GOLD":"0.5"}}]'],
     ["PONTAGE_EVM_CONTRACT_PAYERS", "no"],
     ["PONTAGE_EVM_CONTRACT_PAYERS", "true"],
     ["PONTAGE_EVM_KNOWN_IMPLEMENTATIONS", "Safe"],

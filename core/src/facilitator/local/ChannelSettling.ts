@@ -67,7 +67,8 @@ const turnOf = ({ authorization: { asset, payer }, facilitator: { network } }: P
 export const requestOf = ({ caller, payload, request }: Presented): ChannelRequest => ({
   requirements: request.paymentRequirements,
   payload,
-  caller: caller === claimsCaller ? "" : caller
+  caller: caller === claimsCaller ? "" : caller,
+  ...(caller === claimsCaller && { isOwn: true })
 })
 
 const verify = Effect.fnUntraced(function* (

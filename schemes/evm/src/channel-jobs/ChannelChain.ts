@@ -10,10 +10,12 @@ import { EvmCrypto } from "../crypto/EvmCrypto.ts"
 import { type EvmSender, senderOf } from "../exact/EvmSender.ts"
 import type { SigningChain } from "../exact/ExactEvmPreparation.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as MinimumPrice from "../sending/MinimumPrice.ts"
 import * as EvmAccountCode from "../transfer/EvmAccountCode.ts"
 import * as ChannelContract from "../voucher/ChannelContract.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
 import type { ChannelWork } from "./ChannelJob.ts"
+import * as ChannelMinimum from "./ChannelMinimum.ts"
 import { check, type Options } from "./ChannelOptions.ts"
 
 /** The facilitator's key for claims and refunds. */
@@ -27,6 +29,10 @@ export interface Authorizer {
 export interface ChannelChain extends Omit<EvmSender, "losses">, SigningChain<ChannelWork> {
   readonly authorizer: Authorizer | undefined
   readonly minimumDeposit: bigint
+  /** The least price of the network, which a deposit has too. */
+  readonly minimum: MinimumPrice.Minimum
+  /** The least sums of claims, refunds and payouts. */
+  readonly least: ReturnType<typeof ChannelMinimum.make>
 }
 
 const defaultMinimumDeposit = 10_000n
@@ -44,8 +50,11 @@ export const connect = Effect.fnUntraced(function* (
     if ((yield* rpc.getCode(address)) === "0x")
       return yield* wrong(`${network} has no contract of payment channels at ${EvmAddress.checksum(address)}`)
   }
+  const minimum = yield* Effect.fromResult(MinimumPrice.make(options, network, sender.assets, "channelEvm"))
   return {
     ...sender,
+    minimum,
+    least: ChannelMinimum.make(minimum),
     callContext: { crypto: yield* EvmCrypto, accounts: EvmAccountCode.make(lagGuard) },
     batches: undefined,
     authorizer: yield* authorizerOf(options),

@@ -80,6 +80,11 @@ export const deposit = (
   { authorization, config: terms, signature }: DepositJob,
   { token }: Pick<ChannelWork, "token">
 ): Checked => {
+  const price = chain.minimum.of(token)
+  if (price !== undefined && authorization.value < price.amount) {
+    const message = `the deposit is of ${authorization.value}, at least ${price.amount} of the smallest unit is taken (${price.option})`
+    return refuse("deposit_below_min_deposit", message)
+  }
   if (authorization.value < chain.minimumDeposit) {
     const message = `the deposit is of ${authorization.value}, at least ${chain.minimumDeposit} of the smallest unit is taken`
     return refuse("deposit_below_min_deposit", message)

@@ -5,6 +5,7 @@
 import * as OptionCheck from "@pontage/core/OptionCheck"
 
 import * as SenderOptions from "../exact/SenderOptions.ts"
+import * as MinimumPrice from "../sending/MinimumPrice.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
 
 /** A key of the facilitator that authorizes claims and refunds for shops that have none of their own. */
@@ -19,10 +20,13 @@ export interface LentAuthorizer {
 }
 
 /** Options of `channelEvm.facilitator`. */
-export interface Options extends SenderOptions.SenderOptions {
+export interface Options extends SenderOptions.SenderOptions, MinimumPrice.MinimumOptions {
   /** The facilitator's own key for claims and refunds; default none, then each shop signs with its own. */
   readonly authorizer?: LentAuthorizer
-  /** The least deposit, in the token's smallest unit; default 10 000, a cent of a dollar token. Each deposit costs gas. */
+  /**
+   * The least deposit, in the token's smallest unit; default 10 000, a cent of a dollar token. Each deposit costs gas. A higher
+   * `minimumPrice` holds for deposits too.
+   */
   readonly minimumDeposit?: bigint
 }
 
@@ -35,6 +39,7 @@ const authorizer = OptionCheck.having<EvmSigner>(
 /** The check of {@link Options}. */
 export const check = OptionCheck.options<Options>({
   ...SenderOptions.checksOf("channelEvm"),
+  ...MinimumPrice.checks,
   authorizer: OptionCheck.optional(
     OptionCheck.options<LentAuthorizer>({
       signer: authorizer,

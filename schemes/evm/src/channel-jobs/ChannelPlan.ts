@@ -17,6 +17,7 @@ import * as ChannelAuthorizing from "./ChannelAuthorizing.ts"
 import type { ChannelChain } from "./ChannelChain.ts"
 import * as ChannelChecks from "./ChannelChecks.ts"
 import * as ChannelJob from "./ChannelJob.ts"
+import type { ChannelMinimum } from "./ChannelMinimum.ts"
 import * as ChannelReads from "./ChannelReads.ts"
 import * as ChannelRefusal from "./ChannelRefusal.ts"
 import * as ChannelReport from "./ChannelReport.ts"
@@ -46,11 +47,11 @@ export const make =
           if (job.kind === "deposit") yield* ChannelChecks.deposit(chain, job, { token })
           return { _tag: "Job", payload: JobPayload.ofDeposit(message) } satisfies ChannelStep
         case "claim":
-          return yield* claim(chain, request, message)
+          return yield* claim(chain, request, message, chain.least(token, request.isOwn))
         case "settle":
-          return yield* settle(chain, message)
+          return yield* settle(chain, message, chain.least(token, request.isOwn))
         case "refund":
-          return yield* refund(chain, request, message, recordOf)
+          return yield* refund(chain, request, message, { recordOf, least: chain.least(token, request.isOwn) })
         case "voucher":
           return yield* refuse("payload_type", "a voucher alone moves nothing on the chain: claim it")
       }
@@ -66,10 +67,15 @@ const newJob = Effect.gen(function* () {
   return { id: EvmHex.fromBytes(entropy.bytes(32)), until: now + patienceSeconds }
 })
 
-const claim = Effect.fnUntraced(function* (chain: ChannelChain, { caller }: ChannelRequest, message: JobPayload.Claim) {
+const claim = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  { caller }: ChannelRequest,
+  message: JobPayload.Claim,
+  least: ChannelMinimum
+) {
   const rows = yield* IdentifiedRows.make(chain.chainId, message.claims)
   const authority = yield* ChannelAuthorizing.ofClaims(chain, caller, rows, message.claimAuthorizerSignature)
-  const found = yield* ClaimRows.claimable(chain, rows, authority)
+  const found = yield* ClaimRows.claimable(chain, rows, authority, least)
   if (found === undefined) return nothingLeft("")
   const [payload, ...apart] = yield* Effect.forEach([found, ...found.apart], ({ rows: part, signature }, index) =>
     Effect.map(newJob, (job) => ({
@@ -85,7 +91,11 @@ const claim = Effect.fnUntraced(function* (chain: ChannelChain, { caller }: Chan
   return payload === undefined ? nothingLeft("") : ({ _tag: "Job", payload, apart } satisfies ChannelStep)
 })
 
-const settle = Effect.fnUntraced(function* (chain: ChannelChain, { receiver, token }: JobPayload.Settle) {
+const settle = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  { receiver, token }: JobPayload.Settle,
+  least: ChannelMinimum
+) {
   const { confirm, rpc } = chain.lagGuard
   const { claimed, settled } = yield* confirm((block) => ChannelReads.receiver(rpc, receiver, token, block))
   if (claimed <= settled) return nothingLeft("0")
@@ -94,6 +104,9 @@ const settle = Effect.fnUntraced(function* (chain: ChannelChain, { receiver, tok
     const message = `the contract would refuse to pay ${EvmAddress.checksum(receiver)}: ${ChannelSimulation.reasonOf(outcome)}; what is claimed stays claimed`
     return yield* refuse("settle_simulation_failed", message)
   }
+  const now = yield* Clock.currentTimeMillis
+  const low = least.payout(receiver, { unpaid: claimed - settled, upTo: claimed, now })
+  if (low !== undefined) return yield* low
   return {
     _tag: "Job",
     payload: {
@@ -109,7 +122,7 @@ const refund = Effect.fnUntraced(function* (
   chain: ChannelChain,
   { caller }: ChannelRequest,
   message: JobPayload.Refund,
-  recordOf: JobRecords
+  { least, recordOf }: { readonly least: ChannelMinimum; readonly recordOf: JobRecords }
 ) {
   const { amount, channelConfig: config, claims = [], refundNonce: nonce, voucher } = message
   if (amount === undefined || nonce === undefined) {
@@ -148,7 +161,7 @@ const refund = Effect.fnUntraced(function* (
   const step = { _tag: "Job", payload: { ...payload, job: tries.job } } satisfies ChannelStep
   return tries.isKnown
     ? step
-    : ((yield* madeBefore(chain, config, terms)) ?? (yield* withMoney(chain, terms, rows, step)))
+    : ((yield* madeBefore(chain, config, terms)) ?? (yield* withMoney(chain, terms, { rows, least }, step)))
 })
 
 /** A refund that the chain shows, and no job on record: another party has sent it, or the records were lost. */
@@ -175,7 +188,7 @@ const madeBefore = Effect.fnUntraced(function* (
 const withMoney = Effect.fnUntraced(function* (
   { lagGuard: { confirm, rpc } }: ChannelChain,
   { amount, channelId }: ChannelRefund.ChannelRefund,
-  rows: ReadonlyArray<IdentifiedRows.IdentifiedRow>,
+  { least, rows }: { readonly rows: ReadonlyArray<IdentifiedRows.IdentifiedRow>; readonly least: ChannelMinimum },
   step: ChannelStep
 ) {
   const state = yield* confirm((block) => ChannelReads.channel(rpc, channelId, block))
@@ -189,5 +202,6 @@ const withMoney = Effect.fnUntraced(function* (
     const message = `the refund is of ${amount}, the channel's rest beside the claims is ${rest}; ask for that at most, or claim first`
     return yield* refuse("refund_amount_invalid", message)
   }
-  return step
+  const low = least.refund(claimed - state.claimed + (amount < rest ? amount : rest), amount >= rest)
+  return low === undefined ? step : yield* low
 })

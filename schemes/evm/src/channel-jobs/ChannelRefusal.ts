@@ -1,6 +1,7 @@
 /**
  * Refusals of the scheme `batch-settlement`, by the names that x402 gives them: on its wire each has the prefix
- * `invalid_batch_settlement_evm_` (specification `scheme_batch_settlement_evm.md`, section "Error codes").
+ * `invalid_batch_settlement_evm_` (specification `scheme_batch_settlement_evm.md`, section "Error codes"). The names `..._below_minimum`
+ * are our own.
  */
 import { invalid, type PaymentError, refuse, type ValidationError } from "@pontage/core"
 
@@ -13,6 +14,7 @@ export type Name =
   | "authorizer_not_configured"
   | "channel_id_mismatch"
   | "channel_not_found"
+  | "claim_below_minimum"
   | "claim_payload"
   | "claim_simulation_failed"
   | "claim_transaction_failed"
@@ -31,10 +33,12 @@ export type Name =
   | "receiver_authorizer_mismatch"
   | "receiver_mismatch"
   | "refund_amount_invalid"
+  | "refund_below_minimum"
   | "refund_no_balance"
   | "refund_payload"
   | "refund_simulation_failed"
   | "refund_transaction_failed"
+  | "settle_below_minimum"
   | "settle_payload"
   | "settle_simulation_failed"
   | "settle_transaction_failed"
@@ -65,7 +69,10 @@ const reasons: Partial<Record<Name, ValidationError["reason"]>> = {
   token_mismatch: "asset_mismatch",
   cumulative_below_claimed: "amount_mismatch",
   deposit_below_min_deposit: "amount_mismatch",
-  refund_amount_invalid: "amount_mismatch"
+  refund_amount_invalid: "amount_mismatch",
+  claim_below_minimum: "amount_mismatch",
+  refund_below_minimum: "amount_mismatch",
+  settle_below_minimum: "amount_mismatch"
 }
 
 /** The detail of every refusal here begins so: the wire of x402 writes its own prefix in its place. */

@@ -12,6 +12,7 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 import type { Authority } from "./ChannelAuthorizing.ts"
 import type { ChannelChain } from "./ChannelChain.ts"
 import * as ChannelChecks from "./ChannelChecks.ts"
+import type { ChannelMinimum, MovedRow } from "./ChannelMinimum.ts"
 import * as ChannelReads from "./ChannelReads.ts"
 import * as ChannelRefusal from "./ChannelRefusal.ts"
 import * as ChannelSimulation from "./ChannelSimulation.ts"
@@ -62,23 +63,21 @@ const flawOf = (chain: ChannelChain, { channelId, row }: IdentifiedRow): Effect.
   })
 }
 
-/**
- * The rows that can be claimed now; `undefined` if the chain shows all of them as claimed. Fails if nothing can be claimed, and if a row
- * cannot that the shop's own signature covers: without it the signature is not valid.
- */
-export const claimable = Effect.fnUntraced(function* (
-  chain: ChannelChain,
-  rows: ReadonlyArray<IdentifiedRow>,
-  authority: Authority
-): Effect.fn.Return<Claimable | undefined, Refusal | ChainUnavailable | Misconfigured> {
+/** A row by its channel's present state. */
+interface StandingRow extends IdentifiedRow, MovedRow {
+  readonly channelId: EvmHex.Hex
+}
+
+/** Rows that move something, by the chain's present state. `endable`: those whose withdrawal can end soon. */
+const sorted = Effect.fnUntraced(function* (chain: ChannelChain, rows: ReadonlyArray<IdentifiedRow>) {
   const { confirm, rpc } = chain.lagGuard
   const ids = rows.map(({ channelId }) => channelId)
   const [states, now] = yield* confirm((block) =>
     Effect.all([ChannelReads.channels(rpc, ids, block), timeOf(rpc, block)], { concurrency: "unbounded" })
   )
   const held: Array<JobPayload.Held> = []
-  const open: Array<IdentifiedRow> = []
-  const endable: Array<IdentifiedRow> = []
+  const open: Array<StandingRow> = []
+  const endable: Array<StandingRow> = []
   for (const [index, one] of rows.entries()) {
     const { balance, claimed, withdrawRequestedAt } = states[index] ?? ChannelReads.nothing
     const { totalClaimed, voucher } = one.row
@@ -88,16 +87,34 @@ export const claimable = Effect.fnUntraced(function* (
       flaw ?? (totalClaimed > balance ? `claim of ${totalClaimed} exceeds the balance ${balance}` : undefined)
     const endsAt = withdrawRequestedAt + voucher.channel.withdrawDelay
     const isEndable = withdrawRequestedAt !== 0 && now + soonSeconds >= endsAt
-    if (reason === undefined) (isEndable ? endable : open).push(one)
+    const moves = { moved: totalClaimed - claimed, total: totalClaimed, empties: totalClaimed === balance }
+    if (reason === undefined) (isEndable ? endable : open).push({ ...one, ...moves, withdrawRequestedAt })
     else held.push({ channelId: one.channelId, reason })
   }
+  return { endable, held, open }
+})
+
+/**
+ * The rows that can be claimed now; `undefined` if the chain shows all of them as claimed. Fails if nothing can be claimed, and if a row
+ * cannot that the shop's own signature covers: without it the signature is not valid. Each transaction moves the least sum.
+ */
+export const claimable = Effect.fnUntraced(function* (
+  chain: ChannelChain,
+  rows: ReadonlyArray<IdentifiedRow>,
+  authority: Authority,
+  least: ChannelMinimum
+): Effect.fn.Return<Claimable | undefined, Refusal | ChainUnavailable | Misconfigured> {
+  const { endable, held, open } = yield* sorted(chain, rows)
   if (open.length + endable.length + held.length === 0) return undefined
   // One signature of the shop covers all of its rows.
   if (!authority.isOurs) {
     if (held.length > 0) return yield* refused(held)
     const signature = yield* authority.sign(rows)
     const outcome = yield* ChannelSimulation.run(chain, jobOf(rows, signature))
-    if (outcome._tag === "Returned") return { rows, signature, apart: [], held }
+    if (outcome._tag === "Returned") {
+      const low = least.claim([...open, ...endable], rows.length)
+      return low === undefined ? { rows, signature, apart: [], held } : yield* low
+    }
     return yield* ChannelRefusal.make(
       "claim_simulation_failed",
       `the contract would refuse the claim: ${ChannelSimulation.reasonOf(outcome)}`
@@ -108,17 +125,34 @@ export const claimable = Effect.fnUntraced(function* (
   }
   const together = yield* bisected(chain, open, authority, held)
   const alone = yield* Effect.forEach(endable, (row) => bisected(chain, [row], authority, held))
-  const parts = [together, ...alone].filter(({ length }) => length > 0)
+  const lows: Array<Refusal> = []
+  const parts = [together, ...alone].map((part) => enough(least, part, held, lows)).filter(({ length }) => length > 0)
   const [first, ...apart] = yield* Effect.forEach(parts, (part) =>
     Effect.map(authority.sign(part), (signature): SignedRows => ({ rows: part, signature }))
   )
-  if (first === undefined) return yield* refused(held)
+  if (first === undefined) return yield* lows[0] ?? refused(held)
   yield* Effect.when(
     Effect.logWarning(`${held.length} of ${rows.length} channels cannot be claimed and are left out: ${listed(held)}`),
     Effect.sync(() => held.length > 0)
   )
   return { ...first, apart, held }
 })
+
+/** The rows that move the least sum together; else those that need none. The others are added to `held`. */
+const enough = (
+  least: ChannelMinimum,
+  rows: ReadonlyArray<StandingRow>,
+  held: Array<JobPayload.Held>,
+  lows: Array<Refusal>
+): ReadonlyArray<StandingRow> => {
+  const low = least.claim(rows, rows.length)
+  if (low === undefined) return rows
+  lows.push(low)
+  const [free, bound] = [rows.filter(least.isFree), rows.filter((row) => !least.isFree(row))]
+  held.push(...bound.map(({ channelId }) => ({ channelId, reason: low.message })))
+  if (free.length > 0) least.claim(free, free.length)
+  return free
+}
 
 /** The time of a block, in Unix seconds. */
 const timeOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, number: bigint) {
@@ -143,10 +177,10 @@ const refused = (held: ReadonlyArray<JobPayload.Held>) =>
 /** The rows whose trial succeeds together; the others are added to `held`. */
 const bisected = (
   chain: ChannelChain,
-  rows: ReadonlyArray<IdentifiedRow>,
+  rows: ReadonlyArray<StandingRow>,
   authority: Authority,
   held: Array<JobPayload.Held>
-): Effect.Effect<ReadonlyArray<IdentifiedRow>, Refusal | ChainUnavailable | Misconfigured> =>
+): Effect.Effect<ReadonlyArray<StandingRow>, Refusal | ChainUnavailable | Misconfigured> =>
   Effect.gen(function* () {
     const [first] = rows
     if (first === undefined) return []

@@ -109,7 +109,7 @@ export const connect = Effect.fnUntraced(function* (
       crypto
     }),
     servesPermit2: options.permit2 === true,
-    minimum: yield* Effect.fromResult(MinimumPrice.make(options, sender.network, sender.assets)),
+    minimum: yield* Effect.fromResult(MinimumPrice.make(options, sender.network, sender.assets, "exactEvm")),
     batches: options.batches && (yield* settling(rpc, options.batches)),
     routes:
       options.routes &&

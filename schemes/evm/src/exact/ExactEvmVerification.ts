@@ -24,8 +24,9 @@ export const verify = Effect.fnUntraced(function* (
   callOf: CallOf,
   payment: Payment<SignedAuthorization>
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
-  const { payload } = payment
-  yield* MinimumPrice.prove(chain.minimum, payload.token, payload.authorization.value)
+  const { authorization, payload } = payment
+  // The fee of a route pays the operator for the bridge, so what arrives is compared.
+  yield* MinimumPrice.prove(chain.minimum, payload.token, authorization.arrival?.amount ?? authorization.amount)
   yield* chain.losses.allow(payment)
   if (payload.route !== undefined) yield* RouteReading.agree(payment.requirements, payload.route)
   const call = yield* callOf(payment)

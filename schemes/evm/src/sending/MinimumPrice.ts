@@ -37,8 +37,10 @@ export interface Minimum {
 export const make = (
   { minimumAmounts = {}, minimumPrice }: MinimumOptions,
   network: string,
-  assets: AssetTable.AssetTable
+  assets: AssetTable.AssetTable,
+  roles: "channelEvm" | "exactEvm"
 ): Result.Result<Minimum, Misconfigured> => {
+  const wrong = (what: string) => Result.fail(new Misconfigured({ message: `${roles}.facilitator: ${what}` }))
   const own = new Map<string, bigint>()
   for (const [text, amount] of Object.entries(minimumAmounts)) {
     const token = assets.find(network, text)
@@ -75,9 +77,6 @@ const atLeast = ({ digits, scale }: Price.Price, decimals: number): bigint => {
   const unit = 10n ** BigInt(scale - decimals)
   return (digits + unit - 1n) / unit
 }
-
-const wrong = (what: string): Result.Result<never, Misconfigured> =>
-  Result.fail(new Misconfigured({ message: `exactEvm.facilitator: ${what}` }))
 
 /** Refuses a payment below the least amount of its token, and names the rule. */
 export const prove = (minimum: Minimum, token: Asset, amount: bigint): Effect.Effect<void, ValidationError> => {

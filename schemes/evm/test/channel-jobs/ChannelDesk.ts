@@ -36,7 +36,7 @@ export const optionsOf = (chain: Chain): Parameters<typeof channelEvm.facilitato
 
 /** The facilitator, with its records in memory, on a chain with the contracts. */
 export const layer = (
-  change: { readonly authorizer?: undefined; readonly finalityDepth?: number } = {},
+  change: { readonly authorizer?: undefined; readonly finalityDepth?: number; readonly minimumPrice?: string } = {},
   local: { readonly settleTimeoutMillis?: number; readonly drainMillis?: number } = {}
 ) =>
   Layer.unwrap(
@@ -44,8 +44,8 @@ export const layer = (
       const chain = yield* EvmTestChain.EvmTestChain
       yield* ChannelContracts.deploy(chain)
       const { authorizer, ...rest } = optionsOf(chain)
-      const { finalityDepth } = change
-      const bare = { ...rest, ...(finalityDepth !== undefined && { finalityDepth }) }
+      const { authorizer: _, ...given } = change
+      const bare = { ...rest, ...given }
       const options = "authorizer" in change || authorizer === undefined ? bare : { ...bare, authorizer }
       return LocalFacilitator.layerMemory({ schemes: [channelEvm.facilitator(options)], ...local })
     })
