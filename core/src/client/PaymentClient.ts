@@ -420,7 +420,9 @@ const judged = Effect.fnUntraced(function* (
         return no === undefined ? Result.succeed(one) : Result.fail(no)
       })
     )
-    const no = Result.isFailure(result) ? result.failure : result.success.exceeds(spent)
+    const no = Result.isFailure(result)
+      ? result.failure
+      : (result.success.exceeds(spent) ?? (yield* PaymentPolicy.chainObjection(result.success)))
     if (no !== undefined) declined.push(no)
     else if (Result.isSuccess(result)) allowed.push(result.success)
   }

@@ -2,6 +2,7 @@
  * A payer's own rules: limits, and lists of hosts, networks, assets and payees. They are checked before anything is
  * signed; by default an unknown asset, an unencrypted connection and an amount above the limits are declined.
  */
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
@@ -249,10 +250,20 @@ const recognise = (
     return refusal("asset_unknown", message)
   }
   const objection = schemeClient.objection?.(requirements, asset)
-  return objection === undefined
-    ? Result.succeed(asset)
-    : refusal("terms_unsupported", `${asset.symbol} on ${network}: ${objection}`)
+  return objection === undefined ? Result.succeed(asset) : Result.fail(unsupported(asset, objection))
 }
+
+const unsupported = ({ network, symbol }: Asset, objection: string): PaymentDeclined =>
+  decline("terms_unsupported", `${symbol} on ${network}: ${objection}`)
+
+/** The reason that only the payer's own node shows against a purchase that the rules permit. */
+export const chainObjection = ({
+  quote: { asset, requirements },
+  schemeClient
+}: Allowed): Effect.Effect<PaymentDeclined | undefined> =>
+  Effect.map(schemeClient.chainObjection?.(requirements, asset) ?? Effect.undefined, (objection) =>
+    objection === undefined ? undefined : unsupported(asset, objection)
+  )
 
 /** The asset, if it, its network and the payee are allowed. */
 const permit = (

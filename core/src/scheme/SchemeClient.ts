@@ -52,5 +52,10 @@ export interface SchemeClient {
    * `undefined`, or absent, without such a reason.
    */
   readonly objection?: (requirements: PaymentRequirements, asset: Asset) => string | undefined
+  /**
+   * The reason, for people, that only the payer's own node shows against an option; asked where nothing else is against it, and once
+   * more by `sign`. A node that says nothing is such a reason. Absent: no option needs a node.
+   */
+  readonly chainObjection?: (requirements: PaymentRequirements, asset: Asset) => Effect.Effect<string | undefined>
   readonly sign: (request: SigningRequest) => Effect.Effect<SignedPayment, SigningFailed>
 }

@@ -9,6 +9,7 @@ import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import * as PaymentClient from "../../src/client/PaymentClient.ts"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import * as Network from "../../src/protocol/Network.ts"
+import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
 import { FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
 import * as ClientSchemeRegistry from "../../src/scheme/ClientSchemeRegistry.ts"
 import { buy, failure, waitingOut } from "./Payer.ts"
@@ -101,6 +102,33 @@ describe("the rules", () => {
       const accepts = ["1", "2", "3", "999999999"].map((maxAmountRequired) => Wallet.offer({ maxAmountRequired }))
       yield* buy(world, Shop.make(Shop.paid()).request(), Shop.refusal(402, { accepts }))
       assert.strictEqual(world.wallet.signed[0]?.requirements.maxAmountRequired, "3")
+    })
+  )
+
+  it.effect("ask the payer's own node last, and take another option where it objects", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const wallet = Wallet.make()
+      const chainObjection = ({ payTo }: PaymentRequirements) =>
+        Effect.sync(() => {
+          asked.push(payTo)
+          return payTo === Wallet.payTo ? "the guard is missing" : undefined
+        })
+      const objecting = { ...wallet, schemeClient: { ...wallet.schemeClient, chainObjection } }
+      const other = `0x${"77".repeat(20)}`
+      const offers = [Wallet.offer(), Wallet.offer({ payTo: other }), Wallet.offer({ maxAmountRequired: "5000000" })]
+      const world = yield* Payer.make({}, objecting)
+      const shop = Shop.make(Shop.paid())
+      assert.strictEqual((yield* buy(world, shop.request(), Shop.refusal(402, { accepts: offers }))).status, 200)
+      assert.deepStrictEqual(asked, [Wallet.payTo, other], "an option above the limits needs no node")
+      assert.deepStrictEqual(
+        wallet.signed.map(({ requirements }) => requirements.payTo),
+        [other]
+      )
+      const alone = yield* failure(buy(world, shop.request({ url: "https://shop.example/other" })))
+      assert.strictEqual(alone._tag === "PaymentDeclined" && alone.rule, "terms_unsupported")
+      assert.include(alone.message, `USDC on ${Wallet.network}: the guard is missing`)
+      assert.strictEqual(wallet.signed.length, 1)
     })
   )
 

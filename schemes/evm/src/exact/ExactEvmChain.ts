@@ -24,6 +24,7 @@ import type * as EvmTransferCall from "../transfer/EvmTransferCall.ts"
 import * as GuardContract from "../transfer/GuardContract.ts"
 import * as KnownFactories from "../transfer/KnownFactories.ts"
 import type * as OperationCall from "../transfer/OperationCall.ts"
+import type { OwnContract } from "../transfer/OwnCode.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
 import * as PayerDelegation from "../transfer/PayerDelegation.ts"
 import * as PermitCall from "../transfer/PermitCall.ts"
@@ -140,7 +141,7 @@ const operating = Effect.fnUntraced(function* (
   const { entryPoints: versions = ["0.7", "0.8"], minimumAmount = 0n } = given
   const served = UserOperation.entryPoints.filter(({ version }) => versions.includes(version))
   if (served.length === 0) return yield* wrong("userOperations.entryPoints: give at least one version")
-  yield* ContractDeployment.prove(rpc, OwnContracts.paymentGuard, GuardContract.address)
+  yield* ContractDeployment.prove(rpc, GuardContract.contract, GuardContract.address)
   for (const { address, version } of served) {
     if ((yield* rpc.getCode(address)) === "0x") {
       return yield* wrong(
@@ -187,7 +188,7 @@ const settling = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, given: Batches)
 const settlerAt = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   name: "settler" | "operationSettler" | "permitSettler",
-  contract: ContractDeployment.OwnContract,
+  contract: OwnContract,
   given: string | undefined
 ) {
   if (given === undefined) return undefined

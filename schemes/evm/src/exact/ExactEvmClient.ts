@@ -42,9 +42,9 @@ export interface Options {
   /** Tokens to pay in beside the known ones. */
   readonly assets?: ReadonlyArray<EvmAsset.CustomAsset>
   /**
-   * A node, for payments by Permit2 alone: the client asks it whether the payer has approved Permit2 in the token, and signs the
-   * approval too where it has not and the token has approvals by signature (EIP-2612). Without it the client takes Permit2 as approved.
-   * It needs a `network`.
+   * A node of the `network`. For payments by Permit2 the client asks it whether the payer has approved Permit2 in the token, and signs
+   * the approval too where it has not and the token has approvals by signature (EIP-2612); without a node the client takes Permit2 as
+   * approved. For user operations the node has to show the payment guard, which ends them; without it the account's own client does.
    */
   readonly rpcUrl?: string
   /**
@@ -113,10 +113,14 @@ export const client: {
       RouteTerms.isRouted(requirements)
         ? (routes?.objection(signer, requirements, asset) ?? (routes === undefined ? withoutRoutes : undefined))
         : objectionTo(signer, requirements, asset),
+    chainObjection: (requirements, asset) =>
+      signer.operations !== undefined && isByOperation(signer, asset, requirements)
+        ? signer.operations.chainObjection(asset.network, rpcUrl)
+        : Effect.undefined,
     sign: (request) =>
       RouteTerms.isRouted(request.requirements)
         ? (routes?.sign(signer, payer, request) ?? Effect.fail(new SigningFailed({ message: withoutRoutes })))
-        : sign(signer, reader, payer, request)
+        : sign(signer, { reader, rpcUrl }, payer, request)
   }
 }
 
@@ -140,9 +144,16 @@ const methodFor = (
   if (operations?.isOnly === true) return "userOperation"
   const isByPermit2 = extra["assetTransferMethod"] === permit2
   if (EvmAsset.hasAuthorizations(asset)) return isByPermit2 ? permit2 : authorizations
-  const isByOperation = operations !== undefined && operations.objection(extra) === undefined
-  return isByPermit2 && !isByOperation ? permit2 : "userOperation"
+  const takesOperation = operations !== undefined && operations.objection(extra) === undefined
+  return isByPermit2 && !takesOperation ? permit2 : "userOperation"
 }
+
+/** Whether the client pays an offer by a user operation. */
+const isByOperation = (
+  signer: EvmSigner,
+  asset: Asset,
+  requirements: PaymentRequirements.PaymentRequirements
+): boolean => !RouteTerms.isRouted(requirements) && methodFor(signer, asset, requirements) === "userOperation"
 
 const objectionTo = (
   signer: EvmSigner,
@@ -184,15 +195,22 @@ const authorizations = "eip3009"
 /** The name of transfers by Permit2 in offers. */
 const permit2 = "permit2"
 
+/** The node of a client, and what is read from it. */
+interface ClientNode {
+  readonly reader: AllowanceReader.AllowanceReader | undefined
+  readonly rpcUrl: string | undefined
+}
+
 const sign = Effect.fnUntraced(function* (
   signer: EvmSigner,
-  reader: AllowanceReader.AllowanceReader | undefined,
+  { reader, rpcUrl }: ClientNode,
   from: EvmAddress.Address,
   request: SigningRequest
 ): Effect.fn.Return<SignedPayment, SigningFailed> {
   const { asset, binding, requirements } = request
   const method = methodFor(signer, asset, requirements)
-  if (method === "userOperation" && signer.operations !== undefined) return yield* signer.operations.sign(from, request)
+  if (method === "userOperation" && signer.operations !== undefined)
+    return yield* signer.operations.sign(from, request, rpcUrl)
   const to = EvmAddress.fromText(requirements.payTo)
   if (to === undefined || to === EvmAddress.zero) {
     return yield* new SigningFailed({

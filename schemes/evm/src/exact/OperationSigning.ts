@@ -1,6 +1,7 @@
 /**
  * Signing of payments by user operation: the account's calls are the payment guard's and the token's alone, the gas costs its
- * owner nothing, and the nonce is a fresh one, so that no chain has to be asked for it.
+ * owner nothing, and the nonce is a fresh one, so that no chain has to be asked for it. Each operation has an end: by the account's
+ * own signature, or by the guard, which a node of the payer's has shown before.
  */
 import { SigningFailed, type SignedPayment, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
@@ -17,6 +18,8 @@ import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as GuardContract from "../transfer/GuardContract.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
 import type { CallToEncode, EvmSmartAccount } from "../wallet/EvmSmartAccount.ts"
+import * as GuardProof from "../wallet/GuardProof.ts"
+import * as NodeReading from "../wallet/NodeReading.ts"
 
 /** The limits of gas: of the validation, with and without the account's deployment, and of the calls. */
 const gas = { verification: 150_000n, deployment: 600_000n, calls: 150_000n }
@@ -46,7 +49,7 @@ const sign = Effect.fnUntraced(function* (
   const chainId = EvmNetwork.chainId(asset.network)
   const { delegation, ...signed } = yield* Effect.tryPromise({
     try: async () => ({
-      ...(await signedBy(account, nonce, calls, chainId)),
+      ...(await signedBy(account, nonce, calls, { chainId, validBefore })),
       delegation: await delegationOf(account, chainId)
     }),
     catch: (cause) => new SigningFailed({ message: `the smart account ${account.address} did not sign`, cause })
@@ -78,8 +81,7 @@ const delegationOf = async (
   if (account.signAuthorization === undefined || client === undefined) {
     throw new Error("its plain account signs no authorization (EIP-7702); delegate first")
   }
-  const count = await client.request({ method: "eth_getTransactionCount", params: [sender, "latest"] })
-  const nonce = Number(count)
+  const nonce = await NodeReading.transactionCount((call) => client.request(call), sender)
   const { r, s, yParity } = await account.signAuthorization({ address, chainId, nonce })
   return { chainId: `${chainId}`, address, nonce: `${nonce}`, yParity: yParity ?? 0, r, s }
 }
@@ -92,7 +94,7 @@ const signedBy = async (
   account: EvmSmartAccount,
   nonce: bigint,
   calls: ReadonlyArray<AccountCalls.AccountCall>,
-  chainId: number
+  { chainId, validBefore }: { readonly chainId: number; readonly validBefore: number }
 ) => {
   const list: ReadonlyArray<CallToEncode> = calls.map((call) => ({ ...call, value: 0n }))
   const [{ factory, factoryData }, callData] = await Promise.all([account.getFactoryArgs(), account.encodeCalls(list)])
@@ -109,7 +111,9 @@ const signedBy = async (
     maxFeePerGas: 0n,
     maxPriorityFeePerGas: 0n,
     signature: "0x",
-    chainId
+    chainId,
+    // The end of the validity is the first second after it.
+    ...(account.signsValidity && { validUntil: validBefore - 1 })
   })
   if (!EvmHex.isHex(signature) || signature === "0x") throw new Error("it returned something that is not a signature")
   return {
@@ -153,6 +157,7 @@ export const accountCheck = OptionCheck.having<EvmSmartAccount>(
 export const smartAccount = (account: EvmSmartAccount, options: Options = {}): EvmSigner => {
   Result.getOrThrow(OptionCheck.read(accountCheck, account, "exactEvm.smartAccount"))
   const { nonces, pays } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.smartAccount"))
+  const proof = account.signsValidity ? () => Effect.undefined : GuardProof.make(account.client)
   return {
     address: account.address,
     signTypedData: (data) => account.signTypedData(data),
@@ -162,7 +167,11 @@ export const smartAccount = (account: EvmSmartAccount, options: Options = {}): E
         isOffered(extra, account)
           ? undefined
           : `the offer takes no user operations of the EntryPoint ${account.entryPoint.address}, and this account pays by them`,
-      sign: (sender, request) => sign(account, nonces, sender, request)
+      chainObjection: proof,
+      sign: (sender, request, rpcUrl) =>
+        Effect.flatMap(proof(request.asset.network, rpcUrl), (message) =>
+          message === undefined ? sign(account, nonces, sender, request) : Effect.fail(new SigningFailed({ message }))
+        )
     }
   }
 }

@@ -4,8 +4,8 @@
 import { BatchSettler } from "../artifacts/BatchSettler.ts"
 import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
+import type { OwnContract } from "../transfer/OwnCode.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
-import type { OwnContract } from "./ContractDeployment.ts"
 
 /** The contract. */
 export const contract: OwnContract = {

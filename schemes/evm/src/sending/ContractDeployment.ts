@@ -10,28 +10,20 @@ import * as Effect from "effect/Effect"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as Create2 from "../primitives/Create2.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
-import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as OwnCode from "../transfer/OwnCode.ts"
+import type { OwnContract } from "../transfer/OwnCode.ts"
 import type { EvmTransactionSigner } from "../wallet/EvmTransactionSigner.ts"
 import * as SingleTransaction from "./SingleTransaction.ts"
-
-/** A contract of ours, and the function that deploys it; both names are for messages. */
-export interface OwnContract {
-  readonly name: string
-  readonly deployedBy: string
-  readonly artifact: { readonly bytecode: EvmHex.Hex; readonly runtime: EvmHex.Hex }
-}
 
 /** Checks by its code that the contract at an address is ours. */
 export const prove = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { artifact, deployedBy, name }: OwnContract,
+  contract: OwnContract,
   address: EvmAddress.Address
 ): Effect.fn.Return<void, ChainUnavailable | Misconfigured> {
-  const code = yield* rpc.getCode(address)
-  if (code === artifact.runtime) return
-  const message = `the code at ${EvmAddress.checksum(address)} on ${rpc.network} is ${code === "0x" ? "missing" : `not that of the ${name}`}; deploy it with ${deployedBy}`
-  return yield* new Misconfigured({ message })
+  const message = OwnCode.objection(yield* rpc.getCode(address), contract, address, rpc.network)
+  if (message !== undefined) return yield* new Misconfigured({ message })
 })
 
 /** The address that {@link deploy} gives a contract, the same on every chain. */

@@ -6,10 +6,10 @@ import * as AbiEncoding from "../primitives/AbiEncoding.ts"
 import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as GuardContract from "../transfer/GuardContract.ts"
+import type { OwnContract } from "../transfer/OwnCode.ts"
 import * as PackedOperations from "../transfer/PackedOperations.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
 import * as BatchSettling from "./BatchSettling.ts"
-import type { OwnContract } from "./ContractDeployment.ts"
 
 /** The contract. */
 export const contract: OwnContract = {

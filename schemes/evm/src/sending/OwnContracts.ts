@@ -4,43 +4,36 @@
 import { BridgeRouter } from "../artifacts/BridgeRouter.ts"
 import { CctpRouter } from "../artifacts/CctpRouter.ts"
 import { CounterfactualSettler } from "../artifacts/CounterfactualSettler.ts"
-import { PaymentGuard } from "../artifacts/PaymentGuard.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as GuardContract from "../transfer/GuardContract.ts"
+import type { OwnContract } from "../transfer/OwnCode.ts"
 import * as BatchSettling from "./BatchSettling.ts"
 import * as ContractDeployment from "./ContractDeployment.ts"
 import * as OperationSettling from "./OperationSettling.ts"
 import * as PermitSettling from "./PermitSettling.ts"
 
 /** The contract that deploys a payer's account and submits its transfer in one transaction. */
-export const counterfactualSettler: ContractDeployment.OwnContract = {
+export const counterfactualSettler: OwnContract = {
   name: "counterfactual settler",
   deployedBy: "deployCounterfactualSettler",
   artifact: CounterfactualSettler
 }
 
-/** The contract that ends the validity of a user operation. */
-export const paymentGuard: ContractDeployment.OwnContract = {
-  name: "payment guard",
-  deployedBy: "deployPaymentGuard",
-  artifact: PaymentGuard
-}
-
 /** The contract that sends payers' money to another chain over LayerZero. */
-export const bridgeRouter: ContractDeployment.OwnContract = {
+export const bridgeRouter: OwnContract = {
   name: "bridge router",
   deployedBy: "deployBridgeRouter",
   artifact: BridgeRouter
 }
 
 /** The contract that sends payers' dollars to another chain over Circle's CCTP. */
-export const cctpRouter: ContractDeployment.OwnContract = {
+export const cctpRouter: OwnContract = {
   name: "CCTP router",
   deployedBy: "deployCctpRouter",
   artifact: CctpRouter
 }
 
-const addressOf = (contract: ContractDeployment.OwnContract): string =>
-  EvmAddress.checksum(ContractDeployment.addressOf(contract))
+const addressOf = (contract: OwnContract): string => EvmAddress.checksum(ContractDeployment.addressOf(contract))
 
 /** The address of the contract that {@link deployBatchSettler} makes; with its checksum. */
 export const batchSettlerAddress: string = /* @__PURE__ */ addressOf(BatchSettling.contract)
@@ -58,7 +51,7 @@ export const counterfactualSettlerAddress: string = /* @__PURE__ */ addressOf(co
 export const opSettlerAddress: string = /* @__PURE__ */ addressOf(OperationSettling.contract)
 
 /** The address of the contract that {@link deployPaymentGuard} makes; with its checksum. */
-export const paymentGuardAddress: string = /* @__PURE__ */ addressOf(paymentGuard)
+export const paymentGuardAddress: string = /* @__PURE__ */ addressOf(GuardContract.contract)
 
 /** The address of the contract that {@link deployPermitSettler} makes; with its checksum. */
 export const permitSettlerAddress: string = /* @__PURE__ */ addressOf(PermitSettling.contract)
@@ -79,7 +72,7 @@ export const deployCounterfactualSettler = /* @__PURE__ */ ContractDeployment.de
 export const deployOpSettler = /* @__PURE__ */ ContractDeployment.deploy(OperationSettling.contract)
 
 /** Deploys the payment guard (`ContractDeployment.deploy`). */
-export const deployPaymentGuard = /* @__PURE__ */ ContractDeployment.deploy(paymentGuard)
+export const deployPaymentGuard = /* @__PURE__ */ ContractDeployment.deploy(GuardContract.contract)
 
 /** Deploys the permit settler (`ContractDeployment.deploy`). */
 export const deployPermitSettler = /* @__PURE__ */ ContractDeployment.deploy(PermitSettling.contract)

@@ -2,7 +2,7 @@
  * Signers of payers. A viem account fits as it is; `fromEip1193` wraps a browser wallet. The wallet computes the digest from
  * the typed data, so its owner sees the terms before signing.
  */
-import { type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
+import { type Network, type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmSignature from "../crypto/EvmSignature.ts"
@@ -40,8 +40,14 @@ export interface OperationSigner {
   readonly isOnly: boolean
   /** The reason, for people, why an offer of these further terms takes no operation of the account. */
   readonly objection: (extra: Readonly<Record<string, unknown>>) => string | undefined
-  /** Signs what the core has decided on, for the account at this address. */
-  readonly sign: (sender: EvmAddress.Address, request: SigningRequest) => Effect.Effect<SignedPayment, SigningFailed>
+  /** The reason, for people, that a node shows against operations on a network: the client's node, or else the account's own. */
+  readonly chainObjection: (network: Network.Network, rpcUrl: string | undefined) => Effect.Effect<string | undefined>
+  /** Signs what the core has decided on, for the account at this address, where no chain objects. */
+  readonly sign: (
+    sender: EvmAddress.Address,
+    request: SigningRequest,
+    rpcUrl: string | undefined
+  ) => Effect.Effect<SignedPayment, SigningFailed>
 }
 
 /** The method in use of a browser wallet (EIP-1193). */

@@ -3,6 +3,7 @@
  */
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import type { EvmSigner } from "./EvmSigner.ts"
+import type { NodeRequest } from "./NodeReading.ts"
 
 /** The operation to sign, with an empty signature; numbers are exact, and prices are zero. */
 export interface OperationToSign {
@@ -18,6 +19,8 @@ export interface OperationToSign {
   readonly maxPriorityFeePerGas: bigint
   readonly signature: EvmHex.Hex
   readonly chainId: number
+  /** The last second of the validity, since 1970, for an account that {@link EvmSmartAccount.signsValidity}. */
+  readonly validUntil?: number
 }
 
 /** A call of the account, without coin. */
@@ -53,12 +56,9 @@ export interface EvmSmartAccount extends EvmSigner {
   /** For an account of EIP-7702: without its code on the chain the first payment carries its delegation. */
   readonly authorization?: DelegatingAccount | undefined
   readonly isDeployed?: () => Promise<boolean>
-  /** The node that counts the plain account's transactions, for the delegation alone. */
-  readonly client?: {
-    readonly request: (call: {
-      readonly method: "eth_getTransactionCount"
-      readonly params: [address: EvmHex.Hex, block: "latest"]
-    }) => Promise<EvmHex.Hex>
-  }
+  /** The node that shows the payment guard, and that counts the plain account's transactions for the delegation. */
+  readonly client?: { readonly request: NodeRequest }
+  /** Whether its signature of an operation has `validUntil`, as a Safe's has: it needs no payment guard, so no node is asked. */
+  readonly signsValidity?: true
   readonly signUserOperation: (operation: OperationToSign) => Promise<EvmHex.Hex>
 }

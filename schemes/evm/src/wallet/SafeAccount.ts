@@ -111,9 +111,21 @@ const operationFields = (
   ] as const
 ).map(([type, name]) => ({ type, name }))
 
-/** The typed data of an operation. The payment guard's call ends its validity, so that the signature needs no end. */
-const operationData = (safe: EvmAddress.Address, operation: OperationToSign): OwnersData => {
-  const { chainId, factory, factoryData = "0x", sender: _, signature: __, ...fields } = operation
+/** An operation with the last second of its validity. */
+interface EndingOperation extends OperationToSign {
+  readonly validUntil: number
+}
+
+/** An operation whose signature has an end: 0 would be for ever, also where no payment guard is on the chain. */
+const ending = (operation: OperationToSign): EndingOperation => {
+  const { validUntil = 0 } = operation
+  if (Number.isSafeInteger(validUntil) && validUntil > 0 && validUntil < 2 ** 48) return { ...operation, validUntil }
+  throw new Error(`a Safe signs operations with an end alone: expected validUntil in seconds, got ${validUntil}`)
+}
+
+/** The typed data of an operation. */
+const operationData = (safe: EvmAddress.Address, operation: EndingOperation): OwnersData => {
+  const { chainId, factory, factoryData = "0x", sender: _, signature: __, validUntil, ...fields } = operation
   return {
     domain: { chainId, verifyingContract: contracts.module },
     types: { SafeOp: operationFields },
@@ -124,7 +136,7 @@ const operationData = (safe: EvmAddress.Address, operation: OperationToSign): Ow
       initCode: factory === undefined ? "0x" : `${factory}${factoryData.slice(2)}`,
       paymasterAndData: "0x",
       validAfter: 0,
-      validUntil: 0,
+      validUntil,
       entryPoint: contracts.entryPoint
     }
   }
@@ -151,7 +163,7 @@ export const safeAccount = (options: Options): EvmSmartAccount => {
   ])}`
   let isDeployed = false
   const getFactoryArgs = async () => {
-    isDeployed ||= (await NodeReading.code(rpcUrl, address)) !== "0x"
+    isDeployed ||= (await NodeReading.code(NodeReading.at(rpcUrl), address)) !== "0x"
     return isDeployed ? {} : { factory: contracts.factory, factoryData }
   }
   return {
@@ -173,7 +185,11 @@ export const safeAccount = (options: Options): EvmSmartAccount => {
       const { factory } = await getFactoryArgs()
       return factory === undefined ? signature : Erc6492.wrap({ factory, factoryData, signature })
     },
-    signUserOperation: async (operation) =>
-      `0x${"00".repeat(12)}${(await signedBy(owner, operationData(address, operation))).slice(2)}`
+    signsValidity: true,
+    signUserOperation: async (given) => {
+      const operation = ending(given)
+      const signature = await signedBy(owner, operationData(address, operation))
+      return `0x${"0".repeat(12)}${operation.validUntil.toString(16).padStart(12, "0")}${signature.slice(2)}`
+    }
   }
 }

@@ -48,11 +48,11 @@ const nested = fc
   }))
 
 /** Both Safes of one owner with one salt, with money of both tokens. */
-const both = Effect.fnUntraced(function* (plain: Hex, saltNonce: bigint) {
+const both = Effect.fnUntraced(function* (plain: Hex, saltNonce: bigint, validUntil = 0) {
   const one = yield* chain
   const owner = one.accounts.payers[0]
   const ours = exactEvm.safeAccount({ owner, rpcUrl: one.rpcUrl, saltNonce })
-  const theirs = yield* Effect.promise(() => SmartAccounts.safe(one, owner, { salt: saltNonce }))
+  const theirs = yield* Effect.promise(() => SmartAccounts.safe(one, owner, { salt: saltNonce, validUntil }))
   yield* one.mint(theirs.address, 1_000_000n)
   yield* Operation.mintPlain(plain, theirs.address)
   return { ours, theirs }
@@ -85,7 +85,8 @@ describe("a Safe without a library", () => {
       Effect.gen(function* () {
         const { chainId } = yield* chain
         const { plain } = yield* Operation.ready
-        const { ours, theirs } = yield* both(plain, 1n)
+        const validUntil = Number(yield* Payment.latestTime) + 59
+        const { ours, theirs } = yield* both(plain, 1n, validUntil)
         assert.strictEqual(ours.address, theirs.address)
         const operation = { ...(yield* Operation.operationOf(theirs, plain)), chainId }
         const factory = yield* Effect.promise(() => ours.getFactoryArgs())
@@ -93,7 +94,12 @@ describe("a Safe without a library", () => {
           { factory: operation.factory?.toLowerCase(), factoryData: operation.factoryData },
           { factory: factory.factory, factoryData: factory.factoryData }
         )
-        assert.strictEqual(yield* Effect.promise(() => ours.signUserOperation(operation)), operation.signature)
+        const signed = yield* Effect.promise(() => ours.signUserOperation({ ...operation, validUntil }))
+        assert.strictEqual(signed, operation.signature)
+        for (const endless of [operation, { ...operation, validUntil: 0 }, { ...operation, validUntil: 2 ** 48 }]) {
+          const { cause } = yield* Effect.flip(Effect.tryPromise(() => ours.signUserOperation(endless)))
+          assert.match(String(cause), /a Safe signs operations with an end alone: expected validUntil/)
+        }
         const data = yield* Effect.succeed<TypedData>({
           domain: { ...domain, chainId },
           types: { Note: [{ name: "text", type: "string" }] },
