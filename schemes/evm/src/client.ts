@@ -4,6 +4,6 @@
 export * as EvmSigner from "./wallet/EvmSigner.ts"
 export { safeAccount } from "./wallet/SafeAccount.ts"
 export * as SafeAccount from "./wallet/SafeAccount.ts"
-export { client } from "./exact/ExactEvmClient.ts"
+export { client, signerClient } from "./exact/ExactEvmClient.ts"
 export { smartAccount } from "./exact/OperationSigning.ts"
 export { routes } from "./exact/RouteSigning.ts"

@@ -61,20 +61,20 @@ export interface AccountOptions extends Omit<Options, "signer"> {
 
 type AnyOptions = Omit<Options, "signer"> & Partial<Pick<Options, "signer"> & Pick<AccountOptions, "account">>
 
-const check = OptionCheck.options<AnyOptions>({
-  signer: OptionCheck.optional(
-    OptionCheck.having(
-      "a signer, such as exactEvm.localSigner(privateKey) or a viem account",
-      "address",
-      "signTypedData"
-    )
-  ),
-  account: OptionCheck.optional(OperationSigning.accountCheck),
+const signerCheck = OptionCheck.having<EvmSigner>(
+  "a signer, such as exactEvm.localSigner(privateKey) or a viem account",
+  "address",
+  "signTypedData"
+)
+
+const checks = {
   network: OptionCheck.setting('a network such as "eip155:8453" or "base", or "eip155:*" for every EVM network'),
   assets: OptionCheck.optional(EvmAsset.check),
   rpcUrl: OptionCheck.optional(OptionCheck.nodeUrl(EvmNetwork.nodeExample)),
-  routes: OptionCheck.optional(OptionCheck.having("the routes of a payer, exactEvm.routes()", "objection", "sign"))
-})
+  routes: OptionCheck.optional(
+    OptionCheck.having<RouteSigning.PayerRoutes>("the routes of a payer, exactEvm.routes()", "objection", "sign")
+  )
+}
 
 /** The text of a client that pays on all networks of the family. */
 const everyNetwork = "eip155:*"
@@ -84,10 +84,23 @@ export const client: {
   (options: AccountOptions): SchemeClient
   (options: Options): SchemeClient
 } = (options: AnyOptions): SchemeClient => {
-  const { assets, network, routes, rpcUrl, ...given } = Result.getOrThrow(
-    OptionCheck.read(check, options, "exactEvm.client")
-  )
-  const signer = signerIn(given)
+  // Made here and not above, so that a bundle of `signerClient` has nothing of smart accounts.
+  const check = OptionCheck.options<AnyOptions>({
+    ...checks,
+    signer: OptionCheck.optional(signerCheck),
+    account: OptionCheck.optional(OperationSigning.accountCheck)
+  })
+  const given = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.client"))
+  return clientOf({ ...given, signer: signerIn(given) })
+}
+
+/** The same for a signer alone, without smart accounts: it makes a page's bundle smaller. */
+export const signerClient = (options: Options): SchemeClient => {
+  const check = OptionCheck.options<Options>({ ...checks, signer: signerCheck })
+  return clientOf(Result.getOrThrow(OptionCheck.read(check, options, "signerClient")))
+}
+
+const clientOf = ({ assets, network, routes, rpcUrl, signer }: Options): SchemeClient => {
   const table = Result.getOrThrow(EvmAsset.table(assets ?? []))
   const chain = EvmNetwork.fromText(network)
   const payer = EvmAddress.fromText(signer.address)

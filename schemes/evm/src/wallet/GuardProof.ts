@@ -25,29 +25,25 @@ export const make = (client: { readonly request: NodeReading.NodeRequest } | und
       rpcUrl === undefined ? client && ((call: NodeReading.NodeCall) => client.request(call)) : NodeReading.at(rpcUrl)
     const fault = request === undefined ? withoutNode : yield* faultOf(request, network)
     if (fault === undefined) proven.add(network)
-    return (
-      fault &&
-      `the payment guard is not known to be on ${network}, and without it a user operation has no end: ${fault}`
-    )
+    return fault && `a user operation has no end without the payment guard: ${fault}`
   })
 }
 
-const withoutNode =
-  "give exactEvm.client rpcUrl, a node of the network, or an account that has a client; a Safe (exactEvm.safeAccount) needs no guard"
+const withoutNode = "give exactEvm.client rpcUrl, or an account with a client, to see that it is there"
 
 /** The reason why a node does not show the guard. */
 const faultOf = (request: NodeReading.NodeRequest, network: Network.Network): Effect.Effect<string | undefined> =>
   Effect.tryPromise(async () => {
     const chainId = await NodeReading.chainId(request)
     if (chainId !== EvmNetwork.chainId(network)) {
-      return `the node is of ${EvmNetwork.fromChainId(chainId)}; give exactEvm.client rpcUrl, a node of ${network}`
+      return `the node is of ${EvmNetwork.fromChainId(chainId)}; give rpcUrl of ${network}`
     }
     const { address, contract } = GuardContract
     const fault = OwnCode.objection(await NodeReading.code(request, address), contract, address, network)
-    return fault && `${fault}, pay in another token, or by a Safe (exactEvm.safeAccount)`
+    return fault && `${fault}, or pay by exactEvm.safeAccount`
   }).pipe(
     Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.succeed(silent) }),
     Effect.catch(() => Effect.succeed(silent))
   )
 
-const silent = "the node did not answer as a node does; repeat the request, or give exactEvm.client another rpcUrl"
+const silent = "the node did not show it; repeat the request, or give another rpcUrl"

@@ -155,10 +155,13 @@ describe("the end of a user operation", () => {
         const bare = withoutClient(account)
         declined(
           yield* answerOf(account, world),
-          /guard is not known to be on eip155:31337.*0xD291.* is missing; deploy/
+          /no end without the payment guard: .*0xD291.* on eip155:31337 is missing; deploy/
         )
-        declined(yield* answerOf(bare, world, one.rpcUrl), / is missing; deploy it with deployPaymentGuard, pay in/)
-        declined(yield* answerOf(bare, world), /: give exactEvm\.client rpcUrl, a node of the network, or an account/)
+        declined(
+          yield* answerOf(bare, world, one.rpcUrl),
+          / is missing; deploy it with deployPaymentGuard, or pay by exactEvm\.safeAccount$/
+        )
+        declined(yield* answerOf(bare, world), /: give exactEvm\.client rpcUrl, or an account with a client/)
         const other = yield* nodeOf("0x6001", one.chainId)
         declined(yield* answerOf(account, world, other.rpcUrl), / is not that of the payment guard; deploy/)
         yield* deployPaymentGuard({ signer: one.accounts.deployer, rpcUrl: one.rpcUrl })
@@ -166,14 +169,11 @@ describe("the end of a user operation", () => {
         const far = yield* nodeOf(code, 8453)
         declined(
           yield* answerOf(account, world, far.rpcUrl),
-          /the node is of eip155:8453; give .* node of eip155:31337/
+          /the node is of eip155:8453; give rpcUrl of eip155:31337$/
         )
         const silent = yield* nodeOf("nothing" as Hex, one.chainId)
-        declined(yield* answerOf(account, world, silent.rpcUrl), /the node did not answer as a node does; repeat/)
-        declined(
-          yield* answerOf(account, world, "http://127.0.0.1:1"),
-          /the node did not answer as a node does; repeat/
-        )
+        declined(yield* answerOf(account, world, silent.rpcUrl), /the node did not show it; repeat/)
+        declined(yield* answerOf(account, world, "http://127.0.0.1:1"), /the node did not show it; repeat/)
       }).pipe(Effect.scoped)
     )
 

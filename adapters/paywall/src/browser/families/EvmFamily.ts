@@ -1,6 +1,6 @@
 /** The scheme client of an EVM option. */
 import type { SchemeClient } from "@pontage/core"
-import { client } from "@pontage/evm/client"
+import { signerClient } from "@pontage/evm/client"
 import type { EvmWalletSigner } from "@pontage/wallets"
 
 import type { PageOption } from "../../PageFacts.ts"
@@ -10,5 +10,5 @@ export const schemeFor = (option: PageOption, signer: EvmWalletSigner): SchemeCl
   const { name, version } = extra
   const own = { network, address, symbol, decimals, dollar }
   const asset = name === undefined || version === undefined ? own : { ...own, name, version }
-  return client({ signer, network, assets: [asset] })
+  return signerClient({ signer, network, assets: [asset] })
 }
