@@ -1,5 +1,6 @@
 /**
- * The scheme client alone, for bundles: `import * as exactEvm from "@pontage/evm/client"` and then `exactEvm.client(...)`.
+ * The scheme client alone, for bundles: `import * as exactEvm from "@pontage/evm/client"` and then `exactEvm.client(...)`, or
+ * `exactEvm.signerClient(...)` without smart accounts.
  */
 export * as EvmSigner from "./wallet/EvmSigner.ts"
 export { safeAccount } from "./wallet/SafeAccount.ts"

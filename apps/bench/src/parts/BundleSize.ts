@@ -12,7 +12,7 @@ import type { Row } from "../Row.ts"
 const ours = `
 import * as exactEvm from "@pontage/evm/client"
 import { wrapFetch } from "@pontage/fetch"
-export const pay = (signer) => wrapFetch(fetch, { schemes: [exactEvm.client({ signer, network: "eip155:8453" })] })
+export const pay = (signer) => wrapFetch(fetch, { schemes: [exactEvm.signerClient({ signer, network: "eip155:8453" })] })
 `
 
 const onTon = `export { client } from "@pontage/ton/client"`
