@@ -4,7 +4,7 @@
 import { BatchSettler } from "../artifacts/BatchSettler.ts"
 import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
-import type { OwnContract } from "../transfer/OwnCode.ts"
+import type { OwnContract } from "../primitives/OwnCode.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
 
 /** The contract. */

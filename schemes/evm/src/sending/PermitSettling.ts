@@ -7,7 +7,7 @@ import * as AbiEncoding from "../primitives/AbiEncoding.ts"
 import type { UnsignedTransaction } from "../primitives/Eip1559.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
-import type { OwnContract } from "../transfer/OwnCode.ts"
+import type { OwnContract } from "../primitives/OwnCode.ts"
 import * as PackedTransfers from "../transfer/PackedTransfers.ts"
 
 /** The contract. */

@@ -6,8 +6,8 @@ import type { Network } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as OwnCode from "../primitives/OwnCode.ts"
 import * as GuardContract from "../transfer/GuardContract.ts"
-import * as OwnCode from "../transfer/OwnCode.ts"
 import * as NodeReading from "./NodeReading.ts"
 
 /** The reason, for people, why the guard is not proven on a network; `undefined` once it is. */

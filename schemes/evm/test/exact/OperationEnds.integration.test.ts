@@ -15,7 +15,7 @@ import * as Payment from "../EvmTestPayment.ts"
 const chain = EvmTestChain.EvmTestChain
 const { entryPoint07, entryPoint08 } = SmartAccountContracts.published
 
-/** The terms of a hostile shop, which names our guard where nobody has deployed it. */
+/** The terms of a hostile shop, which names our guard on a network without it. */
 const extra = {
   userOperations: { entryPoints: [entryPoint07, entryPoint08], guard: paymentGuardAddress, minimumAmount: "0" }
 }
@@ -47,7 +47,7 @@ interface Kept {
   readonly userOperation: Readonly<Record<string, string>> & { readonly sender: Hex; readonly signature: Hex }
 }
 
-/** What the payee gets when the shop submits the operation that it kept. */
+/** The amount that the payee gets when the shop submits the operation that it kept. */
 const submitted = Effect.fnUntraced(function* (kept: Kept, entryPoint: Hex, plain: Hex) {
   const { accounts, balanceOf, send } = yield* chain
   const { userOperation: fields } = kept

@@ -1,6 +1,6 @@
 /** Contracts of ours, told by their code: the same check for the facilitator, which connects to them, and for payers. */
-import * as EvmAddress from "../primitives/EvmAddress.ts"
-import type * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmAddress from "./EvmAddress.ts"
+import type * as EvmHex from "./EvmHex.ts"
 
 /** A contract of ours, and the function that deploys it; both names are for messages. */
 export interface OwnContract {
