@@ -28,7 +28,6 @@ const pass = async (
   const { raw: request } = context.req
   // A parser in front of the gate has read the body, and Hono keeps it.
   const readBefore = async () => new Uint8Array(await context.req.arrayBuffer())
-  const rawBody = route.bind === "body" && request.bodyUsed ? await readBefore() : undefined
   const response = await WebExchange.respond(seller, route, {
     request,
     beside: [context.env, { waitUntil: (work: Promise<unknown>) => keepAlive(context, work) }],
@@ -37,7 +36,7 @@ const pass = async (
       await next()
       return context.res
     },
-    facts: new HonoFacts(context, { params, pattern, rawBody, readBefore })
+    facts: new HonoFacts(context, { params, pattern, readBefore })
   })
   replace(context, response)
 }
@@ -61,14 +60,12 @@ const keepAlive = (context: Context, work: Promise<unknown>): void => {
 class HonoFacts implements WebRequest.WebFacts {
   readonly params: Readonly<Record<string, string>>
   readonly pattern: string
-  readonly rawBody: Uint8Array | undefined
   readonly readBefore: () => Promise<Uint8Array>
   readonly #context: Context
 
-  constructor(context: Context, { params, pattern, rawBody, readBefore }: Omit<HonoFacts, "query">) {
+  constructor(context: Context, { params, pattern, readBefore }: Omit<HonoFacts, "query">) {
     this.params = params
     this.pattern = pattern
-    this.rawBody = rawBody
     this.readBefore = readBefore
     this.#context = context
   }

@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 
+import * as PlainObject from "../platform/PlainObject.ts"
 import { Misconfigured } from "./ProtocolError.ts"
 import { Fault } from "./Shape.ts"
 import { escape } from "./text/AsciiEscape.ts"
@@ -44,7 +45,7 @@ const kindOf = (value: unknown): string => {
   if (Array.isArray(value)) return "a list"
   if (typeof value === "string") return value === "" ? "an empty text" : "a text"
   if (typeof value !== "object") return typeof value === "boolean" ? "true or false" : `a ${typeof value}`
-  if (isPlain(value)) return "an object"
+  if (PlainObject.isPlain(value)) return "an object"
   const name: unknown = Object.getPrototypeOf(value)?.constructor?.name
   return typeof name === "string" && name !== "Object" && name !== ""
     ? `a value of class ${shown(name).slice(1, -1)}`
@@ -119,7 +120,7 @@ const mayBeDuration = (value: unknown): value is Duration.Input =>
   Duration.isDuration(value) ||
   ["number", "bigint", "string"].includes(typeof value) ||
   Array.isArray(value) ||
-  isPlain(value)
+  PlainObject.isPlain(value)
 
 /** One of these texts. They are never secrets, so messages quote the value that came. */
 export const oneOf = <const A extends string>(...texts: ReadonlyArray<A>): Check<A> => {
@@ -181,7 +182,7 @@ export const filled = <A>(check: Check<A>, mend: string): Check<ReadonlyArray<A>
 /** An object whose keys are the caller's own, all with values of one kind. */
 export const record = <A>(check: Check<A>): Check<Readonly<Record<string, A>>> => ({
   fault: (value) => {
-    if (!isPlain(value)) return unlike("a plain object", value)
+    if (!PlainObject.isPlain(value)) return unlike("a plain object", value)
     for (const [key, item] of Object.entries(value)) {
       const fault = check.fault(item)
       if (fault !== undefined) return within(`[${shown(key)}]`, fault)
@@ -199,7 +200,7 @@ export const options = <A>(table: Table<A>): Check<A> => {
     keys,
     fault: (value) => {
       const unknown = unknownKey(keys, value, hints)
-      if (unknown !== undefined || !isPlain(value)) return unknown
+      if (unknown !== undefined || !PlainObject.isPlain(value)) return unknown
       for (const [key, check] of checks) {
         const fault = check.fault(Object.hasOwn(value, key) ? value[key] : undefined)
         if (fault !== undefined) return within(`.${key}`, fault)
@@ -220,26 +221,13 @@ export const unknownKey = (
   value: unknown,
   hints: ReadonlyArray<string> = keys
 ): Fault | undefined => {
-  if (!isPlain(value)) return unlike("a plain object", value)
+  if (!PlainObject.isPlain(value)) return unlike("a plain object", value)
   const unknown = Reflect.ownKeys(value).find((key) => typeof key === "symbol" || !keys.includes(key))
   if (unknown === undefined) return undefined
   const name = String(unknown)
   const likely = LikelySpelling.of(name, hints)
   const mend = likely === undefined ? `the keys are ${keys.join(", ")}` : `did you mean ${likely}?`
   return new Fault(/^[\w$]{1,60}$/.test(name) ? `.${name}` : `[${shown(name)}]`, `unknown key; ${mend}`)
-}
-
-/**
- * A plain object, from a literal or from `JSON.parse`, of this realm or another. Inherited members are refused, because one
- * place would read them and the next would miss them.
- */
-const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return (
-    prototype === null ||
-    (Object.getPrototypeOf(prototype) === null && Object.hasOwn(Object(prototype), "isPrototypeOf"))
-  )
 }
 
 /**

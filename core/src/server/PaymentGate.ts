@@ -28,6 +28,7 @@ import * as Challenge from "./offer/Challenge.ts"
 import * as OnwardOffers from "./offer/OnwardOffers.ts"
 import * as PaywallPage from "./offer/PaywallPage.ts"
 import type { PricedRequest } from "./offer/RouteOffer.ts"
+import * as SubmittedForm from "./offer/SubmittedForm.ts"
 import * as UnpaidResponses from "./offer/UnpaidResponses.ts"
 import * as PaidRequest from "./PaidRequest.ts"
 import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
@@ -160,9 +161,10 @@ const decide = (context: GateContext, route: PricedRoute.PricedRoute, request: G
   if (validate === undefined && bind === "none" && typeof price !== "function") {
     return decidePriced(context, route, request, { amounts: price, bodyDigest: request.bodyDigest })
   }
+  const services = { prices: context.shop.prices, hash: context.paid.signer.hash }
   return closed(
     route,
-    Effect.matchEffect(RequestTerms.find(context.shop.prices, context.paid.signer.hash, route, request), {
+    Effect.matchEffect(RequestTerms.find(services, route, request, isHopeless(context.shop, route, request)), {
       onSuccess: (terms) => toEffect(decidePriced(context, route, request, terms)),
       onFailure: (failure) =>
         failure._tag === "NotSold"
@@ -175,11 +177,19 @@ const decide = (context: GateContext, route: PricedRoute.PricedRoute, request: G
   )
 }
 
+/** Whether the response is a page that does not repeat its form, so that no payment for it will come. */
+const isHopeless = ({ paywall }: Shop.Shop, { dialects }: PricedRoute.PricedRoute, request: GateRequest): boolean =>
+  paywall !== undefined &&
+  Navigation.isNavigation(request) &&
+  Navigation.isForm(request) &&
+  SubmittedForm.isStrangers(request) &&
+  SellerDialects.readPayment(dialects, request.header) === undefined
+
 const decidePriced = (
   context: GateContext,
   route: PricedRoute.PricedRoute,
   request: GateRequest,
-  { amounts, bodyDigest }: RequestTerms.RequestTerms
+  { amounts, bodyDigest, unbound }: RequestTerms.RequestTerms
 ): Deciding => {
   if (amounts[0] === 0n) return free
   const crossOrigin = request.header("origin") !== undefined
@@ -194,14 +204,16 @@ const decidePriced = (
   for (const stale of onward?.stale ?? []) context.renew(stale, now)
   const priced: PricedRequest = { route, method, pattern, target, amounts, bodyDigest, ...(onward && { onward }) }
   const found = SellerDialects.readPayment(route.dialects, request.header)
+  const unsold: Refused | undefined = unbound && { _tag: "Refused", response: unbound }
   if (found === undefined) {
     if (onward?.made.length === 0) return turnedAway(route, Refusal.notReady, crossOrigin)
-    const refused = context.unpaid.responseTo(priced, epoch, crossOrigin, now)
+    const refused = unsold ?? context.unpaid.responseTo(priced, epoch, crossOrigin, now)
     const { paywall } = context.shop
     if (paywall === undefined || !Navigation.isNavigation(request)) return refused
     const page = { paywall, origin: context.shop.origin, warn: context.paid.warn }
     return Effect.flatMap(toEffect(refused), (decision) => PaywallPage.over(page, request, priced, decision))
   }
+  if (unsold !== undefined) return unsold
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)
   const gated = { priced, epoch, now, isHead: request.method === "HEAD", crossOrigin, dialects, clientAddress }

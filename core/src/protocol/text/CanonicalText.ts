@@ -2,6 +2,7 @@
  * A text for a value that a host has parsed (a body, the arguments of a call): the same values have the same text in whatever
  * order their fields came, and other values another one. It is digested, never read back, so it need not be JSON.
  */
+import * as PlainObject from "../../platform/PlainObject.ts"
 
 /** Deeper than any arguments; a bound for the recursion. */
 const maximumDepth = 128
@@ -45,7 +46,7 @@ const writeObject = (value: object, depth: number): string => {
   const kind = Object.prototype.toString.call(value)
   if ("toJSON" in value && typeof value.toJSON === "function") return `${kind}${write(value.toJSON(), depth)}`
   if (isIterable(value)) return `${kind}${list([...value], depth)}`
-  if (!isPlain(value)) throw new NoText()
+  if (!PlainObject.isPlain(value)) throw new NoText()
   const fields = Object.entries(value)
     .filter(([, field]) => field !== undefined)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -57,8 +58,3 @@ const list = (items: ReadonlyArray<unknown>, depth: number): string =>
 
 const isIterable = (value: object): value is Iterable<unknown> =>
   Symbol.iterator in value && typeof value[Symbol.iterator] === "function"
-
-const isPlain = (value: object): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
-}

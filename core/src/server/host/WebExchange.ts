@@ -60,8 +60,7 @@ export const responseOf = ({ body, headers, status }: GateResponse, before?: Hea
 export const respond = async (seller: Seller, route: PricedRoute, host: WebHost): Promise<Response> => {
   const { beside, facts, handle, request } = host
   if (opened.get(request)?.has(route) === true) return handle()
-  const rawBody = facts.rawBody ?? (route.bind === "none" ? undefined : await WebRequest.boundBytes(route, request))
-  return new WebExchange(seller, route, host).respond(new WebRequest.WebRequest(request, facts, { beside, rawBody }))
+  return new WebExchange(seller, route, host).respond(new WebRequest.WebRequest(request, facts, beside))
 }
 
 /** Notes that the request may pass for this route: two steps of one route ask the gate once. */

@@ -1,8 +1,6 @@
 /** A `Request` of the web platform in the gate's form, and the facts about its caller that runtimes give beside it. */
 import * as BoundedBody from "../../wire/http/BoundedBody.ts"
-import * as BoundBody from "../http/BoundBody.ts"
 import type { GateRequest } from "../http/Decision.ts"
-import type { PricedRoute } from "../route/PricedRoute.ts"
 
 /** The facts about a request that only its host knows. */
 export interface WebFacts extends Partial<Pick<GateRequest, "params" | "query" | "pattern" | "rawBody" | "body">> {
@@ -11,24 +9,19 @@ export interface WebFacts extends Partial<Pick<GateRequest, "params" | "query" |
   readonly readBefore?: () => Promise<Uint8Array | undefined>
 }
 
-/** Everything that came with a request: the host's own means beside it, and the bytes of its body, if they were read. */
-export interface Accompanied {
-  readonly beside?: ReadonlyArray<unknown>
-  readonly rawBody?: GateRequest["rawBody"]
-}
-
 /** A request for the gate. The target is that of the request's URL, whose host is ignored. */
 export class WebRequest implements GateRequest {
   readonly native: Request
   readonly method: string
   readonly #facts: WebFacts
-  readonly #with: Accompanied
+  readonly #beside: ReadonlyArray<unknown>
 
-  constructor(request: Request, facts: WebFacts, accompanied: Accompanied = {}) {
+  /** `beside` holds the host's own means. */
+  constructor(request: Request, facts: WebFacts, beside: ReadonlyArray<unknown> = []) {
     this.native = request
     this.method = request.method.toUpperCase()
     this.#facts = facts
-    this.#with = accompanied
+    this.#beside = beside
   }
 
   /** `Headers` joins the values of a repeated header; two payments in one text are no payment in any wire format. */
@@ -55,7 +48,7 @@ export class WebRequest implements GateRequest {
   }
 
   get rawBody(): GateRequest["rawBody"] {
-    return this.#with.rawBody ?? this.#facts.rawBody
+    return this.#facts.rawBody
   }
 
   get pattern(): string {
@@ -63,12 +56,12 @@ export class WebRequest implements GateRequest {
   }
 
   get clientAddress(): string | undefined {
-    return this.#facts.clientAddress ?? addressIn(this.native, this.#with.beside ?? [])
+    return this.#facts.clientAddress ?? addressIn(this.native, this.#beside)
   }
 
   /** A body that was read before comes from its host, if that keeps it. */
   readonly copy: NonNullable<GateRequest["copy"]> = async (maximumBytes) => {
-    if (this.native.bodyUsed) return this.#facts.readBefore?.()
+    if (this.native.bodyUsed) return this.#facts.readBefore?.().catch(() => undefined)
     const { body } = this.native.clone()
     return body === null ? new Uint8Array() : firstBytes(body, maximumBytes)
   }
@@ -84,32 +77,17 @@ const listed = (query: URLSearchParams): Record<string, string | ReadonlyArray<s
   return Object.fromEntries(values)
 }
 
-/**
- * The bytes of the body for a route that binds a payment to it; the request stays unread for the handler. A body that
- * exceeds the limit ends one byte behind it, which the gate refuses. `undefined` if there is none, or it was read before.
- */
-export const boundBytes = async ({ bind }: PricedRoute, request: Request): Promise<Uint8Array | undefined> => {
-  if (bind === "none" || request.body === null || request.bodyUsed) return undefined
-  const { body } = request.clone()
-  const bytes = body === null ? undefined : await firstBytes(body, BoundBody.maximumBytes + 1)
-  return bytes?.length === 0 && !request.headers.has("transfer-encoding") ? undefined : bytes
-}
-
-/** `undefined` if the body breaks off. */
-const firstBytes = async (body: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array | undefined> => {
+/** Rejects if the body breaks off. */
+const firstBytes = async (body: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array> => {
   const reader = body.getReader()
   const chunks: Array<Uint8Array> = []
   let length = 0
-  try {
-    while (length < limit) {
-      // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
-      const { done, value } = await reader.read()
-      if (done) break
-      length += value.byteLength
-      chunks.push(value)
-    }
-  } catch {
-    return undefined
+  while (length < limit) {
+    // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    chunks.push(value)
   }
   if (length >= limit) void reader.cancel().catch(() => undefined)
   return BoundedBody.join(chunks, length)

@@ -10,7 +10,8 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import type { HashFunctions } from "../../platform/Hash.ts"
 import * as CanonicalText from "../../protocol/text/CanonicalText.ts"
 import type { GateRequest } from "./Decision.ts"
-import * as UnreadBody from "./UnreadBody.ts"
+import * as RequestBody from "./RequestBody.ts"
+import type * as UnreadBody from "./UnreadBody.ts"
 
 /** Maximum length in bytes of a body that a payment is bound to. */
 export const maximumBytes = 1024 * 1024
@@ -29,54 +30,30 @@ export const digest = (hash: HashFunctions, request: GateRequest): Effect.Effect
     ? Effect.flatMap(contentOf(request), (content) => Effect.map(hash.sha256(content), Base64Url.encode))
     : Effect.succeed(request.bodyDigest)
 
-const contentOf = (request: GateRequest): Effect.Effect<Uint8Array, Unbindable> => {
-  const { rawBody, stream } = request
-  if (rawBody !== undefined) return bounded(request, typeof rawBody === "string" ? utf8.encode(rawBody) : rawBody)
-  if (!hasBody(request)) return Effect.succeed(new Uint8Array())
-  if (stream !== undefined && UnreadBody.isUnread(stream)) {
-    return Effect.map(UnreadBody.bytesOf(stream, maximumBytes), (bytes) => described(request, bytes))
-  }
-  const { body } = request
-  if (body instanceof Uint8Array) return bounded(request, body)
-  return Effect.suspend(() => {
+const contentOf = (request: GateRequest): Effect.Effect<Uint8Array, Unbindable> =>
+  Effect.flatMap(RequestBody.bytesOf(request, maximumBytes), (bytes) => {
+    if (bytes !== undefined) return Effect.succeed(bytes.length === 0 ? bytes : described(request, bytes))
+    const { body } = request
     const text = isForm(request) || body === undefined || body === null ? undefined : CanonicalText.of(body)
     return text === undefined ? Effect.fail(unavailable) : Effect.succeed(utf8.encode(`parsed\n${text}`))
   })
-}
-
-const bounded = (request: GateRequest, bytes: Uint8Array): Effect.Effect<Uint8Array, UnreadBody.BodyTooLong> =>
-  bytes.length > maximumBytes
-    ? Effect.fail(new UnreadBody.BodyTooLong({ maximumBytes }))
-    : Effect.succeed(described(request, bytes))
 
 /**
  * Puts content type and encoding before the bytes, because the same bytes are another body under another type or
  * encoding. Header values hold no line end.
  */
 const described = (request: GateRequest, bytes: Uint8Array): Uint8Array => {
-  const head = utf8.encode(`bytes\n${headerOf(request, "content-type")}\n${headerOf(request, "content-encoding")}\n`)
+  const head = utf8.encode(
+    `bytes\n${RequestBody.headerOf(request, "content-type")}\n${RequestBody.headerOf(request, "content-encoding")}\n`
+  )
   const all = new Uint8Array(head.length + bytes.length)
   all.set(head)
   all.set(bytes, head.length)
   return all
 }
 
-const headerOf = ({ header }: GateRequest, name: string): string => [header(name) ?? ""].flat().join(", ")
-
-/**
- * In HTTP/1 these two fields say whether a body follows. HTTP/2 may omit both, and a host without a stream may leave
- * them out.
- */
-const hasBody = (request: GateRequest): boolean => {
-  if (headerOf(request, "transfer-encoding") !== "") return true
-  const length = headerOf(request, "content-length")
-  if (length !== "") return !/^0+$/.test(length)
-  const { body, stream } = request
-  return stream === undefined ? body !== undefined && body !== null : stream.httpVersionMajor >= 2
-}
-
 /** Whether the body is a multipart form, whose parsers keep files apart from the fields. */
-const isForm = (request: GateRequest): boolean => /^\s*multipart\//i.test(headerOf(request, "content-type"))
+const isForm = (request: GateRequest): boolean => /^\s*multipart\//i.test(RequestBody.headerOf(request, "content-type"))
 
 const unavailable = new BodyUnavailable({
   message:

@@ -46,8 +46,8 @@ export interface GateRequest {
   /** Node's request: an unread body is read from it and put back. */
   readonly stream?: BodyStream | undefined
   /**
-   * The first bytes of the body, up to `maximumBytes`, where the host has no `stream`; the body stays unread. `undefined` if they are gone.
-   * Used for a form that a person sends.
+   * The first bytes of the body, up to `maximumBytes`, where the host has no `stream`; the body stays unread. `undefined` if a
+   * parser has read them; rejects if the body breaks off. Used by `bind: "body"`, and for a form that a person sends.
    */
   readonly copy?: ((maximumBytes: number) => Promise<Uint8Array | undefined>) | undefined
   /**

@@ -29,17 +29,26 @@ export class BodyTooLong extends Data.TaggedError("BodyTooLong")<{ readonly maxi
 /** The body broke off, or the stream ended before the bytes could be put back. */
 export class BodyLost extends Data.TaggedError("BodyLost")<{ readonly message: string }> {}
 
+/** The failure of a body that broke off. */
+export const brokenOff: BodyLost = new BodyLost({ message: "the request's body broke off before its end" })
+
 /** Streams that were read here count as unread: their bytes were put back. */
 const known = new WeakMap<BodyStream, Uint8Array>()
 
+/** The number of bytes after which reading stopped, because they exceeded a limit. */
+const exceeded = new WeakMap<BodyStream, number>()
+
 /** Whether the body's bytes can still be read from the stream. */
 export const isUnread = (stream: BodyStream): boolean =>
-  known.has(stream) || (!stream.readableDidRead && !stream.readableEnded && stream.readableFlowing !== true)
+  known.has(stream) ||
+  exceeded.has(stream) ||
+  (!stream.readableDidRead && !stream.readableEnded && stream.readableFlowing !== true)
 
 /** The bytes of an unread body, which stays unread for others. A body that is too long keeps its bytes too. */
 export const bytesOf = (stream: BodyStream, maximumBytes: number): Effect.Effect<Uint8Array, BodyTooLong | BodyLost> =>
   Effect.suspend(() => {
     const before = known.get(stream)
+    if ((exceeded.get(stream) ?? 0) > maximumBytes) return Effect.fail(new BodyTooLong({ maximumBytes }))
     return before === undefined ? Effect.andThen(turn, read(stream, maximumBytes)) : Effect.succeed(before)
   })
 
@@ -69,6 +78,7 @@ const read = (stream: BodyStream, maximumBytes: number) =>
       }
       if (length > maximumBytes) {
         stop()
+        exceeded.set(stream, length)
         resume(Effect.fail(new BodyTooLong({ maximumBytes })))
       } else if (hasArrived(stream)) {
         const bytes = stop()
@@ -78,7 +88,7 @@ const read = (stream: BodyStream, maximumBytes: number) =>
     }
     const lose = () => {
       stop()
-      resume(Effect.fail(new BodyLost({ message: "the request's body broke off before its end" })))
+      resume(Effect.fail(brokenOff))
     }
     if (stream.destroyed) return lose()
     if (hasArrived(stream)) return take()

@@ -31,8 +31,9 @@ export const over = Effect.fnUntraced(function* (
   if (decision._tag !== "Refused") return decision
   const { description, mimeType, name } = priced.route
   const languages = request.header("accept-language")
-  const form = Navigation.isForm(request) ? yield* SubmittedForm.read(request) : undefined
-  if (form?._tag === "Unread") yield* warn(`${name}: form`, `${name}: ${unread}`)
+  const form = Navigation.isForm(request)
+    ? yield* formOf(request, warn(`${name}: form`, `${name}: ${unread}`))
+    : undefined
   const { body, headers } = paywall.page({
     origin,
     target: priced.target,
@@ -53,6 +54,13 @@ export const over = Effect.fnUntraced(function* (
     response: { ...decision.response, headers: { ...decision.response.headers, ...headers }, body }
   }
 })
+
+/** The form; `unread` warns where the host keeps no bytes. An upload that broke off is no fault of the shop. */
+const formOf = (request: GateRequest, unread: Effect.Effect<void>): Effect.Effect<Paywall.PaywallForm> =>
+  SubmittedForm.read(request).pipe(
+    Effect.tap(({ _tag }) => (_tag === "Unread" ? unread : Effect.void)),
+    Effect.catchTag("BodyLost", () => Effect.succeed<Paywall.PaywallForm>({ _tag: "Unread" }))
+  )
 
 const unread =
   "a form could not be paid for on the page, because a body parser in front of the gate had read it and kept no bytes: place the parser behind the gate, or let it keep the raw body"

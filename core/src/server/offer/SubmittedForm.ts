@@ -6,35 +6,33 @@ import * as Effect from "effect/Effect"
 
 import type { GateRequest } from "../http/Decision.ts"
 import * as Navigation from "../http/Navigation.ts"
-import * as UnreadBody from "../http/UnreadBody.ts"
+import * as RequestBody from "../http/RequestBody.ts"
+import type * as UnreadBody from "../http/UnreadBody.ts"
 import { maximumFormBytes, type PaywallForm } from "../shop/Paywall.ts"
 
 const utf8 = new TextEncoder()
 
 const urlencoded = "application/x-www-form-urlencoded"
 
-/** Reads the form of a request that is one. Its body stays unread for others. */
-export const read = (request: GateRequest): Effect.Effect<PaywallForm> => {
-  // The page repeats the form with the cookies and the origin of the shop, which another site's form must not get.
-  if (!Navigation.isFromOwnPage(request)) return Effect.succeed({ _tag: "Elsewhere" })
-  // Without reading: Node discards the rest of an unread body, and a browser shows no response before it has sent all.
-  if (Number(headerOf(request, "content-length")) > maximumFormBytes) return Effect.succeed({ _tag: "TooLong" })
-  return Effect.map(bytesOf(request), (bytes) =>
-    bytes === undefined ? rebuilt(request) : keptOf(headerOf(request, "content-type"), bytes)
+/**
+ * Reads the form of a request that is one. Its body stays unread for others: Node discards the rest of an unread body, and a
+ * browser shows no response before it has sent all. Fails if the body breaks off.
+ */
+export const read = (request: GateRequest): Effect.Effect<PaywallForm, UnreadBody.BodyLost> => {
+  if (isStrangers(request)) return Effect.succeed({ _tag: "Elsewhere" })
+  return RequestBody.bytesOf(request, maximumFormBytes).pipe(
+    Effect.map((bytes) =>
+      bytes === undefined ? rebuilt(request) : keptOf(RequestBody.headerOf(request, "content-type"), bytes)
+    ),
+    Effect.catchTag("BodyTooLong", () => Effect.succeed<PaywallForm>({ _tag: "TooLong" }))
   )
 }
 
-const bytesOf = (request: GateRequest): Effect.Effect<Uint8Array | undefined> => {
-  const { copy, rawBody, stream } = request
-  if (rawBody !== undefined) return Effect.succeed(typeof rawBody === "string" ? utf8.encode(rawBody) : rawBody)
-  if (copy !== undefined) return Effect.promise(() => copy(maximumFormBytes + 1).catch(() => undefined))
-  if (headerOf(request, "content-length") === "0") return Effect.succeed(new Uint8Array())
-  if (stream === undefined || !UnreadBody.isUnread(stream)) return Effect.undefined
-  return UnreadBody.bytesOf(stream, maximumFormBytes).pipe(
-    Effect.catchTag("BodyTooLong", () => Effect.succeed(new Uint8Array(maximumFormBytes + 1))),
-    Effect.catchTag("BodyLost", () => Effect.undefined)
-  )
-}
+/**
+ * Whether another site may have sent the form. The page repeats a form with the cookies and the origin of the shop, which such a form must
+ * not get.
+ */
+export const isStrangers = (request: GateRequest): boolean => !Navigation.isFromOwnPage(request)
 
 /**
  * Whether the bytes are in the encoding that the content type names. A host whose parser ran earlier may give a form that it has encoded
@@ -54,8 +52,8 @@ const carriageReturn = 13
  */
 const rebuilt = (request: GateRequest): PaywallForm => {
   const { body } = request
-  if (typeof body === "string") return keptOf(headerOf(request, "content-type"), utf8.encode(body))
-  const isFields = headerOf(request, "content-type").trim().toLowerCase().startsWith(urlencoded)
+  if (typeof body === "string") return keptOf(RequestBody.headerOf(request, "content-type"), utf8.encode(body))
+  const isFields = RequestBody.headerOf(request, "content-type").trim().toLowerCase().startsWith(urlencoded)
   if (!isFields || typeof body !== "object" || body === null || body instanceof Uint8Array) return { _tag: "Unread" }
   const fields = new URLSearchParams()
   for (const [name, value] of Object.entries(body)) {
@@ -72,9 +70,4 @@ const rebuilt = (request: GateRequest): PaywallForm => {
 const keptOf = (contentType: string, body: Uint8Array): PaywallForm => {
   if (body.length > maximumFormBytes) return { _tag: "TooLong" }
   return isIn(contentType, body) ? { _tag: "Kept", contentType, body } : { _tag: "Unread" }
-}
-
-const headerOf = ({ header }: GateRequest, name: string): string => {
-  const value = header(name)
-  return typeof value === "string" ? value : ""
 }

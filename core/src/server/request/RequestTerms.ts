@@ -19,6 +19,8 @@ import * as RequestPrice from "./RequestPrice.ts"
 export interface RequestTerms {
   readonly amounts: ReadonlyArray<bigint>
   readonly bodyDigest: string | undefined
+  /** The response, where no payment can be bound to the body. A page for people may take the place of its text. */
+  readonly unbound?: GateResponse.GateResponse
 }
 
 /** The request is not sold: `response` is sent instead. */
@@ -30,12 +32,12 @@ export class NotDecided extends Data.TaggedError("NotDecided")<{
   readonly message: string
 }> {}
 
-/** Finds the terms. */
+/** Finds the terms. The body is not read if no payment for this request will come (`isHopeless`). */
 export const find = Effect.fnUntraced(function* (
-  prices: PriceResolver["Service"],
-  hash: HashFunctions,
+  { hash, prices }: { readonly prices: PriceResolver["Service"]; readonly hash: HashFunctions },
   route: PricedRoute,
-  request: GateRequest
+  request: GateRequest,
+  isHopeless: boolean
 ): Effect.fn.Return<RequestTerms, NotSold | NotDecided> {
   const { bind, price, validate } = route
   if (validate !== undefined) {
@@ -51,22 +53,25 @@ export const find = Effect.fnUntraced(function* (
         )
       : price
   if (bind === "none" || amounts[0] === 0n) return { amounts, bodyDigest: request.bodyDigest }
-  return { amounts, bodyDigest: yield* Effect.mapError(BoundBody.digest(hash, request), unbound) }
+  const unbound = { amounts, bodyDigest: undefined }
+  if (isHopeless) return { ...unbound, unbound: unpaid(route, request) }
+  return yield* BoundBody.digest(hash, request).pipe(
+    Effect.map((bodyDigest) => ({ amounts, bodyDigest })),
+    Effect.catchTags({
+      BodyTooLong: ({ maximumBytes }) =>
+        Effect.succeed({ ...unbound, unbound: GateResponse.plain(413, { error: tooLong(maximumBytes) }) }),
+      BodyUnavailable: (error) => Effect.fail(undecided(Refusal.unbindable, error)),
+      BodyLost: ({ message }) => Effect.fail(new NotSold({ response: GateResponse.plain(400, { error: message }) }))
+    })
+  )
 })
+
+/** A 402 without offers: a payment without the body's digest would be refused. */
+const unpaid = ({ dialects, settle: order }: PricedRoute, { header }: GateRequest): GateResponse.GateResponse =>
+  GateResponse.refused({ dialects, order, crossOrigin: header("origin") !== undefined }, Refusal.unpaid)
 
 const undecided = (refusal: Refusal.Refusal, { message }: { readonly message: string }) =>
   new NotDecided({ refusal, message })
-
-const unbound = (error: BoundBody.Unbindable): NotSold | NotDecided => {
-  switch (error._tag) {
-    case "BodyUnavailable":
-      return undecided(Refusal.unbindable, error)
-    case "BodyTooLong":
-      return new NotSold({ response: GateResponse.plain(413, { error: tooLong(error.maximumBytes) }) })
-    case "BodyLost":
-      return new NotSold({ response: GateResponse.plain(400, { error: error.message }) })
-  }
-}
 
 const tooLong = (maximumBytes: number): string =>
   `A payment for this resource is bound to the request's body, which may have at most ${maximumBytes} bytes. Nothing was charged.`

@@ -49,6 +49,11 @@ export const laws: ReadonlyArray<HostLaw> = [
     demand(`it is refused, got ${status}`, status >= 400 && !body.includes("printed"))
     equal("transfers", market.transfers(), 0)
   }),
+  law("a body whose declared length is beyond the limit is refused before it comes", printing, async ({ ask }) => {
+    // Beyond the limits of every host's own parser too, and not one byte of it is sent.
+    const length = { "content-type": "text/plain", "content-length": `${1024 * maximumBytes}` }
+    equal("status", (await ask("/print", { method: "POST", headers: length })).status, 413)
+  }),
   law(
     "a request that validate refuses costs nothing, and one that it accepts gets its body",
     printing,

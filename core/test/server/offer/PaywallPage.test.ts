@@ -1,9 +1,12 @@
 /** The page for people at the gate: who gets it, its files, and that a shop without one has neither. */
-import { type Decision, type Paywall, Seller } from "@pontage/core"
+import { type Decision, type GateRequest, type Paywall, PaymentGate, PriceResolver, Seller } from "@pontage/core"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import { assert, describe, it } from "vitest"
 
+import * as ServerSchemeRegistry from "../../../src/scheme/ServerSchemeRegistry.ts"
 import * as Navigation from "../../../src/server/http/Navigation.ts"
-import { fileOf } from "../../../src/server/shop/Paywall.ts"
+import { fileOf, maximumFormBytes } from "../../../src/server/shop/Paywall.ts"
 import * as FakeFacilitator from "../FakeFacilitator.ts"
 import * as FakeScheme from "../FakeScheme.ts"
 import * as GateTestRequest from "../GateTestRequest.ts"
@@ -49,6 +52,34 @@ const decided = async (
   return seller.decide(route, GateTestRequest.request(...given))
 }
 
+const form = {
+  ...browser,
+  "content-type": "application/x-www-form-urlencoded",
+  "content-length": "3",
+  "sec-fetch-site": "same-origin"
+}
+
+const unreadable = () => assert.fail("the body is read")
+
+/** Decides on an order by POST, whose payment is bound to the body unless told otherwise. */
+const ordered = (request: GateRequest, bind: "none" | "body" = "body", logger?: Logger.Logger<unknown, void>) =>
+  Effect.gen(function* () {
+    const gate = yield* PaymentGate.make({ origin: "https://shop.example", secret: "s".repeat(32), paywall: page })
+    const terms = { network: "eip155:8453", price: "$0.01", payTo: FakeScheme.alice } as const
+    const route = yield* gate.route("POST /order", { ...terms, scheme: "exact", bind })
+    yield* gate.ready
+    return yield* gate.decide(route, request)
+  }).pipe(
+    Effect.provide([
+      FakeFacilitator.make().layer,
+      PriceResolver.layerDollar,
+      ServerSchemeRegistry.layer([FakeScheme.evm()]),
+      ...(logger === undefined ? [] : [Logger.layer([logger])])
+    ]),
+    Effect.scoped,
+    Effect.runPromise
+  )
+
 const responseOf = (decision: Decision) =>
   decision._tag === "Refused" ? decision.response : assert.fail(`expected a response, got ${decision._tag}`)
 
@@ -83,6 +114,39 @@ describe("the page at the gate", () => {
     for (const decision of decisions)
       assert.notStrictEqual(decision._tag === "Refused" ? decision.response.body : "", "<p>the page</p>")
     assert.notStrictEqual(responseOf(await decided(undefined, "/report", browser)).body, "<p>the page</p>")
+  })
+
+  it("repeats no stranger's form, and reads none", async () => {
+    const strange = { ...form, "sec-fetch-site": "cross-site" }
+    const given = { ...GateTestRequest.request("/order", strange, { method: "POST" }), copy: unreadable }
+    const { body, headers, status } = responseOf(await ordered(given))
+    assert.deepStrictEqual([status, body, offers.at(-1)?.form?._tag], [402, "<p>the page</p>", "Elsewhere"])
+    assert.notInclude(JSON.stringify(headers), "challenge")
+    const program = { ...given, header: (name: string) => (name === "sec-fetch-mode" ? "cors" : given.header(name)) }
+    assert.strictEqual(responseOf(await ordered({ ...program, copy: async () => new Uint8Array(3) })).status, 402)
+  })
+
+  it.each([
+    ["by its header", { ...form, "content-length": `${maximumFormBytes + 1}` }, unreadable],
+    ["by its bytes", form, async (most: number) => new Uint8Array(most)]
+  ] as const)("says that a form is too long: %s", async (_, headers, copy) => {
+    const given = { ...GateTestRequest.request("/order", headers, { method: "POST" }), copy }
+    const { body, status } = responseOf(await ordered(given))
+    assert.deepStrictEqual([status, body, offers.at(-1)?.form?._tag], [413, "<p>the page</p>", "TooLong"])
+  })
+
+  it.each([
+    ["nothing of a form that broke off", () => Promise.reject(new Error("reset")), []],
+    ["that a parser has read the form", () => Promise.resolve(undefined), [1]]
+  ] as const)("tells the operator %s", async (_, copy, expected) => {
+    const given = { ...GateTestRequest.request("/order", form, { method: "POST" }), copy }
+    const logged: Array<number> = []
+    const logger = Logger.make(({ message }) => {
+      if (String(message).includes("body parser")) logged.push(1)
+    })
+    const shown = await ordered(given, "none", logger)
+    assert.strictEqual(responseOf(shown).status, 402)
+    assert.deepStrictEqual([logged, offers.at(-1)?.form?._tag], [[...expected], "Unread"])
   })
 
   it("has its files at the sold path, free of charge; a shop without a page has none", async () => {

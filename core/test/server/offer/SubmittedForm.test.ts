@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { assert, describe, it } from "vitest"
 
 import type { GateRequest } from "../../../src/server/http/Decision.ts"
+import * as UnreadBody from "../../../src/server/http/UnreadBody.ts"
 import * as SubmittedForm from "../../../src/server/offer/SubmittedForm.ts"
 import { maximumFormBytes } from "../../../src/server/shop/Paywall.ts"
 import * as GateTestRequest from "../GateTestRequest.ts"
@@ -47,9 +48,18 @@ describe("the form of a request", () => {
     ["a form in another boundary", { rawBody: "--abc\r\n" }, "multipart/form-data; boundary=xyz"],
     ["a form in another encoding", { rawBody: "--abc\r\n" }, urlencoded],
     ["a form without a boundary", { rawBody: "--abc\r\n" }, "multipart/form-data"],
-    ["a body that broke off", { copy: () => Promise.reject(new Error("gone")) }, urlencoded]
+    ["a copy that a parser has read", { copy: () => Promise.resolve(undefined) }, urlencoded]
   ])("is gone: %s", async (_, change, type) => {
     assert.strictEqual(await read(change, type), "Unread")
+  })
+
+  it("of a body that broke off is no form", async () => {
+    const copy = () => Promise.reject(new Error("gone"))
+    const failure = await read({ copy }).then(
+      () => "a form",
+      (error: unknown) => error
+    )
+    assert.instanceOf(failure, UnreadBody.BodyLost)
   })
 
   it("has a limit, by its declared length and by its own", async () => {

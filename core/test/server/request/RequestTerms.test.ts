@@ -1,3 +1,5 @@
+import * as querystring from "node:querystring"
+
 import { assert, describe, it } from "@effect/vitest"
 import { type Decision, type GateRequest, PaymentGate, PriceResolver, type RouteConfig } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -151,6 +153,39 @@ describe('bind: "body"', () => {
       const { decide } = yield* open({ bind: "body" })
       assert.strictEqual(statusOf(yield* decide(rawBody(BoundBody.maximumBytes + 1))), 413)
       assert.strictEqual(statusOf(yield* decide(rawBody(BoundBody.maximumBytes))), 402)
+    })
+  )
+
+  it.effect("refuses a body that is too long by its header, and waits for none of it", () =>
+    Effect.gen(function* () {
+      const { decide } = yield* open({ bind: "body" })
+      const long = posted({}, { ...json, "content-length": `${BoundBody.maximumBytes + 1}` })
+      const never = { ...long, copy: () => assert.fail("the body is read") }
+      assert.strictEqual(statusOf(yield* decide(never)), 413)
+    })
+  )
+
+  it.effect.each([
+    ["node:querystring", querystring.parse],
+    ["an empty prototype", (text: string) => Object.assign(Object.create(Object.create(null)), querystring.parse(text))]
+  ] as const)("takes the fields of a form by %s", ([, parse]) =>
+    Effect.gen(function* () {
+      const { buy } = yield* open({ bind: "body" })
+      const form = { "content-type": "application/x-www-form-urlencoded", "content-length": "3" }
+      const sent = (text: string) => posted({ body: parse(text) }, form)
+      assert.strictEqual(statusOf(yield* buy(sent("a=1&b=2&b=3"))), "Granted")
+      assert.strictEqual(statusOf(yield* buy(sent("a=1"), sent("a=2"))), 402)
+    })
+  )
+
+  it.effect("tells a body that broke off from one that a parser has read", () =>
+    Effect.gen(function* () {
+      const { decide } = yield* open({ bind: "body" })
+      assert.strictEqual(
+        statusOf(yield* decide({ ...posted({}), copy: () => Promise.reject(new Error("reset")) })),
+        400
+      )
+      assert.strictEqual(statusOf(yield* decide({ ...posted({}), copy: () => Promise.resolve(undefined) })), 500)
     })
   )
 
