@@ -41,6 +41,11 @@ const check = OptionCheck.options<PayingFetchOptions>({
 export interface PayingFetch extends FetchFunction {
   /** The cost of the request, without paying: it is sent once, unpaid. `undefined` if no payment is demanded. */
   readonly quote: (input: RequestInfo | URL, init?: RequestInit) => Promise<PaymentClient.Quotation | undefined>
+  /**
+   * Whether the journal has a purchase of this request that is under way: its payment is being signed, is without a known
+   * outcome, or is owed a response. Nothing is sent.
+   */
+  readonly isOpen: (input: RequestInfo | URL, init?: RequestInit) => Promise<boolean>
   /** The state of a payment by the journal and, if given, `lookup`. */
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
   /**
@@ -94,7 +99,9 @@ export const make = Effect.fnUntraced(function* (
     const demand = await buyer.demandOf(await request.sendUnpaid(), request.signal)
     return buyer.refund(await request.payable(), demand, amount, request.signal)
   }
-  return Object.assign(paying, { quote, refund, status: buyer.status, channels: buyer.channels })
+  const isOpen: PayingFetch["isOpen"] = async (input, init = {}) =>
+    buyer.isOpen(await OutgoingRequest.make(fetch, input, init, maxBodyBytes).payable())
+  return Object.assign(paying, { quote, refund, isOpen, status: buyer.status, channels: buyer.channels })
 })
 
 /**

@@ -83,6 +83,7 @@ export interface Buyer {
     demand: PaymentClient.Demand,
     signal: AbortSignal | undefined
   ) => Promise<PaymentClient.Quotation>
+  readonly isOpen: (request: PayableRequest) => Promise<boolean>
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
   readonly refund: (
     request: PayableRequest,
@@ -113,6 +114,7 @@ export const make = Effect.fnUntraced(function* (
     demandOf: (response, signal) => run(client.demandOf(response), signal),
     pay: (request, demand, signal) => run(client.pay(request, demand), signal),
     quote: (request, demand, signal) => run(client.quote(request, demand), signal),
+    isOpen: (request) => run(client.isOpen(request), undefined),
     status: (paymentId) => run(client.status(paymentId), undefined),
     refund: (request, demand, amount, signal) => run(client.refund(request, demand, amount), signal),
     channels: () => run(client.channels, undefined)

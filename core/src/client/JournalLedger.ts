@@ -47,6 +47,24 @@ export const isResumable = (entry: JournalEntry, now: number): boolean => {
 export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: number): boolean =>
   state === "owed" && reuse !== undefined && reuse.runs > 0 && now < owedUntil
 
+/**
+ * Whether the purchase is under way: its payment is being signed, is without a known outcome, or is owed a response. A refused
+ * payment is not.
+ */
+const isOpen = (entry: JournalEntry, now: number): boolean => {
+  switch (entry.state) {
+    case "reserved":
+      return !isExpired(entry, now)
+    case "pending":
+    case "owed":
+      return isResumable(entry, now)
+    case "refused":
+    case "settled":
+    case "released":
+      return false
+  }
+}
+
 /** The ledger. */
 export interface JournalLedger {
   /** Takes in a later line of an entry, and returns the current entry: a line may come too late to count. */
@@ -63,6 +81,8 @@ export interface JournalLedger {
     now: number,
     isHeld: (id: string) => boolean
   ) => JournalEntry | undefined
+  /** Whether a purchase of this logical request is under way, in any tab or process of the journal. */
+  readonly isOpen: (request: string, now: number) => boolean
   readonly findPayment: (paymentId: string) => JournalEntry | undefined
   /** The payer's channels, by their ids. */
   readonly channels: ReadonlyMap<string, ChannelEntry>
@@ -151,6 +171,11 @@ export const make = (): JournalLedger => {
       return undefined
     },
     reusable: refused.find,
+    isOpen: (request, now) =>
+      [...(byRequest.get(request) ?? [])].some((id) => {
+        const entry = entries.get(id)
+        return entry !== undefined && isOpen(entry, now)
+      }),
     findPayment: (paymentId) => [...entries.values()].find((entry) => entry.paymentId === paymentId),
     channels,
     take: (line) => void (isChannel(line) ? channels.set(line.id, afterLine(channels.get(line.id), line)) : put(line))

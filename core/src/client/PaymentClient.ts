@@ -134,6 +134,8 @@ export class PaymentClient extends Context.Service<
     ) => Effect.Effect<OwnPurchase.Refunded, PayFailure>
     /** The payer's channels, with the terms that a withdrawal needs. */
     readonly channels: Effect.Effect<ReadonlyArray<ChannelEntry>, JournalUnavailable>
+    /** Whether the journal has a purchase of this request that is under way; nothing is sent. */
+    readonly isOpen: (request: PayableRequest.PayableRequest) => Effect.Effect<boolean, JournalUnavailable>
     readonly status: (paymentId: string) => Effect.Effect<PaymentStatus, JournalUnavailable | ProtocolError>
   }
 >()("@pontage/core/PaymentClient") {}
@@ -166,6 +168,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     refund: (request, demand, amount) => refund(context, purchases, request, demand, amount),
     channels: Effect.map(journal.channels, (channels) => [...channels.values()]),
     quote: (request, demand) => quote(context, request, demand),
+    isOpen: (request) => Effect.flatMap(PayableRequest.nameOf(request), journal.isOpen),
     status: (paymentId) => status(context, paymentId)
   })
 })

@@ -107,6 +107,11 @@ export class PaymentJournal extends Context.Service<
     /** The payer's channels, by their ids. */
     readonly channels: Effect.Effect<ReadonlyMap<string, ChannelEntry>, JournalUnavailable>
     readonly letGo: (id: string) => Effect.Effect<void>
+    /**
+     * Whether a purchase of this logical request is under way: its payment is being signed, is without a known outcome, or is
+     * owed a response. Holds nothing.
+     */
+    readonly isOpen: (request: string) => Effect.Effect<boolean, JournalUnavailable>
     readonly find: (paymentId: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
     /** The current totals; for quotes, which reserve nothing. */
     readonly spent: Effect.Effect<SpentSoFar, JournalUnavailable>
@@ -190,6 +195,7 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
     marks,
     channels: read(() => ledger.channels),
     letGo,
+    isOpen: (request) => read((now) => ledger.isOpen(request, now)),
     find: (paymentId) => read(() => ledger.findPayment(paymentId)),
     spent: read(() => ledger.spent)
   }

@@ -14,12 +14,27 @@ import { isSame, own } from "./SentForm.ts"
 
 const storing = BrowserStorage.isStored()
 
-const pay = async (wallet: AnyWallet, option: PageOption): Promise<void> => {
-  const isStored = await storing
-  await looked
-  const progress = ProgressView.open(isStored ? "" : texts.keepOpen)
-  await end(await Purchase.pay({ wallet, option, isStored, onStage: progress.to }), wallet, option)
+let isBusy = false
+
+/** Does one thing at a time in this page: while it pays, another click changes nothing. */
+const once = async (work: () => Promise<unknown>): Promise<void> => {
+  if (isBusy) return
+  isBusy = true
+  try {
+    await work()
+  } finally {
+    isBusy = false
+  }
 }
+
+const pay = (wallet: AnyWallet, option: PageOption): Promise<void> =>
+  once(async () => {
+    const isStored = await storing
+    // The outcome of an earlier payment came after the click, and is shown: its payer did not know of it.
+    if (await looking) return
+    const progress = ProgressView.open(isStored ? "" : texts.keepOpen)
+    await end(await Purchase.pay({ wallet, option, isStored, onStage: progress.to }), wallet, option)
+  })
 
 const again = () => choice.open(true)
 
@@ -27,20 +42,25 @@ const again = () => choice.open(true)
 const end = (outcome: Outcome, wallet?: AnyWallet, option?: PageOption, isOfOtherForm = false): Promise<void> => {
   return OutcomeView.open(outcome, option, {
     again,
-    check: () => void (wallet === undefined || option === undefined ? resume(true) : pay(wallet, option)),
+    check: () => void (wallet === undefined || option === undefined ? once(() => resume(true)) : pay(wallet, option)),
     ...(isOfOtherForm && { next: again })
   })
 }
 
-/** Finishes what an earlier visit left open. Its progress is shown once there is something to send, or if it is asked for. */
-const resume = async (isAsked: boolean): Promise<void> => {
+/**
+ * Finishes what an earlier visit left open, and returns whether it shows an outcome. Its progress is shown once there is something to
+ * send, or if it is asked for.
+ */
+const resume = async (isAsked: boolean): Promise<boolean> => {
   if (isAsked) ProgressView.resuming()
   const resumed = await Purchase.resume(isAsked ? () => undefined : ProgressView.resuming)
   if (resumed !== undefined) {
     const isOther = facts.form !== undefined && resumed.form !== undefined && !isSame(resumed.form, own)
-    return end(resumed.outcome, undefined, undefined, isOther)
+    await end(resumed.outcome, undefined, undefined, isOther)
+    return true
   }
   if (isAsked) choice.open(true)
+  return false
 }
 
 const choice = new ChoiceView((wallet, option) => void pay(wallet, option))
@@ -48,4 +68,6 @@ choice.open(false)
 discover({ families: [...new Set(facts.options.map(({ family }) => family))], found: (wallet) => choice.add(wallet) })
 for (const wallet of facts.options.some(({ family }) => family === "ton") ? facts.tonWallets : [])
   choice.add(RemoteWallet.of(wallet), false)
-const looked = BrowserStorage.hasJournal().then((has) => (has ? resume(false) : undefined))
+/** Whether the first look at what was left open shows an outcome; a click after it is a new one. */
+let looking = BrowserStorage.hasJournal().then((has) => has && resume(false))
+void looking.then(() => (looking = Promise.resolve(false)))

@@ -5,6 +5,7 @@ import { settlementOf, wrapFetch, type FetchFunction, type PayingFetchOptions } 
 import { indexedDbJournal } from "@pontage/fetch/browser"
 
 import type { PageOption } from "../PageFacts.ts"
+import type { KeptForm } from "./FormMemory.ts"
 import * as Outcome from "./Outcome.ts"
 import { requestOf, type SentForm } from "./SentForm.ts"
 
@@ -121,3 +122,9 @@ export const resume = async (form: SentForm | undefined, onSent: () => void): Pr
     return trail.isSent ? Outcome.ofFailure(error, true, trail.movedTo) : undefined
   }
 }
+
+/** Whether a payment for a kept form is under way or owed, by the journal of this origin; `true` if the journal cannot be read. */
+export const isOpen = (form: KeptForm): Promise<boolean> =>
+  wrapFetch(fetch, { schemes: [payingNothing], ...journalOf(true) })
+    .isOpen(form.address, requestOf(form))
+    .catch(() => true)

@@ -2,9 +2,11 @@
 import { WalletError, type AnyWallet } from "@pontage/wallets"
 
 import type { PageOption } from "../PageFacts.ts"
+import type { KeptForm } from "./FormMemory.ts"
 import * as Outcome from "./Outcome.ts"
 import { facts } from "./PageContext.ts"
 import * as SentForm from "./SentForm.ts"
+import * as TabLock from "./TabLock.ts"
 
 /** The parts of an attempt: a wallet, an option of its family, and the progress. */
 export interface Attempt {
@@ -13,9 +15,6 @@ export interface Attempt {
   readonly isStored: boolean
   readonly onStage: (stage: Outcome.Stage) => void
 }
-
-/** The lock that a tab holds while it pays for an address. */
-const lockName = () => `pontage-page ${location.href}`
 
 /** Connects, and makes the scheme client; scripts load while the owner looks at the wallet. */
 const connected = async ({ option, wallet }: Attempt) => {
@@ -46,24 +45,50 @@ const connected = async ({ option, wallet }: Attempt) => {
   }
 }
 
-/** Keeps this page's form before anything is signed for it; `undefined` where there is none to keep. */
-const keptForm = async ({ isStored }: Attempt): Promise<number | "failed" | undefined> => {
+type Payments = typeof import("./Payment.ts")
+
+/** Keeps this page's form before anything is signed for it; `undefined` where there is none to keep, an outcome where it cannot be kept. */
+const keptForm = async (
+  { isStored }: Attempt,
+  { isOpen }: Payments
+): Promise<KeptForm | Outcome.Outcome | undefined> => {
   if (!isStored || SentForm.own === undefined) return undefined
   const FormMemory = await import("./FormMemory.ts")
   const before = (await FormMemory.unfinished()).find((form) => SentForm.isSame(form, SentForm.own))
-  return before?.id ?? FormMemory.keep(SentForm.own).catch(() => "failed" as const)
+  if (before !== undefined) return before
+  try {
+    const kept = await FormMemory.keep(SentForm.own, isOpen)
+    return "id" in kept ? kept : { kind: "notCharged", reason: "formsFull", detail: kept.addresses.join("\n") }
+  } catch {
+    return { kind: "notCharged", reason: "storage", detail: "" }
+  }
+}
+
+/**
+ * Forgets a form that is needed no more, and returns whether a payment for it is open. A failure before anything was sent says nothing
+ * about an earlier payment, so the journal is asked.
+ */
+const release = async (
+  form: KeptForm,
+  outcome: Outcome.Outcome | undefined,
+  { isOpen }: Payments
+): Promise<boolean> => {
+  if (outcome !== undefined && !Outcome.isOver(outcome)) return true
+  if ((outcome === undefined || outcome.kind === "notCharged") && (await isOpen(form))) return true
+  await (await import("./FormMemory.ts")).drop(form.id)
+  return false
 }
 
 const attempt = async (given: Attempt): Promise<Outcome.Outcome> => {
   given.onStage("connect")
   try {
-    const [{ buy }, scheme] = await Promise.all([import("./Payment.ts"), connected(given)])
-    const kept = await keptForm(given)
-    if (kept === "failed") return { kind: "notCharged", reason: "storage", detail: "" }
+    const [payments, scheme] = await Promise.all([import("./Payment.ts"), connected(given)])
+    const kept = await keptForm(given, payments)
+    if (kept !== undefined && "kind" in kept) return kept
     given.onStage("sign")
-    const outcome = await buy(given.option, scheme, SentForm.own, given.isStored, given.onStage)
-    if (kept !== undefined && Outcome.isOver(outcome)) await (await import("./FormMemory.ts")).drop(kept)
-    return outcome
+    const outcome = await payments.buy(given.option, scheme, SentForm.own, given.isStored, given.onStage)
+    const isOpen = kept !== undefined && (await release(kept, outcome, payments))
+    return isOpen && outcome.kind === "notCharged" ? { kind: "pending", detail: outcome.detail } : outcome
   } catch (error) {
     return Outcome.ofFailure(error instanceof Error ? error : new WalletError("failed", String(error)), false)
   }
@@ -71,15 +96,9 @@ const attempt = async (given: Attempt): Promise<Outcome.Outcome> => {
 
 const elsewhere: Outcome.Outcome = { kind: "notCharged", reason: "otherTab", detail: "" }
 
-/** Alone among the tabs of this address, where the browser can tell. */
-const alone = async (work: () => Promise<Outcome.Outcome>): Promise<Outcome.Outcome> => {
-  const { locks }: { readonly locks?: LockManager } = navigator
-  if (locks === undefined) return work()
-  return locks.request(lockName(), { ifAvailable: true }, (lock) => (lock === null ? elsewhere : work()))
-}
-
 /** Pays. Never rejects. */
-export const pay = (given: Attempt): Promise<Outcome.Outcome> => alone(() => attempt(given))
+export const pay = async (given: Attempt): Promise<Outcome.Outcome> =>
+  (await TabLock.alone(TabLock.address(), () => attempt(given))) ?? elsewhere
 
 /** Outcome of an earlier visit's payment; `form` is the one that it was for, if it was for one. */
 export interface Resumed {
@@ -92,22 +111,16 @@ export interface Resumed {
  * when something is sent. The form of this page is not sent, unless it was paid for before.
  */
 export const resume = async (onSent: () => void): Promise<Resumed | undefined> => {
-  const [{ resume: resumeEarlier }, FormMemory] = await Promise.all([import("./Payment.ts"), import("./FormMemory.ts")])
-  let resumed: Resumed | undefined
-  await alone(async () => {
+  const [payments, FormMemory] = await Promise.all([import("./Payment.ts"), import("./FormMemory.ts")])
+  return TabLock.alone(TabLock.address(), async () => {
     for (const form of await FormMemory.unfinished()) {
       // oxlint-disable-next-line no-await-in-loop -- one payment is finished after another
-      const outcome = await resumeEarlier(form, onSent)
+      const outcome = await payments.resume(form, onSent)
       // oxlint-disable-next-line no-await-in-loop -- one payment is finished after another
-      if (outcome === undefined || Outcome.isOver(outcome)) await FormMemory.drop(form.id)
-      if (outcome !== undefined) {
-        resumed = { outcome, form }
-        return elsewhere
-      }
+      await release(form, outcome, payments)
+      if (outcome !== undefined) return { outcome, form }
     }
-    const outcome = facts.form === undefined ? await resumeEarlier(undefined, onSent) : undefined
-    if (outcome !== undefined) resumed = { outcome, form: undefined }
-    return elsewhere
+    const outcome = facts.form === undefined ? await payments.resume(undefined, onSent) : undefined
+    return outcome && { outcome, form: undefined }
   })
-  return resumed
 }

@@ -45,6 +45,8 @@ export const english: Texts = {
     "This form is longer than {limit}, the most that is kept here. Send it with a smaller file. Nothing was charged.",
   formUnread:
     "The shop's server keeps no copy of this form, so that it cannot be sent once more. Tell the shop. Nothing was charged.",
+  formsFull:
+    "This browser keeps as many unfinished forms as it can. Nothing was signed: open an address below, and finish its form first.",
   formBefore: "This is about the form that you sent before. The one that you have sent now is not paid yet.",
   formNext: "Go on with the new form",
   used: "Paid already",

@@ -47,6 +47,8 @@ export const german: Texts = {
     "Dieses Formular ist länger als {limit}; mehr wird hier nicht aufbewahrt. Senden Sie es mit einer kleineren Datei. Es wurde nichts abgebucht.",
   formUnread:
     "Der Server des Shops bewahrt dieses Formular nicht auf, darum kann es nicht noch einmal gesendet werden. Sagen Sie es dem Shop. Es wurde nichts abgebucht.",
+  formsFull:
+    "Dieser Browser bewahrt schon so viele unfertige Formulare auf, wie er kann. Nichts wurde unterschrieben: Öffnen Sie eine Adresse unten und schließen Sie deren Formular zuerst ab.",
   formBefore: "Das gehört zu dem Formular von vorher. Für das jetzt gesendete ist noch nicht gezahlt.",
   formNext: "Mit dem neuen Formular weitermachen",
   used: "Schon bezahlt",

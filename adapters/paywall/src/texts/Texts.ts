@@ -42,6 +42,7 @@ export interface Texts {
   readonly formElsewhere: string
   readonly formTooLong: string
   readonly formUnread: string
+  readonly formsFull: string
   readonly formBefore: string
   readonly formNext: string
   readonly used: string

@@ -5,6 +5,8 @@ import type { Context } from "koa"
 /** The orders that came to a handler, in their order. */
 export interface FormHandlers {
   readonly orders: Array<{ readonly type: string; readonly body: Buffer }>
+  /** Whether `/flaky` fails. */
+  isFailing: boolean
 }
 
 /** The path of a form that is sent to this path. */
@@ -40,7 +42,8 @@ const fieldsOf = async (type: string, body: Buffer): Promise<Readonly<Record<str
 }
 
 /** Adds the routes. */
-export const add = (router: Router, { orders }: FormHandlers): Router => {
+export const add = (router: Router, handlers: FormHandlers): Router => {
+  const { orders } = handlers
   const taken = async (context: Context): Promise<Readonly<Record<string, unknown>>> => {
     const order = { type: context.get("content-type"), body: await bodyOf(context) }
     orders.push(order)
@@ -55,6 +58,11 @@ export const add = (router: Router, { orders }: FormHandlers): Router => {
   })
   router.post("/print", async (context) => {
     context.body = { printed: await taken(context) }
+  })
+  router.post("/flaky/:name", async (context) => {
+    const order = await taken(context)
+    if (handlers.isFailing) return context.throw(500, "the handler fails, as the test asked")
+    context.body = { delivered: order }
   })
   router.post("/invoice", async (context) => {
     const { name } = await taken(context)

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { Browser, BrowserContext, Page } from "puppeteer-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
 
 import { listen } from "../OpenServer.ts"
 import * as FormRoutes from "./FormRoutes.ts"
@@ -77,6 +77,26 @@ const fileOf = async (name: string, content: string | Uint8Array): Promise<strin
   await writeFile(path, content)
   return path
 }
+
+/** Puts forms into the browser's storage that were sent to this path and never signed for. */
+const leaveForms = (page: Page, path: string, count: number) =>
+  page.evaluate(
+    (address, most) =>
+      new Promise<void>((resolve, reject) => {
+        const opening = indexedDB.open("pontage.forms", 1)
+        opening.addEventListener("error", reject)
+        opening.addEventListener("success", () => {
+          const transaction = opening.result.transaction("forms", "readwrite")
+          for (let index = 0; index < most; index++) {
+            const line = { address: `${address}${index}`, contentType: "text/plain", body: new Uint8Array(1) }
+            transaction.objectStore("forms").add(line)
+          }
+          transaction.addEventListener("complete", () => resolve(opening.result.close()))
+        })
+      }),
+    `${market.origin}${path}`,
+    count
+  )
 
 const signatures = ({ manner }: OpenPage.OpenPage) => manner.asked.length
 
@@ -181,6 +201,32 @@ describe("a form by POST", () => {
     }))
 })
 
+describe("a form at a slow wallet", () => {
+  it("is paid for once by two clicks, and its page does not deny it", () => {
+    const asked = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    const beforeSigning = () => {
+      asked.resolve()
+      return released.promise
+    }
+    const use = async (opened: OpenPage.OpenPage) => {
+      const { page } = opened
+      await fill(page, "/order", "urlencoded", { name: "twice" })
+      await page.waitForSelector(".wallets button")
+      await page.$eval(".wallets button", (button) => {
+        button.click()
+        button.click()
+      })
+      await asked.promise
+      assert.include(await OpenPage.shown(page), "Sign in the wallet")
+      released.resolve()
+      assert.strictEqual(await OpenPage.outcome(page), "Paid")
+      assert.strictEqual(signatures(opened), 1)
+    }
+    return visit(use, { beforeSigning })
+  })
+})
+
 describe("a form that is not repeated", () => {
   it("comes from another site, and says so", () =>
     visit(async (opened) => {
@@ -231,6 +277,52 @@ describe("a form that was signed for", () => {
       assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
     }))
 
+  it("is kept while its shop cannot be reached", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      const orders = newOrders()
+      await fill(page, "/order", "urlencoded", { name: "kept" })
+      const { end, lost } = losePayments()
+      await OpenPage.press(page, "Amber Wallet")
+      await lost
+      end()
+      market.handlers.isCut = true
+      await page.reload()
+      // The first look at the earlier payment has failed when this click is heard.
+      await OpenPage.press(page, "Amber Wallet")
+      assert.strictEqual(await OpenPage.outcome(page), "Sent: do not pay again")
+      market.handlers.isCut = false
+      await page.reload()
+      assert.strictEqual(await OpenPage.outcome(page), "Paid")
+      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+    }))
+
+  it("is not signed for again by a click before the page has looked", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      const orders = newOrders()
+      await fill(page, "/order", "urlencoded", { name: "early" })
+      const { end, lost } = losePayments()
+      await OpenPage.press(page, "Amber Wallet")
+      await lost
+      end()
+      await page.evaluateOnNewDocument(() => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const { databases } = IDBFactory.prototype
+        IDBFactory.prototype.databases = async function () {
+          await promise
+          return databases.call(this)
+        }
+        Reflect.set(window, "look", resolve)
+      })
+      await page.reload()
+      await OpenPage.press(page, "Amber Wallet")
+      await page.evaluate("look()")
+      assert.strictEqual(await OpenPage.outcome(page), "Paid")
+      assert.include(await OpenPage.shown(page), "early")
+      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+    }))
+
   it("is finished by the page of another form, which stays unpaid until its person goes on", () =>
     visit(async (opened, context) => {
       const orders = newOrders()
@@ -264,5 +356,52 @@ describe("a form that was signed for", () => {
         assert.strictEqual(await pay(page), "Paid")
         assert.strictEqual(signatures(opened), count)
       }
+    }))
+})
+
+describe("forms of many addresses", () => {
+  afterEach(() => void (market.handlers.isFailing = false))
+
+  it("that were not signed for make room for others; one that was paid for stays", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      market.handlers.isFailing = true
+      await fill(page, "/flaky/paid", "urlencoded", { name: "first" })
+      assert.strictEqual(await pay(page), "Paid, not delivered yet")
+      await leaveForms(page, "/flaky/left", 15)
+      await fill(page, "/order", "urlencoded", { name: "another" })
+      assert.strictEqual(await pay(page), "Paid")
+      market.handlers.isFailing = false
+      await fill(page, "/flaky/paid", "urlencoded", { name: "second" })
+      assert.strictEqual(await OpenPage.outcome(page), "Paid")
+      assert.include(await OpenPage.shown(page), `"first"`)
+      assert.strictEqual(signatures(opened), 2)
+    }))
+
+  it("that were paid for and not delivered are never forgotten, and no further one is signed for", () =>
+    visit(async (opened) => {
+      const { page } = opened
+      market.handlers.isFailing = true
+      for (let index = 0; index < 16; index++) {
+        // oxlint-disable-next-line no-await-in-loop -- one purchase after another
+        await fill(page, `/flaky/${index}`, "urlencoded", { name: `form ${index}` })
+        // oxlint-disable-next-line no-await-in-loop -- one purchase after another
+        assert.strictEqual(await pay(page), "Paid, not delivered yet")
+      }
+      await fill(page, "/order", "urlencoded", { name: "too many" })
+      assert.strictEqual(await pay(page), "You were not charged")
+      const shown = await OpenPage.shown(page)
+      assert.include(shown, "as many unfinished forms as it can")
+      assert.include(shown, `${market.origin}/flaky/0`)
+      await OpenPage.demandAccessible(page)
+      assert.strictEqual(signatures(opened), 16)
+      market.handlers.isFailing = false
+      await fill(page, "/flaky/0", "urlencoded", { name: "another" })
+      assert.strictEqual(await OpenPage.outcome(page), "Paid")
+      assert.include(await OpenPage.shown(page), "form 0")
+      assert.strictEqual(signatures(opened), 16)
+      await fill(page, "/order", "urlencoded", { name: "room again" })
+      assert.strictEqual(await pay(page), "Paid")
+      assert.strictEqual(signatures(opened), 17)
     }))
 })

@@ -33,7 +33,7 @@ export const make = Effect.gen(function* () {
   const bridge = yield* BridgeProxy.bridge
   const server = createServer()
   const origin = yield* listen(server)
-  const handlers: Handlers = { runs: 0, failuresLeft: 0, lose: undefined, orders: [] }
+  const handlers: Handlers = { runs: 0, failuresLeft: 0, lose: undefined, orders: [], isFailing: false, isCut: false }
   const accepts = [
     { scheme: "exact", network: "eip155:31337", price: "$0.01", payTo: evm.accounts.payee.address },
     { scheme: "exact", network: "ton:local", price: "$0.01", payTo: ton.accounts.payee.raw },
@@ -64,6 +64,7 @@ export const make = Effect.gen(function* () {
       "GET /hostile": { description: hostile, accepts },
       "POST /order": { description: "An order", maxTimeoutSeconds: 3600, accepts },
       "POST /print": { description: "A print", bind: "body", accepts },
+      "POST /flaky/:name": { description: "A flaky order", maxTimeoutSeconds: 3600, accepts },
       "POST /thanks": { description: "A gift", accepts },
       "POST /strict": { description: "A strict order", accepts },
       "POST /invoice": { description: "An invoice", accepts }
@@ -73,6 +74,10 @@ export const make = Effect.gen(function* () {
   app.silent = true
   app
     .use((context, next) => {
+      if (handlers.isCut && context.get("sec-fetch-dest") === "empty" && context.search === "") {
+        context.respond = false
+        return void context.req.socket.destroy()
+      }
       if (handlers.lose === undefined || context.get("x-payment") === "") return next()
       context.respond = false
       return handlers.lose()
@@ -118,6 +123,8 @@ interface Handlers extends FormRoutes.FormHandlers {
   failuresLeft: number
   /** Called for each request with a payment, which then gets no response. */
   lose: (() => void) | undefined
+  /** Whether the connections of requests by scripts, except for scripts, are cut. */
+  isCut: boolean
 }
 
 const routes = (handlers: Handlers): Router => {
