@@ -5,6 +5,7 @@ import type { PageOption } from "../PageFacts.ts"
 import type { KeptForm } from "./FormMemory.ts"
 import * as Outcome from "./Outcome.ts"
 import { facts } from "./PageContext.ts"
+import type * as Payment from "./Payment.ts"
 import * as SentForm from "./SentForm.ts"
 import * as TabLock from "./TabLock.ts"
 
@@ -45,7 +46,7 @@ const connected = async ({ option, wallet }: Attempt) => {
   }
 }
 
-type Payments = typeof import("./Payment.ts")
+type Payments = typeof Payment
 
 /** Keeps this page's form before anything is signed for it; `undefined` where there is none to keep, an outcome where it cannot be kept. */
 const keptForm = async (

@@ -308,11 +308,13 @@ describe("a form that was signed for", () => {
       end()
       await page.evaluateOnNewDocument(() => {
         const { promise, resolve } = Promise.withResolvers<void>()
-        const { databases } = IDBFactory.prototype
-        IDBFactory.prototype.databases = async function () {
-          await promise
-          return databases.call(this)
-        }
+        const databases = indexedDB.databases.bind(indexedDB)
+        Object.defineProperty(indexedDB, "databases", {
+          value: async () => {
+            await promise
+            return databases()
+          }
+        })
         Reflect.set(window, "look", resolve)
       })
       await page.reload()

@@ -10,6 +10,8 @@ import * as GateTestRequest from "../GateTestRequest.ts"
 
 const urlencoded = "application/x-www-form-urlencoded"
 
+const brokenOff = () => Promise.reject(new Error("gone"))
+
 const read = async (change: Partial<GateRequest>, contentType = urlencoded, site = "same-origin") => {
   const headers = { "content-type": contentType, "content-length": "10", "sec-fetch-site": site }
   const request = { ...GateTestRequest.request("/order", headers, { method: "POST" }), ...change }
@@ -54,8 +56,7 @@ describe("the form of a request", () => {
   })
 
   it("of a body that broke off is no form", async () => {
-    const copy = () => Promise.reject(new Error("gone"))
-    const failure = await read({ copy }).then(
+    const failure = await read({ copy: brokenOff }).then(
       () => "a form",
       (error: unknown) => error
     )
