@@ -51,19 +51,9 @@ export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: n
  * Whether the purchase is under way: its payment is being signed, is without a known outcome, or is owed a response. A refused
  * payment is not.
  */
-const isOpen = (entry: JournalEntry, now: number): boolean => {
-  switch (entry.state) {
-    case "reserved":
-      return !isExpired(entry, now)
-    case "pending":
-    case "owed":
-      return isResumable(entry, now)
-    case "refused":
-    case "settled":
-    case "released":
-      return false
-  }
-}
+const isOpen = (entry: JournalEntry | undefined, now: number): boolean =>
+  entry !== undefined &&
+  (entry.state === "reserved" ? !isExpired(entry, now) : entry.state !== "refused" && isResumable(entry, now))
 
 /** The ledger. */
 export interface JournalLedger {
@@ -171,11 +161,7 @@ export const make = (): JournalLedger => {
       return undefined
     },
     reusable: refused.find,
-    isOpen: (request, now) =>
-      [...(byRequest.get(request) ?? [])].some((id) => {
-        const entry = entries.get(id)
-        return entry !== undefined && isOpen(entry, now)
-      }),
+    isOpen: (request, now) => [...(byRequest.get(request) ?? [])].some((id) => isOpen(entries.get(id), now)),
     findPayment: (paymentId) => [...entries.values()].find((entry) => entry.paymentId === paymentId),
     channels,
     take: (line) => void (isChannel(line) ? channels.set(line.id, afterLine(channels.get(line.id), line)) : put(line))

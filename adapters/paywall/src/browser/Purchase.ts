@@ -74,8 +74,8 @@ const release = async (
   outcome: Outcome.Outcome | undefined,
   { isOpen }: Payments
 ): Promise<boolean> => {
-  if (outcome !== undefined && !Outcome.isOver(outcome)) return true
-  if ((outcome === undefined || outcome.kind === "notCharged") && (await isOpen(form))) return true
+  const isUnsaid = outcome === undefined || outcome.kind === "notCharged"
+  if (isUnsaid ? await isOpen(form) : !Outcome.isOver(outcome)) return true
   await (await import("./FormMemory.ts")).drop(form.id)
   return false
 }

@@ -1,6 +1,6 @@
 /**
  * The bytes of a request's body, up to a limit, by the means that its host has. The body stays unread for the handler. A
- * body whose declared length exceeds the limit is refused by its header: nobody waits for it.
+ * body whose declared length exceeds the limit is refused by its header, before it comes.
  */
 import * as Effect from "effect/Effect"
 
