@@ -183,7 +183,11 @@ const lookAlike: Attack = {
   expected: "none is paid; the honest offer beside them is",
   targets: ["pontage"],
   mutation: [
-    { module: "core/src/client/PaymentPolicy", piece: "objection === undefined", instead: "objection !== null" }
+    {
+      module: "core/src/client/PaymentPolicy",
+      piece: "return objection === undefined",
+      instead: "return objection !== null"
+    }
   ],
   run: Effect.fnUntraced(function* (stage) {
     const tricks = Object.fromEntries(lookAlikes.map(([path, offer]) => [path, serving(offer)]))
