@@ -26,7 +26,7 @@ export interface RemoteTonWallet extends Wallet<"ton", TonWalletSigner> {
 }
 
 /**
- * The wallet behind a bridge. Nothing is asked of it before `connect`; a stored session at this bridge is used again without asking its
+ * The wallet behind a bridge. It gets no request before `connect`; a stored session at this bridge is used again without asking its
  * owner. Throws a `WalletError` if `bridge` or `universalLink` is no address that a page may use.
  */
 export const remoteTonWallet = ({ icon, id, name, ...options }: RemoteTonWalletOptions): RemoteTonWallet => {

@@ -191,7 +191,7 @@ describe("a bridge", () => {
   })
 
   it.each(["tc://", "https://wallet.example/ton-connect?a=b", "http://127.0.0.1:1/link"])(
-    "is told of with the link %s",
+    "refuses the link %s",
     async (universalLink) => {
       const { link, wallet } = page({ universalLink })
       void reasonOf(wallet.connect("ton:mainnet", { manifestUrl }))

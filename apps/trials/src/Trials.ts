@@ -41,5 +41,5 @@ export const trials: Readonly<Record<string, Trial>> = {
   overload: OverloadTrial.run
 }
 
-/** Those that also try payments which go on to a second chain. */
+/** The trials that also try payments which go on to a second chain. */
 export const routedTrials: ReadonlyArray<string> = ["g1", "g2"]

@@ -49,7 +49,7 @@ const end = (outcome: Outcome, wallet?: AnyWallet, option?: PageOption, isOfOthe
 
 /**
  * Finishes what an earlier visit left open, and returns whether it shows an outcome. Its progress is shown once there is something to
- * send, or if it is asked for.
+ * send, or if the person asks for it.
  */
 const resume = async (isAsked: boolean): Promise<boolean> => {
   if (isAsked) ProgressView.resuming()

@@ -120,7 +120,7 @@ export interface RouteValues {
 
 /** The settings of all networks with routes. */
 export interface SharedTerms {
-  /** Those that deliver on the other networks. */
+  /** The signers that deliver on the other networks. */
   readonly signers: ReadonlyArray<Redacted.Redacted>
   /** Bridges beside the known ones. */
   readonly bridges: ReadonlyArray<typeof Bridge.Type>

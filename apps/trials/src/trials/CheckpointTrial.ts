@@ -24,8 +24,8 @@ const mix = { unclaimed: 200, afterHandler: 400, copied: 100 }
 const sideBySide = 4
 const usualHang = 30_000
 
-/** Checkpoints of callers and their claims: a push of a delivery passes the others. */
-const ofCallers: ReadonlySet<string> = new Set(["verified", "responded", "finishing", "finished"])
+/** Checkpoints of callers, their claims and their payments' way into a lane: a push of a delivery passes the others. */
+const ofCallers: ReadonlySet<string> = new Set(["verified", "queued", "responded", "finishing", "finished"])
 
 /** A world: its failpoints strike one after another, the payments or the pushes of their deliveries on the second chain. */
 export interface World {

@@ -22,7 +22,7 @@ export interface Options {
   readonly mutation?: MutationName | undefined
   /** In its first life alone, one after another. */
   readonly failpoints?: ReadonlyArray<Failpoint> | undefined
-  /** Those of each life, the first one's first; in place of `failpoints`. */
+  /** The failpoints of each life, the first one's first; in place of `failpoints`. */
   readonly lives?: ReadonlyArray<ReadonlyArray<Failpoint>> | undefined
   /** The module that it runs, from the top of the project; default the facilitator's. */
   readonly program?: string | undefined

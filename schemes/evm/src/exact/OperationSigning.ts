@@ -89,6 +89,18 @@ const delegationOf = async (
 /** The factory by which libraries name a delegation. */
 const delegationFactory = /^0x7702(?:0{36})?$/
 
+/** Whether call data makes these calls and no others, each of which undoes the rest where it fails: without that the guard ends nothing. */
+const isMade = (callData: string, calls: ReadonlyArray<AccountCalls.AccountCall>): boolean => {
+  const read = EvmHex.isHex(callData) ? AccountCalls.read(EvmHex.toLowerCase(callData)) : undefined
+  const made = read && AccountCalls.of(read)
+  return (
+    made?.length === calls.length && made.every(({ data, to }, at) => calls[at]?.to === to && calls[at].data === data)
+  )
+}
+
+const otherCalls =
+  "its encodeCalls made something else than the payment's calls, or lets one fail by itself; expected execute, executeBatch, Safe's executeUserOp, or ERC-7579 in its default mode"
+
 /** The signed operation with numbers as decimal strings. */
 const signedBy = async (
   account: EvmSmartAccount,
@@ -98,6 +110,7 @@ const signedBy = async (
 ) => {
   const list: ReadonlyArray<CallToEncode> = calls.map((call) => ({ ...call, value: 0n }))
   const [{ factory, factoryData }, callData] = await Promise.all([account.getFactoryArgs(), account.encodeCalls(list)])
+  if (!isMade(callData, calls)) throw new Error(otherCalls)
   const isDeployed = factory === undefined || factoryData === undefined || delegationFactory.test(factory)
   const deployment = isDeployed ? undefined : { factory, factoryData }
   const limits = {

@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import { assert, describe, layer } from "@effect/vitest"
 import { type SchemeClient, SigningFailed } from "@pontage/core"
 import * as Effect from "effect/Effect"
-import { encodeFunctionData, type Hex, toHex } from "viem"
+import { encodeAbiParameters, encodeFunctionData, type Hex, pad, parseAbi, parseAbiParameters, toHex } from "viem"
 import { entryPoint07Abi, entryPoint08Abi, type SmartAccount, toPackedUserOperation } from "viem/account-abstraction"
 
 import { deployPaymentGuard, type EvmSmartAccount, EvmHex, exactEvm, paymentGuardAddress } from "../../src/index.ts"
@@ -117,6 +117,18 @@ const withoutClient = (account: SmartAccount): EvmSmartAccount.EvmSmartAccount =
   return rest
 }
 
+/** The calls by ERC-7579 in its try mode: each may fail by itself. */
+const tryMode = (list: Parameters<EvmSmartAccount.EvmSmartAccount["encodeCalls"]>[0]) =>
+  encodeFunctionData({
+    abi: parseAbi(["function execute(bytes32 mode, bytes data)"]),
+    args: [
+      pad("0x0101", { dir: "right" }),
+      encodeAbiParameters(parseAbiParameters("(address, uint256, bytes)[]"), [
+        list.map(({ data, to, value }) => [to, value, data] as const)
+      ])
+    ]
+  })
+
 describe("the end of a user operation", () => {
   layer(EvmTestChain.layer({ payers: 4 }), { excludeTestServices: true })((it) => {
     it.effect(
@@ -175,6 +187,41 @@ describe("the end of a user operation", () => {
         declined(yield* answerOf(account, world, silent.rpcUrl), /the node did not show it; repeat/)
         declined(yield* answerOf(account, world, "http://127.0.0.1:1"), /the node did not show it; repeat/)
       }).pipe(Effect.scoped)
+    )
+
+    it.effect("is lost in calls that fail one by one, or that are others: a library's account then signs nothing", () =>
+      Effect.gen(function* () {
+        const world = yield* guardless
+        const { one, plain } = world
+        yield* deployPaymentGuard({ signer: one.accounts.deployer, rpcUrl: one.rpcUrl })
+        const account = yield* Operation.simpleOf(plain, 3n)
+        let signatures = 0
+        const encoding = (encodeCalls: EvmSmartAccount.EvmSmartAccount["encodeCalls"]) => ({
+          ...account,
+          encodeCalls,
+          signUserOperation: (operation: Parameters<typeof account.signUserOperation>[0]) => {
+            signatures++
+            return account.signUserOperation(operation)
+          }
+        })
+        const encoded = (list: Parameters<EvmSmartAccount.EvmSmartAccount["encodeCalls"]>[0]) =>
+          account.encodeCalls(list)
+        const library = encoding(encoded)
+        assert.strictEqual((yield* answerOf(library, world)).signed._tag, "Success")
+        assert.strictEqual(signatures, 1)
+        for (const encodeCalls of [
+          async (list) => tryMode(list),
+          (list) => encoded(list.toReversed()),
+          (list) => encoded(list.slice(1)),
+          (list) => encoded([...list, ...list.slice(1)]),
+          async () => "0x" as const
+        ] satisfies ReadonlyArray<EvmSmartAccount.EvmSmartAccount["encodeCalls"]>) {
+          const { signed } = yield* answerOf(encoding(encodeCalls), world)
+          if (signed._tag === "Success") return assert.fail("it was signed")
+          assert.match(String(signed.failure.cause), /encodeCalls made something else than the payment's calls/)
+        }
+        assert.strictEqual(signatures, 1)
+      })
     )
 
     it.effect("is enforced by the guard that a node has shown, which is asked once for a network", () =>

@@ -5,7 +5,7 @@ import * as NaclBox from "./NaclBox.ts"
 /** A session. */
 export interface Session {
   readonly secret: Uint8Array
-  /** The address of the bridge over which this session goes; no other one is told of it. */
+  /** The address of the bridge over which this session goes; no other bridge sees it. */
   readonly bridge: string
   /** The wallet's client id; `undefined` until it has answered. */
   wallet: string | undefined
