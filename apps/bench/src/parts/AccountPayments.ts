@@ -1,8 +1,10 @@
 /**
  * The gas of a payment by account, way to pay and number of payments at once, and the CPU time of its verification: of the first
- * payment, which deploys the account or delegates it, and of a later one. All are in the same token.
+ * payment, which deploys the account or delegates it, and of a later one. All are in a token of USDC's shape, behind a proxy, but for
+ * those that are named to be in a token of USDT's shape, without one.
  */
 import { Binding, type Payment, type PaymentFailure, type SchemeFacilitator, type SigningFailed } from "@pontage/core"
+import { Entropy } from "@pontage/core/Entropy"
 import {
   deployBatchSettler,
   deployCounterfactualSettler,
@@ -20,13 +22,15 @@ import {
   type EvmTestAccounts,
   EvmTestChain,
   Permit2Contracts,
+  PlainToken,
   SmartAccountContracts,
   SmartAccounts
 } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { isAddress, isHash } from "viem"
+import { type Address, encodeFunctionData, isAddress, isHash } from "viem"
 import { toSimple7702SmartAccount } from "viem/account-abstraction"
 
 import type { Row } from "../Row.ts"
@@ -44,11 +48,27 @@ interface Kind {
   readonly isBatched: boolean
   /** Whether its first payment deploys or delegates it. */
   readonly isMade: boolean
-  readonly make: (chain: EvmTestChain.Shape, owner: EvmTestAccounts.TestAccount) => Promise<EvmSigner.EvmSigner>
+  readonly make: (
+    chain: EvmTestChain.Shape,
+    owner: EvmTestAccounts.TestAccount,
+    isFirst: boolean
+  ) => Promise<EvmSigner.EvmSigner>
   /** The most gas that its later payments may use, 25 at once. */
   readonly target?: number
   /** Whether it has approved Permit2, and pays by it. */
   readonly isByPermit2?: boolean
+  /** Whether it pays in the token of USDT's shape. */
+  readonly isPlain?: boolean
+  /** Whether a later payment has the next number of the first one's nonce key, which spares the chain a fresh word. */
+  readonly isInSequence?: boolean
+}
+
+/** What all kinds share. */
+interface World {
+  readonly chain: EvmTestChain.Shape
+  readonly scheme: SchemeFacilitator
+  /** The token of USDT's shape. */
+  readonly plain: Address
 }
 
 const pays = "userOperations"
@@ -98,18 +118,65 @@ const kinds: ReadonlyArray<Kind> = [
     isBatched: false,
     isMade: true,
     make: async (chain, owner) => exactEvm.smartAccount(await SmartAccounts.safe(chain, owner, { salt: 1n }))
+  },
+  {
+    name: "SimpleAccount 0.8 in USDT's shape",
+    isBatched: true,
+    isMade: true,
+    make: async (chain, owner) => exactEvm.smartAccount(await SmartAccounts.simple(chain, owner, "0.8", 1n), { pays }),
+    isPlain: true,
+    target: 70_000
+  },
+  {
+    name: "SimpleAccount 0.8 in USDT's shape, in sequence",
+    isBatched: true,
+    isMade: true,
+    make: async (chain, owner, isFirst) => {
+      const account = await SmartAccounts.simple(chain, owner, "0.8", 2n)
+      const second: typeof account.signUserOperation = ({ nonce, ...operation }) =>
+        account.signUserOperation({ ...operation, nonce: nonce + 1n })
+      return exactEvm.smartAccount(isFirst ? account : { ...account, signUserOperation: second }, { pays })
+    },
+    isPlain: true,
+    isInSequence: true,
+    target: 53_000
+  },
+  {
+    name: "Safe 1.4.1 of exactEvm.safeAccount in USDT's shape",
+    isBatched: true,
+    isMade: true,
+    make: async ({ rpcUrl }, owner) =>
+      exactEvm.smartAccount(exactEvm.safeAccount({ owner, rpcUrl, saltNonce: 2n }), { pays }),
+    isPlain: true,
+    target: 90_000
   }
 ]
 
 /** Two rows for each kind and size, and one for the verification, each kind on the same chain. */
 export const measure: Effect.Effect<ReadonlyArray<Row>, Failure, Scope.Scope> = Effect.gen(function* () {
   const chain = yield* EvmTestChain.make({ payers })
-  const scheme = yield* facilitatorOn(chain)
+  const plain = yield* chain.deploy(PlainToken)
+  const world = { chain, plain, scheme: yield* facilitatorOn(chain, plain) }
   yield* chain.mint(chain.accounts.payee.address, 1n)
-  return (yield* Effect.forEach(kinds, (kind) => rowsOf(chain, scheme, kind))).flat()
+  yield* mintPlain(world, chain.accounts.payee.address)
+  return (yield* Effect.forEach(kinds, (kind) => rowsOf(world, kind))).flat()
 })
 
-const facilitatorOn = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
+const mintPlain = ({ chain, plain }: Pick<World, "chain" | "plain">, to: Address) =>
+  chain.send({
+    to: plain,
+    data: encodeFunctionData({ abi: PlainToken.abi, functionName: "mint", args: [to, balance] })
+  })
+
+/** The token of USDT's shape as an asset. */
+const plainAsset = (chain: EvmTestChain.Shape, address: Address) => ({
+  network: chain.network,
+  address,
+  symbol: "PUSD",
+  decimals: 6
+})
+
+const facilitatorOn = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, plain: Address) {
   yield* SmartAccountContracts.deploy(chain)
   yield* Permit2Contracts.deploy(chain)
   const deployment = { signer: chain.accounts.deployer, rpcUrl: chain.rpcUrl }
@@ -122,6 +189,7 @@ const facilitatorOn = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
   const options = {
     signer: chain.accounts.signers[0],
     rpcUrl: chain.rpcUrl,
+    assets: [plainAsset(chain, plain)],
     batches,
     counterfactualSettler: yield* deployCounterfactualSettler(deployment),
     userOperations: { delegations: "known" },
@@ -130,7 +198,8 @@ const facilitatorOn = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
   return yield* Effect.provideService(exactEvm.facilitator(options), EvmCrypto.EvmCrypto, yield* BestCrypto.make)
 })
 
-const rowsOf = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, scheme: SchemeFacilitator, kind: Kind) {
+const rowsOf = Effect.fnUntraced(function* (world: World, kind: Kind) {
+  const { chain, scheme } = world
   const { isBatched, isMade, name, target } = kind
   const measured = isBatched ? sizes : [1]
   const rows: Array<Row> = []
@@ -139,11 +208,11 @@ const rowsOf = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, scheme: S
   for (const size of measured) {
     const owners = chain.accounts.payers.slice(place, place + size)
     place += size
-    const first = yield* Effect.forEach(owners, (owner) => paymentOf(chain, scheme, kind, owner, true))
+    const first = yield* Effect.forEach(owners, (owner) => paymentOf(world, kind, owner, true))
     const gas = yield* settled(chain, scheme, first)
     if (isMade) rows.push(row(`gas of ${name}, its first payment, ${size} at once`, gas.each))
     // Made anew: a library's account keeps what it knows of its deployment.
-    const later = yield* Effect.forEach(owners, (owner) => paymentOf(chain, scheme, kind, owner, false))
+    const later = yield* Effect.forEach(owners, (owner) => paymentOf(world, kind, owner, false))
     const again = yield* settled(chain, scheme, later)
     millis += again.millis
     const note = target !== undefined && size >= 25 ? { note: `target at most ${target}` } : {}
@@ -157,33 +226,53 @@ const rowsOf = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, scheme: S
 
 const row = (name: string, value: number): Row => ({ name, value, unit: "gas" })
 
+/** Entropy that gives all payments one nonce key. */
+const oneKey = { bytes: (length: number) => new Uint8Array(length).fill(1) }
+
+/** An account's payment; one in sequence is bound to no request, so that its nonce key is the same again. */
 const paymentOf = Effect.fnUntraced(function* (
-  chain: EvmTestChain.Shape,
-  scheme: SchemeFacilitator,
-  { isByPermit2 = false, make }: Kind,
+  world: World,
+  kind: Kind,
   owner: EvmTestAccounts.TestAccount,
   isFirst: boolean
 ) {
-  const signer = yield* Effect.promise(() => make(chain, owner))
-  if (isFirst && isAddress(signer.address)) yield* chain.mint(signer.address, balance)
+  const { chain, scheme } = world
+  const { isByPermit2 = false, isInSequence = false, isPlain = false, make } = kind
+  const signer = yield* Effect.promise(() => make(chain, owner, isFirst))
+  if (isFirst && isAddress(signer.address)) {
+    yield* isPlain ? mintPlain(world, signer.address) : chain.mint(signer.address, balance)
+  }
   if (isFirst && isByPermit2) yield* Permit2Contracts.approve(chain, owner.address)
-  const client = exactEvm.client({ signer, network: chain.network })
+  const client = exactEvm.client({ signer, network: chain.network, assets: [plainAsset(chain, world.plain)] })
   const requirements = {
     scheme: "exact",
     network: EvmNetwork.fromChainId(chain.chainId),
     maxAmountRequired: "10000",
     resource: "https://shop.example/report",
     payTo: chain.accounts.payee.address,
-    asset: chain.token.address,
+    asset: isPlain ? world.plain : chain.token.address,
     extra: { ...scheme.extra, ...(isByPermit2 && { assetTransferMethod: "permit2" }) }
   }
   const asset = client.asset(requirements)
   if (asset === undefined) return yield* Effect.die(new Error("the local chain's token is not known"))
+  const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
+  const request = { requirements, asset, validAfter: 0, validBefore }
+  if (isInSequence) {
+    const { payload } = yield* Effect.provideService(client.sign({ ...request, binding: undefined }), Entropy, oneKey)
+    return yield* scheme.read(requirements, isFirst ? payload : nextInSequence(payload))
+  }
   const binding = yield* Binding.make("a-challenge-of-forty-three-characters-of-64")
-  const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const { payload } = yield* client.sign({ requirements, asset, validAfter: 0, validBefore: now + 600, binding })
+  const { payload } = yield* client.sign({ ...request, binding })
   return yield* scheme.read(requirements, payload)
 })
+
+/** The payload with the next number of its nonce key, for which its account has signed. */
+const nextInSequence = (payload: Schema.Json): unknown =>
+  JSON.parse(
+    JSON.stringify(payload, (name, value: unknown) =>
+      name === "nonce" && typeof value === "string" ? `${BigInt(value) + 1n}` : value
+    )
+  )
 
 /** Settles payments in as few transactions as they fit into: the gas of each, and the CPU time of all verifications. */
 const settled = Effect.fnUntraced(function* (

@@ -151,7 +151,8 @@ const operating = Effect.fnUntraced(function* (
   }
   const entryPoints = new Set(served.map(({ address }) => address))
   const delegations = given.delegations === "known" ? delegating : undefined
-  return { entryPoints, minimumAmount, beneficiary, counterfactual, delegations }
+  const needsGuard = contractPayers === "any"
+  return { entryPoints, minimumAmount, needsGuard, beneficiary, counterfactual, delegations }
 })
 
 /** The deployment of payers' accounts, where there is a settler for it. */

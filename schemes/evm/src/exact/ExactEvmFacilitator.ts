@@ -119,9 +119,10 @@ const extraOf = ({ operations, servesPermit2 }: ExactEvmChain): Pick<SchemeFacil
 }
 
 /** The terms of user operations for payers. */
-const offerOf = ({ delegations, entryPoints, minimumAmount }: OperationCall.ServedOperations) => ({
+const offerOf = ({ delegations, entryPoints, minimumAmount, needsGuard }: OperationCall.ServedOperations) => ({
   entryPoints: [...entryPoints].map(EvmAddress.checksum),
   guard: EvmAddress.checksum(GuardContract.address),
+  ...(needsGuard && { needsGuard }),
   minimumAmount: `${minimumAmount}`,
   ...(delegations && { delegates: [...delegations.delegates].map(EvmAddress.checksum) })
 })

@@ -1,7 +1,7 @@
 /**
  * Signing of payments by user operation: the account's calls are the payment guard's and the token's alone, the gas costs its
  * owner nothing, and the nonce is a fresh one, so that no chain has to be asked for it. Each operation has an end: by the account's
- * own signature, or by the guard, which a node of the payer's has shown before.
+ * own signature, and then without the guard, or by the guard, which a node of the payer's has shown before.
  */
 import { SigningFailed, type SignedPayment, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
@@ -42,9 +42,11 @@ const sign = Effect.fnUntraced(function* (
     token: EvmAsset.domain(asset).verifyingContract,
     payTo,
     amount: BigInt(requirements.maxAmountRequired),
-    guard: { address: GuardContract.address, validBefore: BigInt(validBefore), tag }
+    guard: isGuarded(account, requirements.extra ?? {})
+      ? { address: GuardContract.address, validBefore: BigInt(validBefore), tag }
+      : undefined
   })
-  // The guard's call has the whole tag, so the payment is bound by it.
+  // Kernel keeps 30 bytes of the nonce for its caller: there the whole tag is in the guard's call alone.
   const nonce = nonces === "kernel" ? BigInt.asUintN(240, BigInt(tag)) : BigInt(tag)
   const chainId = EvmNetwork.chainId(asset.network)
   const { delegation, ...signed } = yield* Effect.tryPromise({
@@ -193,14 +195,25 @@ export const smartAccount = (account: EvmSmartAccount, options: Options = {}): E
 const isOffered = (extra: Readonly<Record<string, unknown>>, { entryPoint }: EvmSmartAccount): boolean =>
   isIn(extra, "entryPoints", entryPoint.address)
 
+/** A term of an offer of user operations; `undefined` where there is none. */
+const termIn = (
+  extra: Readonly<Record<string, unknown>>,
+  name: "entryPoints" | "delegates" | "needsGuard"
+): unknown => {
+  const offered = extra["userOperations"]
+  return typeof offered === "object" && offered !== null ? Reflect.get(offered, name) : undefined
+}
+
+/** Whether the guard ends the operation: an account whose own signature does that saves its gas, unless the offer asks for it. */
+const isGuarded = ({ signsValidity }: EvmSmartAccount, extra: Readonly<Record<string, unknown>>): boolean =>
+  signsValidity === undefined || termIn(extra, "needsGuard") === true
+
 /** Whether a list of an offer's terms of user operations has an address. */
 const isIn = (
   extra: Readonly<Record<string, unknown>>,
   name: "entryPoints" | "delegates",
   address: string
 ): boolean => {
-  const offered = extra["userOperations"]
-  if (typeof offered !== "object" || offered === null) return false
-  const list: unknown = Reflect.get(offered, name)
+  const list = termIn(extra, name)
   return Array.isArray(list) && list.some((one) => typeof one === "string" && EvmAddress.equals(one, address))
 }

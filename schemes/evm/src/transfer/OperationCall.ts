@@ -20,6 +20,8 @@ export interface ServedOperations {
   readonly entryPoints: ReadonlySet<EvmAddress.Address>
   /** The least amount of a payment, in the smallest unit of its token: the gas may cost more than less brings. */
   readonly minimumAmount: bigint
+  /** Whether every operation calls the payment guard, also one whose signature has an end: the payer's code is not asked for. */
+  readonly needsGuard: boolean
   /** The account that the EntryPoint would pay the operations' fees to, if there were any. */
   readonly beneficiary: EvmAddress.Address
   /** The settler that can simulate the deployment of an account, and the known factories; without it only deployed accounts pay. */

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as fc from "fast-check"
 import { hashTypedData, type Hex } from "viem"
 
-import { EvmHex, exactEvm, SafeAccount } from "../../src/index.ts"
+import { EvmHex, exactEvm, paymentGuardAddress, SafeAccount } from "../../src/index.ts"
 import { EvmTestChain, SmartAccounts } from "../../src/testing/index.ts"
 import type { TypedData } from "../../src/wallet/EvmSigner.ts"
 import * as TypedHash from "../../src/wallet/TypedHash.ts"
@@ -144,6 +144,42 @@ describe("a Safe without a library", () => {
             assert.strictEqual((yield* Payment.sendAlone(schemeFacilitator, payment, prepared))._tag, "Settled")
             assert.strictEqual((yield* balanceOf(accounts.payee.address, asset)) - before, 10_000n)
           }
+        }
+      })
+    )
+
+    it.effect("calls the payment guard where the offer asks for it alone, and pays in both cases", () =>
+      Effect.gen(function* () {
+        const { accounts, balanceOf, network } = yield* chain
+        const { options, plain } = yield* Operation.ready
+        const { ours } = yield* both(plain, 4n)
+        const assets = [{ network, address: plain, symbol: "PUSD", decimals: 6 }]
+        const payer = exactEvm.client({ account: ours, network, assets })
+        for (const [contractPayers, callsGuard] of [
+          ["known", false],
+          ["any", true]
+        ] as const) {
+          const schemeFacilitator = yield* Operation.schemeWith({ ...options, contractPayers })
+          const { extra = {} } = schemeFacilitator
+          const requirements = { ...(yield* Payment.requirements), asset: plain, extra }
+          const asset = payer.asset(requirements)
+          if (asset === undefined) return assert.fail("the token is not known")
+          const validBefore = Number(yield* Payment.latestTime) + 60
+          const { binding } = Payment.bound()
+          const { payload } = yield* payer.sign({ requirements, asset, validAfter: 0, validBefore, binding })
+          assert.strictEqual(
+            JSON.stringify(payload).includes(paymentGuardAddress.slice(2).toLowerCase()),
+            callsGuard,
+            contractPayers
+          )
+          const payment = yield* schemeFacilitator.read(requirements, payload)
+          assert.deepStrictEqual(payment.authorization.binding, binding)
+          assert.strictEqual(payment.authorization.validBefore, validBefore)
+          const before = yield* balanceOf(accounts.payee.address, plain)
+          yield* schemeFacilitator.verify(payment)
+          const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
+          assert.strictEqual((yield* Payment.sendAlone(schemeFacilitator, payment, prepared))._tag, "Settled")
+          assert.strictEqual((yield* balanceOf(accounts.payee.address, plain)) - before, 10_000n)
         }
       })
     )
