@@ -63,7 +63,7 @@ interface Kind {
   readonly isInSequence?: boolean
 }
 
-/** What all kinds share. */
+/** The chain, its facilitator and its tokens, the same for all kinds. */
 interface World {
   readonly chain: EvmTestChain.Shape
   readonly scheme: SchemeFacilitator
