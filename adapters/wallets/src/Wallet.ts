@@ -6,7 +6,10 @@ export type Family = "evm" | "ton" | "tron"
 /** Abilities that wallets differ in: to sign what is asked for, and to change or add a network. */
 export type Feature = "sign" | "switchNetwork" | "addNetwork"
 
-/** A wallet that was found in the page, or is reached from it. Nothing is asked of it before `connect`. */
+/**
+ * A wallet that was found in the page, or is reached from it. Before `connect` its owner sees no request: discovery asks wallets to
+ * announce themselves, and reads what they say of themselves.
+ */
 export interface Wallet<F extends Family, Signer> {
   readonly family: F
   /** The same in each visit: the reverse domain name or key by which the wallet announces itself. */
