@@ -43,7 +43,7 @@ export interface PayingFetch extends FetchFunction {
   readonly quote: (input: RequestInfo | URL, init?: RequestInit) => Promise<PaymentClient.Quotation | undefined>
   /**
    * Whether the journal has a purchase of this request that is under way: its payment is being signed, is without a known
-   * outcome, or is owed a response. Nothing is sent.
+   * outcome, was refused and has not expired, or is owed a response. Nothing is sent.
    */
   readonly isOpen: (input: RequestInfo | URL, init?: RequestInit) => Promise<boolean>
   /** The state of a payment by the journal and, if given, `lookup`. */

@@ -48,12 +48,11 @@ export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: n
   state === "owed" && reuse !== undefined && reuse.runs > 0 && now < owedUntil
 
 /**
- * Whether the purchase is under way: its payment is being signed, is without a known outcome, or is owed a response. A refused
- * payment is not.
+ * Whether the purchase is under way: its payment is being signed, is without a known outcome, was refused and can still be settled by
+ * the holder of its signature, or is owed a response.
  */
 const isOpen = (entry: JournalEntry | undefined, now: number): boolean =>
-  entry !== undefined &&
-  (entry.state === "reserved" ? !isExpired(entry, now) : entry.state !== "refused" && isResumable(entry, now))
+  entry !== undefined && (entry.state === "reserved" ? !isExpired(entry, now) : isResumable(entry, now))
 
 /** The ledger. */
 export interface JournalLedger {

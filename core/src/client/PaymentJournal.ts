@@ -108,8 +108,8 @@ export class PaymentJournal extends Context.Service<
     readonly channels: Effect.Effect<ReadonlyMap<string, ChannelEntry>, JournalUnavailable>
     readonly letGo: (id: string) => Effect.Effect<void>
     /**
-     * Whether a purchase of this logical request is under way: its payment is being signed, is without a known outcome, or is
-     * owed a response. Holds nothing.
+     * Whether a purchase of this logical request is under way: its payment is being signed, is without a known outcome, was
+     * refused and has not expired, or is owed a response. Holds nothing.
      */
     readonly isOpen: (request: string) => Effect.Effect<boolean, JournalUnavailable>
     readonly find: (paymentId: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>

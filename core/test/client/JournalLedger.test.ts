@@ -179,3 +179,25 @@ describe("an asset's sum", () => {
     assert.strictEqual(ledger.spent("ton/0:ab").digits, 10n)
   })
 })
+
+const isOpen = (state: JournalState, at: number, owedUntil?: number) => {
+  const ledger = JournalLedger.make()
+  ledger.put({ ...entryOf("first", state), ...(owedUntil !== undefined && { owedUntil }) })
+  return ledger.isOpen("request", at)
+}
+const expiry = 60_000 + JournalLedger.deathMargin
+
+describe("a purchase", () => {
+  it("is open while its signature may be settled, or a response is owed", () => {
+    for (const state of ["reserved", "pending", "refused"] as const) assert.isTrue(isOpen(state, now), state)
+    assert.isTrue(isOpen("owed", now, now + 1))
+  })
+
+  it("is over once it is served or given up, no response is owed, or nothing of it can be settled", () => {
+    for (const state of ["settled", "released"] as const) assert.isFalse(isOpen(state, now), state)
+    assert.isFalse(isOpen("owed", now, now))
+    assert.isFalse(isOpen("reserved", expiry))
+    assert.isFalse(isOpen("refused", expiry))
+    assert.isTrue(isOpen("refused", expiry - 1))
+  })
+})

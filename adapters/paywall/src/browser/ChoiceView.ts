@@ -3,9 +3,9 @@ import type { AnyWallet } from "@pontage/wallets"
 
 import type { PageOption } from "../PageFacts.ts"
 import * as FormView from "./FormView.ts"
+import * as OwnForm from "./OwnForm.ts"
 import { amountOf, facts, filled, texts } from "./PageContext.ts"
 import { button, el, heading, show } from "./PageDom.ts"
-import * as SentForm from "./SentForm.ts"
 
 /** Makes the choice. */
 export type Choose = (wallet: AnyWallet, option: PageOption) => void
@@ -29,7 +29,7 @@ export class ChoiceView {
 
   /** Shows the view; `focused` unless the page has just loaded. */
   open(focused: boolean): void {
-    if (SentForm.problem !== undefined) return show(FormView.problem(SentForm.problem), focused)
+    if (OwnForm.problem !== undefined) return show(FormView.problem(OwnForm.problem), focused)
     const labels = facts.options.map((option, index) => labelOf(option, this.#radios[index]))
     const networks = el(
       "fieldset",
@@ -39,7 +39,7 @@ export class ChoiceView {
     )
     const wallets = el("section", { class: "block" }, heading(texts.wallets), this.#list, this.#note)
     this.#render()
-    const form = SentForm.own === undefined ? [] : [FormView.kept(SentForm.own)]
+    const form = OwnForm.own === undefined ? [] : [FormView.kept(OwnForm.own)]
     show(el("div", {}, ...(labels.length > 1 ? [networks] : []), wallets, ...form), focused)
   }
 

@@ -7,8 +7,13 @@ import type { Texts } from "../texts/Texts.ts"
 export type Outcome =
   /** Paid and delivered. */
   | { readonly kind: "served"; readonly response: Response; readonly receipt: Settlement.Receipt | undefined }
-  /** Nothing was charged, and nothing is on its way. */
-  | { readonly kind: "notCharged"; readonly reason: keyof Texts; readonly detail: string }
+  /** Nothing was charged. `isRefused`: the shop refused the payment, whose signature is good until it expires. */
+  | {
+      readonly kind: "notCharged"
+      readonly reason: keyof Texts
+      readonly detail: string
+      readonly isRefused?: boolean
+    }
   /** Sent; the outcome is not known. The same payment is sent again. */
   | { readonly kind: "pending"; readonly detail: string }
   /** The payment was used already, by a request whose response this page could not read; `url` is where the shop led on to. */
@@ -60,7 +65,12 @@ const codes: ReadonlyArray<keyof Texts> = [
  */
 export const ofFailure = (error: unknown, isSent: boolean, movedTo?: string): Outcome => {
   const detail = messageOf(error)
-  const notCharged = (reason: keyof Texts): Outcome => ({ kind: "notCharged", reason, detail })
+  const notCharged = (reason: keyof Texts, isRefused = false): Outcome => ({
+    kind: "notCharged",
+    reason,
+    detail,
+    isRefused
+  })
   switch (fieldOf(error, "_tag")) {
     case "WalletError":
     case "SigningFailed":
@@ -68,11 +78,11 @@ export const ofFailure = (error: unknown, isSent: boolean, movedTo?: string): Ou
     case "PaymentDeclined":
       return notCharged("priceChanged")
     case "PaymentError":
-      return notCharged(codes.find((code) => code === fieldOf(error, "code")) ?? "refused")
+      return notCharged(codes.find((code) => code === fieldOf(error, "code")) ?? "refused", isSent)
     case "ValidationError":
       return isSent && fieldOf(error, "reason") === "already_used"
         ? { kind: "used", url: movedTo }
-        : notCharged("refused")
+        : notCharged("refused", isSent)
     case "JournalUnavailable":
       return isSent ? { kind: "pending", detail } : notCharged("storage")
     default:

@@ -6,11 +6,12 @@ import * as BrowserStorage from "./BrowserStorage.ts"
 import { ChoiceView } from "./ChoiceView.ts"
 import type { Outcome } from "./Outcome.ts"
 import * as OutcomeView from "./OutcomeView.ts"
+import * as OwnForm from "./OwnForm.ts"
 import { facts, texts } from "./PageContext.ts"
 import * as ProgressView from "./ProgressView.ts"
 import * as Purchase from "./Purchase.ts"
 import * as RemoteWallet from "./RemoteWallet.ts"
-import { isSame, own } from "./SentForm.ts"
+import { isSame } from "./SentForm.ts"
 
 const storing = BrowserStorage.isStored()
 
@@ -55,7 +56,7 @@ const resume = async (isAsked: boolean): Promise<boolean> => {
   if (isAsked) ProgressView.resuming()
   const resumed = await Purchase.resume(isAsked ? () => undefined : ProgressView.resuming)
   if (resumed !== undefined) {
-    const isOther = facts.form !== undefined && resumed.form !== undefined && !isSame(resumed.form, own)
+    const isOther = facts.form !== undefined && resumed.form !== undefined && !isSame(resumed.form, OwnForm.own)
     await end(resumed.outcome, undefined, undefined, isOther)
     return true
   }

@@ -4,6 +4,7 @@ import { WalletError, type AnyWallet } from "@pontage/wallets"
 import type { PageOption } from "../PageFacts.ts"
 import type { KeptForm } from "./FormMemory.ts"
 import * as Outcome from "./Outcome.ts"
+import * as OwnForm from "./OwnForm.ts"
 import { facts } from "./PageContext.ts"
 import type * as Payment from "./Payment.ts"
 import * as SentForm from "./SentForm.ts"
@@ -53,12 +54,12 @@ const keptForm = async (
   { isStored }: Attempt,
   { isOpen }: Payments
 ): Promise<KeptForm | Outcome.Outcome | undefined> => {
-  if (!isStored || SentForm.own === undefined) return undefined
+  if (!isStored || OwnForm.own === undefined) return undefined
   const FormMemory = await import("./FormMemory.ts")
-  const before = (await FormMemory.unfinished()).find((form) => SentForm.isSame(form, SentForm.own))
+  const before = (await FormMemory.unfinished()).find((form) => SentForm.isSame(form, OwnForm.own))
   if (before !== undefined) return before
   try {
-    const kept = await FormMemory.keep(SentForm.own, isOpen)
+    const kept = await FormMemory.keep(OwnForm.own, isOpen)
     return "id" in kept ? kept : { kind: "notCharged", reason: "formsFull", detail: kept.addresses.join("\n") }
   } catch {
     return { kind: "notCharged", reason: "storage", detail: "" }
@@ -66,8 +67,9 @@ const keptForm = async (
 }
 
 /**
- * Forgets a form that is needed no more, and returns whether a payment for it is open. A failure before anything was sent says nothing
- * about an earlier payment, so the journal is asked.
+ * Forgets a form that is needed no more, and returns whether a payment for it is open. The journal is asked after a failure before
+ * anything was sent, which says nothing about an earlier payment, and after a refusal: its signature may still be settled, so that the
+ * same form gets no second one before that has expired.
  */
 const release = async (
   form: KeptForm,
@@ -87,9 +89,11 @@ const attempt = async (given: Attempt): Promise<Outcome.Outcome> => {
     const kept = await keptForm(given, payments)
     if (kept !== undefined && "kind" in kept) return kept
     given.onStage("sign")
-    const outcome = await payments.buy(given.option, scheme, SentForm.own, given.isStored, given.onStage)
+    // The kept form, whose boundary may be another one: the journal knows its payment by its bytes.
+    const outcome = await payments.buy(given.option, scheme, kept ?? OwnForm.own, given.isStored, given.onStage)
     const isOpen = kept !== undefined && (await release(kept, outcome, payments))
-    return isOpen && outcome.kind === "notCharged" ? { kind: "pending", detail: outcome.detail } : outcome
+    const isUnsaid = isOpen && outcome.kind === "notCharged" && outcome.isRefused !== true
+    return isUnsaid ? { kind: "pending", detail: outcome.detail } : outcome
   } catch (error) {
     return Outcome.ofFailure(error instanceof Error ? error : new WalletError("failed", String(error)), false)
   }
@@ -119,7 +123,9 @@ export const resume = async (onSent: () => void): Promise<Resumed | undefined> =
       const outcome = await payments.resume(form, onSent)
       // oxlint-disable-next-line no-await-in-loop -- one payment is finished after another
       await release(form, outcome, payments)
-      if (outcome !== undefined) return { outcome, form }
+      // A refusal of another form was shown when it came: this page's form need not wait for it.
+      const isTold = outcome?.kind === "notCharged" && OwnForm.own !== undefined && !SentForm.isSame(form, OwnForm.own)
+      if (outcome !== undefined && !isTold) return { outcome, form }
     }
     const outcome = facts.form === undefined ? await payments.resume(undefined, onSent) : undefined
     return outcome && { outcome, form: undefined }

@@ -1,47 +1,26 @@
 /** Forms that a person sends to a sold address by POST, in a real browser at a real shop on a local chain. */
+import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { mkdtemp, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import { exactEvm } from "@pontage/evm"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { Browser, BrowserContext, Page } from "puppeteer-core"
-import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
+import type { Page } from "puppeteer-core"
+import { afterEach, assert, describe, it } from "vitest"
 
 import { listen } from "../OpenServer.ts"
 import * as FormRoutes from "./FormRoutes.ts"
 import * as OpenPage from "./OpenPage.ts"
-import * as PageBrowser from "./PageBrowser.ts"
 import * as PageMarket from "./PageMarket.ts"
-import type { Manner } from "./PageWallets.ts"
+import { PageVisits } from "./PageVisits.ts"
 
-const scope = Effect.runSync(Scope.make())
-let market: Effect.Success<typeof PageMarket.make>
-let browser: Browser
-
-beforeAll(async () => {
-  const both = Effect.all([PageMarket.make, PageBrowser.make], { concurrency: 2 })
-  const opened = await Effect.runPromise(Scope.provide(both, scope))
-  market = opened[0]
-  browser = opened[1]
-})
-
-afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-
-const visit = async (
-  use: (opened: OpenPage.OpenPage, context: BrowserContext) => Promise<void>,
-  change: Partial<Manner> = {}
-): Promise<void> => {
-  const context = await browser.createBrowserContext()
-  try {
-    await use(await OpenPage.make(context, market.newPayers(), { families: ["evm"], ...change }), context)
-  } finally {
-    await context.close()
-  }
-}
+const visits = new PageVisits()
+const { losePayments, visit } = visits
 
 /** Texts of a person, and a file, for the form. */
 interface Filled {
@@ -62,7 +41,7 @@ const send = async (page: Page, { file, name, note }: Filled): Promise<void> => 
 }
 
 const fill = async (page: Page, action: string, encoding: Parameters<typeof FormRoutes.formAt>[1], filled: Filled) => {
-  await page.goto(`${market.origin}${FormRoutes.formAt(action, encoding)}`)
+  await page.goto(`${visits.market.origin}${FormRoutes.formAt(action, encoding)}`)
   await send(page, filled)
 }
 
@@ -94,23 +73,14 @@ const leaveForms = (page: Page, path: string, count: number) =>
           transaction.addEventListener("complete", () => resolve(opening.result.close()))
         })
       }),
-    `${market.origin}${path}`,
+    `${visits.market.origin}${path}`,
     count
   )
 
-const signatures = ({ manner }: OpenPage.OpenPage) => manner.asked.length
-
 /** Orders that come to the shop from now on. */
 const newOrders = () => {
-  const before = market.handlers.orders.length
-  return () => market.handlers.orders.slice(before)
-}
-
-/** Lets the next requests with a payment get lost on their way to the shop; `lost` resolves when one was. */
-const losePayments = () => {
-  const { promise: lost, resolve } = Promise.withResolvers<void>()
-  market.handlers.lose = resolve
-  return { lost, end: () => (market.handlers.lose = undefined) }
+  const before = visits.market.handlers.orders.length
+  return () => visits.market.handlers.orders.slice(before)
 }
 
 describe("a form by POST", () => {
@@ -127,7 +97,7 @@ describe("a form by POST", () => {
       assert.include(shown, "Jürgen & Söhne")
       assert.include(shown, JSON.stringify(PageMarket.hostile).slice(1, -1))
       assert.isUndefined(await page.evaluate(() => Reflect.get(window, "robbed")))
-      assert.deepStrictEqual([signatures(opened), orders().length, faults], [1, 1, []])
+      assert.deepStrictEqual([OpenPage.signatures(opened), orders().length, faults], [1, 1, []])
     })
   )
 
@@ -149,26 +119,14 @@ describe("a form by POST", () => {
       assert.instanceOf(sent, Blob)
       assert.deepStrictEqual(new Uint8Array(await sent.arrayBuffer()), bytes)
       assert.strictEqual(form.get("name"), "a file")
-      assert.deepStrictEqual([signatures(opened), others, faults], [1, [], []])
+      assert.deepStrictEqual([OpenPage.signatures(opened), others, faults], [1, [], []])
     })
   )
 
   it("is answered with a download", () =>
     visit(async ({ page }, context) => {
-      const folder = await mkdtemp(join(tmpdir(), "pontage-download-"))
+      const { folder, saved } = await visits.download(context)
       await fill(page, "/invoice", "urlencoded", { name: "Ada" })
-      const session = await browser.target().createCDPSession()
-      await session.send("Browser.setDownloadBehavior", {
-        behavior: "allow",
-        downloadPath: folder,
-        eventsEnabled: true,
-        browserContextId: context.id ?? ""
-      })
-      const saved = new Promise<void>((resolve) => {
-        session.on("Browser.downloadProgress", ({ state }) => {
-          if (state === "completed") resolve()
-        })
-      })
       await OpenPage.press(page, "Amber Wallet")
       await saved
       assert.strictEqual(readFileSync(join(folder, "invoice.csv"), "utf8"), "name\nAda\n")
@@ -182,8 +140,8 @@ describe("a form by POST", () => {
       assert.strictEqual(await pay(page), "Paid")
       await OpenPage.demandAccessible(page)
       await Promise.all([page.waitForNavigation(), page.click(".card a")])
-      assert.strictEqual(page.url(), `${market.origin}/thank-you?order=1`)
-      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+      assert.strictEqual(page.url(), `${visits.market.origin}/thank-you?order=1`)
+      assert.deepStrictEqual([OpenPage.signatures(opened), orders().length], [1, 1])
     }))
 
   it("that the shop refuses shows why, and the corrected one needs no new signature", () =>
@@ -197,7 +155,7 @@ describe("a form by POST", () => {
       await send(page, { name: "right" })
       assert.strictEqual(await pay(page), "Paid")
       assert.include(await OpenPage.shown(page), "ordered")
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
     }))
 })
 
@@ -221,7 +179,7 @@ describe("a form at a slow wallet", () => {
       assert.include(await OpenPage.shown(page), "Sign in the wallet")
       released.resolve()
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
     }
     return visit(use, { beforeSigning })
   })
@@ -233,7 +191,9 @@ describe("a form that is not repeated", () => {
       const { page } = opened
       const orders = newOrders()
       const stranger = createServer((_, response) =>
-        response.setHeader("content-type", "text/html").end(FormRoutes.html(`${market.origin}/order`, "urlencoded"))
+        response
+          .setHeader("content-type", "text/html")
+          .end(FormRoutes.html(`${visits.market.origin}/order`, "urlencoded"))
       )
       const own = Effect.runSync(Scope.make())
       const origin = await Effect.runPromise(Scope.provide(listen(stranger), own))
@@ -246,7 +206,7 @@ describe("a form that is not repeated", () => {
       await page.reload()
       await page.waitForSelector(".card.warn")
       assert.include(await OpenPage.shown(page), "Another site has sent this form.")
-      assert.deepStrictEqual([signatures(opened), orders()], [0, []])
+      assert.deepStrictEqual([OpenPage.signatures(opened), orders()], [0, []])
       await Effect.runPromise(Scope.close(own, Exit.void))
     }))
 
@@ -257,7 +217,7 @@ describe("a form that is not repeated", () => {
       await fill(page, "/order", "multipart", { name: "long", file })
       await page.waitForSelector(".card.warn")
       assert.include(await OpenPage.shown(page), "longer than 1 MiB")
-      assert.strictEqual(signatures(opened), 0)
+      assert.strictEqual(OpenPage.signatures(opened), 0)
     }))
 })
 
@@ -274,7 +234,7 @@ describe("a form that was signed for", () => {
       await page.reload()
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
       assert.include(await OpenPage.shown(page), "content of a")
-      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+      assert.deepStrictEqual([OpenPage.signatures(opened), orders().length], [1, 1])
     }))
 
   it("is kept while its shop cannot be reached", () =>
@@ -286,15 +246,15 @@ describe("a form that was signed for", () => {
       await OpenPage.press(page, "Amber Wallet")
       await lost
       end()
-      market.handlers.isCut = true
+      visits.market.handlers.isCut = true
       await page.reload()
       // The first look at the earlier payment has failed when this click is heard.
       await OpenPage.press(page, "Amber Wallet")
       assert.strictEqual(await OpenPage.outcome(page), "Sent: do not pay again")
-      market.handlers.isCut = false
+      visits.market.handlers.isCut = false
       await page.reload()
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
-      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+      assert.deepStrictEqual([OpenPage.signatures(opened), orders().length], [1, 1])
     }))
 
   it("is not signed for again by a click before the page has looked", () =>
@@ -322,7 +282,7 @@ describe("a form that was signed for", () => {
       await page.evaluate("look()")
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
       assert.include(await OpenPage.shown(page), "early")
-      assert.deepStrictEqual([signatures(opened), orders().length], [1, 1])
+      assert.deepStrictEqual([OpenPage.signatures(opened), orders().length], [1, 1])
     }))
 
   it("is finished by the page of another form, which stays unpaid until its person goes on", () =>
@@ -334,19 +294,41 @@ describe("a form that was signed for", () => {
       await lost
       await opened.page.close()
       end()
-      const next = await OpenPage.make(context, market.newPayers(), { families: ["evm"] })
+      const next = await OpenPage.make(context, visits.market.newPayers(), { families: ["evm"] })
       await fill(next.page, "/order", "multipart", { name: "second" })
       assert.strictEqual(await OpenPage.outcome(next.page), "Paid")
       const shown = await OpenPage.shown(next.page)
       assert.include(shown, `"first"`)
       assert.include(shown, "not paid yet")
       await OpenPage.demandAccessible(next.page)
-      assert.deepStrictEqual([signatures(next), orders().length], [0, 1])
+      assert.deepStrictEqual([OpenPage.signatures(next), orders().length], [0, 1])
       await OpenPage.press(next.page, "Go on with the new form")
       await OpenPage.press(next.page, "Amber Wallet")
       await next.page.waitForFunction(() => document.querySelector("pre")?.textContent.includes('"second"'))
-      assert.deepStrictEqual([signatures(opened), signatures(next), orders().length], [1, 1, 2])
+      assert.deepStrictEqual([OpenPage.signatures(opened), OpenPage.signatures(next), orders().length], [1, 1, 2])
     }))
+
+  it("and refused gets no second signature while the first is good: the same form is paid once its payer can", () => {
+    const evm = `0x${randomBytes(32).toString("hex")}`
+    const use = async (opened: OpenPage.OpenPage) => {
+      const { page } = opened
+      const orders = newOrders()
+      await fill(page, "/order", "multipart", { name: "poor" })
+      assert.strictEqual(await pay(page), "You were not charged")
+      assert.include(await OpenPage.shown(page), "does not hold enough")
+      // Sent anew by its person, the form has another boundary.
+      await fill(page, "/order", "multipart", { name: "poor" })
+      assert.strictEqual(await OpenPage.outcome(page), "You were not charged")
+      const { address } = exactEvm.localSigner(evm)
+      await Effect.runPromise(visits.market.chains.evm.mint(address, 10_000n))
+      await OpenPage.press(page, "Try again")
+      await OpenPage.press(page, "Amber Wallet")
+      await page.waitForSelector(".card.good")
+      assert.include(await OpenPage.shown(page), `"poor"`)
+      assert.deepStrictEqual([OpenPage.signatures(opened), orders().length], [1, 1])
+    }
+    return visit(use, {}, { evm })
+  })
 
   it("is forgotten after its end: the same form again is paid for again", () =>
     visit(async (opened) => {
@@ -356,34 +338,34 @@ describe("a form that was signed for", () => {
         await fill(page, "/order", "urlencoded", { name: "same" })
         // oxlint-disable-next-line no-await-in-loop -- one purchase after another
         assert.strictEqual(await pay(page), "Paid")
-        assert.strictEqual(signatures(opened), count)
+        assert.strictEqual(OpenPage.signatures(opened), count)
       }
     }))
 })
 
 describe("forms of many addresses", () => {
-  afterEach(() => void (market.handlers.isFailing = false))
+  afterEach(() => void (visits.market.handlers.isFailing = false))
 
   it("that were not signed for make room for others; one that was paid for stays", () =>
     visit(async (opened) => {
       const { page } = opened
-      market.handlers.isFailing = true
+      visits.market.handlers.isFailing = true
       await fill(page, "/flaky/paid", "urlencoded", { name: "first" })
       assert.strictEqual(await pay(page), "Paid, not delivered yet")
       await leaveForms(page, "/flaky/left", 15)
       await fill(page, "/order", "urlencoded", { name: "another" })
       assert.strictEqual(await pay(page), "Paid")
-      market.handlers.isFailing = false
+      visits.market.handlers.isFailing = false
       await fill(page, "/flaky/paid", "urlencoded", { name: "second" })
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
       assert.include(await OpenPage.shown(page), `"first"`)
-      assert.strictEqual(signatures(opened), 2)
+      assert.strictEqual(OpenPage.signatures(opened), 2)
     }))
 
   it("that were paid for and not delivered are never forgotten, and no further one is signed for", () =>
     visit(async (opened) => {
       const { page } = opened
-      market.handlers.isFailing = true
+      visits.market.handlers.isFailing = true
       for (let index = 0; index < 16; index++) {
         // oxlint-disable-next-line no-await-in-loop -- one purchase after another
         await fill(page, `/flaky/${index}`, "urlencoded", { name: `form ${index}` })
@@ -394,16 +376,16 @@ describe("forms of many addresses", () => {
       assert.strictEqual(await pay(page), "You were not charged")
       const shown = await OpenPage.shown(page)
       assert.include(shown, "as many unfinished forms as it can")
-      assert.include(shown, `${market.origin}/flaky/0`)
+      assert.include(shown, `${visits.market.origin}/flaky/0`)
       await OpenPage.demandAccessible(page)
-      assert.strictEqual(signatures(opened), 16)
-      market.handlers.isFailing = false
+      assert.strictEqual(OpenPage.signatures(opened), 16)
+      visits.market.handlers.isFailing = false
       await fill(page, "/flaky/0", "urlencoded", { name: "another" })
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
       assert.include(await OpenPage.shown(page), "form 0")
-      assert.strictEqual(signatures(opened), 16)
+      assert.strictEqual(OpenPage.signatures(opened), 16)
       await fill(page, "/order", "urlencoded", { name: "room again" })
       assert.strictEqual(await pay(page), "Paid")
-      assert.strictEqual(signatures(opened), 17)
+      assert.strictEqual(OpenPage.signatures(opened), 17)
     }))
 })

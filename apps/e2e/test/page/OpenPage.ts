@@ -12,6 +12,8 @@ const patience = Number(process.env["PATIENCE"] ?? 600_000)
 /** A tab. */
 export interface OpenPage {
   readonly page: Page
+  /** The owners of its wallets. */
+  readonly payers: PageWallets.Payers
   readonly manner: PageWallets.Manner
   /** Addresses of all requests, and all violations of the policy and errors of scripts. */
   readonly requests: ReadonlyArray<string>
@@ -36,8 +38,11 @@ export const make = async (
     if (/Content Security Policy/i.test(message.text())) faults.push(message.text())
   })
   await PageWallets.inject(page, payers, manner)
-  return { page, manner, requests, faults }
+  return { page, payers, manner, requests, faults }
 }
+
+/** The number of signatures that the wallets were asked for. */
+export const signatures = ({ manner }: OpenPage): number => manner.asked.length
 
 /** The text that the page shows in place of the offer's form. */
 export const shown = (page: Page): Promise<string> => page.$eval("#checkout", (element) => element.textContent)

@@ -3,58 +3,28 @@
  * page whose keys are real.
  */
 import { readFileSync } from "node:fs"
-import { mkdtemp } from "node:fs/promises"
 import { get } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
-import type { Browser, BrowserContext, Page } from "puppeteer-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import type { Page } from "puppeteer-core"
+import { assert, describe, it } from "vitest"
 
 import * as OpenPage from "./OpenPage.ts"
-import * as PageBrowser from "./PageBrowser.ts"
 import * as PageMarket from "./PageMarket.ts"
-import type { Manner } from "./PageWallets.ts"
+import { PageVisits } from "./PageVisits.ts"
 
-const scope = Effect.runSync(Scope.make())
-let market: Effect.Success<typeof PageMarket.make>
-let browser: Browser
-
-beforeAll(async () => {
-  const both = Effect.all([PageMarket.make, PageBrowser.make], { concurrency: 2 })
-  const opened = await Effect.runPromise(Scope.provide(both, scope))
-  market = opened[0]
-  browser = opened[1]
-})
-
-afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-
-/** A visit with a storage of its own. */
-const visit = async (
-  use: (opened: OpenPage.OpenPage, context: BrowserContext) => Promise<void>,
-  change: Partial<Manner> = { families: ["evm"] }
-): Promise<void> => {
-  const context = await browser.createBrowserContext()
-  try {
-    await use(await OpenPage.make(context, market.newPayers(), change), context)
-  } finally {
-    await context.close()
-  }
-}
+const visits = new PageVisits()
+const { losePayments, visit } = visits
 
 /** Status and content type for a request with exactly these headers, which `fetch` would not send. */
 const typeFor = (headers: Readonly<Record<string, string>>): Promise<string> =>
   new Promise((resolve, reject) => {
-    get(`${market.origin}/report`, { headers }, (response) => {
+    get(`${visits.market.origin}/report`, { headers }, (response) => {
       response.resume()
       resolve(`${response.statusCode} ${response.headers["content-type"]?.split(";")[0]}`)
     }).on("error", reject)
   })
-
-const signatures = ({ manner }: OpenPage.OpenPage) => manner.asked.length
 
 describe("the page", () => {
   it.each([
@@ -67,16 +37,18 @@ describe("the page", () => {
       visit(
         async (opened) => {
           const { faults, page, requests } = opened
-          await page.goto(`${market.origin}/report`)
+          await page.goto(`${visits.market.origin}/report`)
           await OpenPage.choose(page, network)
           await OpenPage.demandAccessible(page)
           await OpenPage.press(page, wallet)
           assert.strictEqual(await OpenPage.outcome(page), "Paid")
           assert.include(await OpenPage.shown(page), "It will rain, and then it will not.")
           await OpenPage.demandAccessible(page)
-          assert.strictEqual(signatures(opened), 1)
+          assert.strictEqual(OpenPage.signatures(opened), 1)
           assert.deepStrictEqual(faults, [])
-          const elsewhere = requests.filter((url) => !url.startsWith(market.origin) && !/^(?:data|blob):/.test(url))
+          const elsewhere = requests.filter(
+            (url) => !url.startsWith(visits.market.origin) && !/^(?:data|blob):/.test(url)
+          )
           assert.deepStrictEqual(elsewhere, [])
           const focused = await page.evaluate(() => document.activeElement?.tagName)
           assert.strictEqual(focused, "H2")
@@ -103,27 +75,15 @@ describe("the page", () => {
 
   it("sells a form's request and a download", () =>
     visit(async ({ page }, context) => {
-      await page.goto(`${market.origin}/form`)
+      await page.goto(`${visits.market.origin}/form`)
       await page.type("input", "rain & sun")
       await Promise.all([page.waitForNavigation(), page.click("button")])
       await OpenPage.press(page, "Amber Wallet")
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
       assert.include(await OpenPage.shown(page), "found: rain & sun")
 
-      const folder = await mkdtemp(join(tmpdir(), "pontage-download-"))
-      await page.goto(`${market.origin}/list.csv`)
-      const session = await browser.target().createCDPSession()
-      await session.send("Browser.setDownloadBehavior", {
-        behavior: "allow",
-        downloadPath: folder,
-        eventsEnabled: true,
-        browserContextId: context.id ?? ""
-      })
-      const saved = new Promise<void>((resolve) => {
-        session.on("Browser.downloadProgress", ({ state }) => {
-          if (state === "completed") resolve()
-        })
-      })
+      const { folder, saved } = await visits.download(context)
+      await page.goto(`${visits.market.origin}/list.csv`)
       await OpenPage.press(page, "Amber Wallet")
       await saved
       assert.strictEqual(readFileSync(join(folder, "rain.csv"), "utf8"), "day,rain\n1,12\n")
@@ -132,16 +92,16 @@ describe("the page", () => {
   it("leaves pages of the shop's own free: the sample of @pontage/wallets pays by the wallet that it finds", () =>
     visit(async (opened) => {
       const { faults, page } = opened
-      await page.goto(`${market.origin}/own`)
+      await page.goto(`${visits.market.origin}/own`)
       await OpenPage.press(page, "Pay with Amber Wallet")
       await page.waitForFunction(() => document.body.textContent.includes("It will rain, and then it will not."))
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
       assert.deepStrictEqual(faults, [])
     }))
 
   it("shows HTML that was bought without letting it near the page", () =>
     visit(async ({ page }) => {
-      await page.goto(`${market.origin}/letter`)
+      await page.goto(`${visits.market.origin}/letter`)
       await OpenPage.press(page, "Amber Wallet")
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
       const frame = await (await page.waitForSelector("iframe"))?.contentFrame()
@@ -155,7 +115,7 @@ describe("a payer who was not charged", () => {
     visit(
       async (opened) => {
         const { manner, page } = opened
-        await page.goto(`${market.origin}/report`)
+        await page.goto(`${visits.market.origin}/report`)
         await OpenPage.press(page, "Amber Wallet")
         assert.strictEqual(await OpenPage.outcome(page), "You were not charged")
         assert.include(await OpenPage.shown(page), "You declined in the wallet.")
@@ -175,7 +135,7 @@ describe("a payer who was not charged", () => {
   ] as const)("is told so when the wallet of %s returns garbage", (family, wallet, why) =>
     visit(
       async ({ page }) => {
-        await page.goto(`${market.origin}/report`)
+        await page.goto(`${visits.market.origin}/report`)
         await OpenPage.press(page, wallet)
         assert.strictEqual(await OpenPage.outcome(page), "You were not charged")
         assert.include(await OpenPage.shown(page), why)
@@ -196,17 +156,17 @@ describe("a payer who was not charged", () => {
             call.method === "eth_accounts" && ++count > 0 ? [`0x${"77".repeat(20)}`] : request(call)
         })
       })
-      await page.goto(`${market.origin}/report`)
+      await page.goto(`${visits.market.origin}/report`)
       await OpenPage.press(page, "Amber Wallet")
       assert.strictEqual(await OpenPage.outcome(page), "You were not charged")
       assert.include(await OpenPage.shown(page), "account or network changed")
-      assert.strictEqual(signatures(opened), 0)
+      assert.strictEqual(OpenPage.signatures(opened), 0)
     }))
 
   it("whose wallet is on another network has it changed, or is told to change it", () =>
     visit(
       async ({ manner, page }) => {
-        await page.goto(`${market.origin}/report`)
+        await page.goto(`${visits.market.origin}/report`)
         await OpenPage.press(page, "Amber Wallet")
         assert.strictEqual(await OpenPage.outcome(page), "You were not charged")
         assert.include(await OpenPage.shown(page), "Change it to Local EVM chain")
@@ -222,7 +182,7 @@ describe("a payer who was not charged", () => {
   it("whose TON wallet lacks signMessage is told so before anything is asked", () =>
     visit(
       async ({ page }) => {
-        await page.goto(`${market.origin}/report`)
+        await page.goto(`${visits.market.origin}/report`)
         const found = await page.waitForSelector(".wallets button[disabled]")
         assert.include(await found?.evaluate((element) => element.textContent), "signMessage")
       },
@@ -230,84 +190,77 @@ describe("a payer who was not charged", () => {
     ))
 })
 
-/** Lets the next requests with a payment get lost on their way to the shop; `lost` resolves when one was. */
-const losePayments = () => {
-  const { promise: lost, resolve } = Promise.withResolvers<void>()
-  market.handlers.lose = resolve
-  return { lost, end: () => (market.handlers.lose = undefined) }
-}
-
 describe("a payment that was signed", () => {
   it("is finished in the next visit when the tab is closed, without a wallet", () =>
     visit(async (opened, context) => {
-      await opened.page.goto(`${market.origin}/report`)
+      await opened.page.goto(`${visits.market.origin}/report`)
       const { end, lost } = losePayments()
       await OpenPage.press(opened.page, "Amber Wallet")
       await lost
       await opened.page.close()
       end()
-      const next = await OpenPage.make(context, market.newPayers(), { families: [] })
-      await next.page.goto(`${market.origin}/report`)
+      const next = await OpenPage.make(context, visits.market.newPayers(), { families: [] })
+      await next.page.goto(`${visits.market.origin}/report`)
       assert.strictEqual(await OpenPage.outcome(next.page), "Paid")
-      assert.deepStrictEqual([signatures(opened), signatures(next)], [1, 0])
+      assert.deepStrictEqual([OpenPage.signatures(opened), OpenPage.signatures(next)], [1, 0])
     }))
 
   it("is finished when the page is loaded again in the middle of it", () =>
     visit(async (opened) => {
       const { page } = opened
-      await page.goto(`${market.origin}/report`)
+      await page.goto(`${visits.market.origin}/report`)
       const { end, lost } = losePayments()
       await OpenPage.press(page, "Amber Wallet")
       await lost
       end()
       await page.reload()
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
     }))
 
   it("waits while the facilitator is down, and the page says not to pay again", () =>
     visit(async (opened) => {
       const { page } = opened
-      await page.goto(`${market.origin}/report`)
-      await Effect.runPromise(market.takeDown)
+      await page.goto(`${visits.market.origin}/report`)
+      await Effect.runPromise(visits.market.takeDown)
       try {
         await OpenPage.press(page, "Amber Wallet")
         await page.waitForSelector("::-p-xpath(//p[contains(., 'do not pay again')])")
         await OpenPage.demandAccessible(page)
       } finally {
-        await Effect.runPromise(market.putUp)
+        await Effect.runPromise(visits.market.putUp)
       }
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
     }))
 
   it("whose outcome stays unknown says so, and ends uncharged once it has expired", () =>
     visit(async (opened) => {
       const { page } = opened
-      await page.goto(`${market.origin}/brief`)
-      await Effect.runPromise(market.takeDown)
+      await page.goto(`${visits.market.origin}/brief`)
+      await Effect.runPromise(visits.market.takeDown)
       try {
         await OpenPage.press(page, "Amber Wallet")
         assert.strictEqual(await OpenPage.outcome(page), "Sent: do not pay again")
         await OpenPage.demandAccessible(page)
       } finally {
-        await Effect.runPromise(market.putUp)
+        await Effect.runPromise(visits.market.putUp)
       }
       await OpenPage.press(page, "Check again")
       await page.waitForSelector(".card.bad")
       assert.include(await OpenPage.shown(page), "expired")
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
     }))
 
   it("is good for another attempt when the shop fails after it", () =>
     visit(async (opened) => {
       const { page } = opened
-      market.handlers.failuresLeft = 1
-      await page.goto(`${market.origin}/report`)
+      visits.market.handlers.failuresLeft = 1
+      await page.goto(`${visits.market.origin}/report`)
       await OpenPage.press(page, "Amber Wallet")
       assert.strictEqual(await OpenPage.outcome(page), "Paid, not delivered yet")
       await OpenPage.press(page, "Try again")
       await page.waitForSelector(".card.good")
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
     }))
 
   it("is not made twice by two tabs", () =>
@@ -319,17 +272,17 @@ describe("a payment that was signed", () => {
           asked.resolve()
           return agreed.promise
         }
-        await first.page.goto(`${market.origin}/report`)
+        await first.page.goto(`${visits.market.origin}/report`)
         await OpenPage.press(first.page, "Amber Wallet")
         await asked.promise
-        const second = await OpenPage.make(context, market.newPayers(), { families: ["evm"] })
-        await second.page.goto(`${market.origin}/report`)
+        const second = await OpenPage.make(context, visits.market.newPayers(), { families: ["evm"] })
+        await second.page.goto(`${visits.market.origin}/report`)
         await OpenPage.press(second.page, "Amber Wallet")
         assert.strictEqual(await OpenPage.outcome(second.page), "You were not charged")
         assert.include(await OpenPage.shown(second.page), "Another tab is paying")
         agreed.resolve()
         assert.strictEqual(await OpenPage.outcome(first.page), "Paid")
-        assert.strictEqual(signatures(second), 0)
+        assert.strictEqual(OpenPage.signatures(second), 0)
       },
       { families: ["evm"] }
     ))
@@ -351,7 +304,7 @@ const storeNothing = (page: Page) =>
 describe("a hostile place", () => {
   it("a shop's description with markup stays text", () =>
     visit(async ({ faults, page }) => {
-      await page.goto(`${market.origin}/hostile`)
+      await page.goto(`${visits.market.origin}/hostile`)
       await page.waitForSelector(".wallets button")
       assert.strictEqual(await page.$eval(".what", (element) => element.textContent), PageMarket.hostile)
       assert.isNull(await page.$("img[src=x]"))
@@ -361,7 +314,7 @@ describe("a hostile place", () => {
 
   it("a page that frames the address sees nothing of it", () =>
     visit(async ({ page }) => {
-      await page.goto(`${market.origin}/form`)
+      await page.goto(`${visits.market.origin}/form`)
       await page.evaluate(
         (address) =>
           new Promise((resolve) => {
@@ -370,16 +323,16 @@ describe("a hostile place", () => {
             frame.src = address
             document.body.append(frame)
           }),
-        `${market.origin}/report`
+        `${visits.market.origin}/report`
       )
       const frames = page.frames().map((frame) => frame.url())
-      assert.deepStrictEqual(frames, [`${market.origin}/form`, "chrome-error://chromewebdata/"])
+      assert.deepStrictEqual(frames, [`${visits.market.origin}/form`, "chrome-error://chromewebdata/"])
     }))
 
   it("a browser that stores nothing pays all the same, and says to keep the tab", () =>
     visit(async ({ page }) => {
       await storeNothing(page)
-      await page.goto(`${market.origin}/report`)
+      await page.goto(`${visits.market.origin}/report`)
       await OpenPage.press(page, "Amber Wallet")
       assert.include(await page.$eval("#checkout", (element) => element.textContent), "keep this tab open")
       assert.strictEqual(await OpenPage.outcome(page), "Paid")
@@ -389,12 +342,12 @@ describe("a hostile place", () => {
     visit(async (opened) => {
       const { page } = opened
       await storeNothing(page)
-      market.handlers.failuresLeft = 1
-      await page.goto(`${market.origin}/report`)
+      visits.market.handlers.failuresLeft = 1
+      await page.goto(`${visits.market.origin}/report`)
       await OpenPage.press(page, "Amber Wallet")
       assert.strictEqual(await OpenPage.outcome(page), "Paid, not delivered yet")
       await OpenPage.press(page, "Try again")
       await page.waitForSelector(".card.good")
-      assert.strictEqual(signatures(opened), 1)
+      assert.strictEqual(OpenPage.signatures(opened), 1)
     }))
 })
