@@ -232,6 +232,8 @@ export * as ResponseWatch from "./server/http/ResponseWatch.ts"
 export type { BodyStream } from "./server/http/UnreadBody.ts"
 export type {
   AcceptTerms,
+  Charge,
+  ChargedResponse,
   GetPrice,
   PriceRequest,
   RequestRefusal,

@@ -75,10 +75,11 @@ const statusOf = { served: 200, refused: 400, failed: 500 } as const
 export const withReceipt = (
   result: CallToolResult,
   ending: Ending,
-  granted: Pick<Granted, "headers" | "headersFor" | "settlement">
+  granted: Pick<Granted, "headers" | "headersFor" | "settlement" | "settlementFor">
 ): CallToolResult => {
-  const { ifRefused, ...settlement } = granted.settlement
-  const headers = headersOf(granted, statusOf[ending])
+  const status = statusOf[ending]
+  const { ifRefused, ...settlement } = granted.settlementFor?.(status, () => undefined) ?? granted.settlement
+  const headers = headersOf(granted, status)
   const receipt = ending === "refused" && ifRefused !== undefined ? { ...settlement, ifRefused } : settlement
   const isProduct = ending === "served" && result.isError === true
   const { _meta } = metaFrom(headers, MppMeta.receiptKey)

@@ -154,7 +154,9 @@ export class Facilitator extends Context.Service<
     readonly finish: (
       paymentId: string,
       claimId: string,
-      outcome: ExecutionEnd
+      outcome: ExecutionEnd,
+      /** The most that a served draw on a channel is charged, in the smallest unit; default all that it reserved. */
+      charge?: bigint
     ) => Effect.Effect<PaymentRecord, ValidationError | ProtocolError>
     readonly payment: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
     readonly supported: Effect.Effect<Sellable, ProtocolError>

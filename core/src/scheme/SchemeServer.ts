@@ -11,6 +11,7 @@ import type { Network } from "../protocol/Network.ts"
 import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import type { Settlement } from "../protocol/Settlement.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { Scheme } from "./Scheme.ts"
 import type { SchemeFacilitator } from "./SchemeFacilitator.ts"
@@ -62,6 +63,12 @@ export interface OnwardOffers {
   readonly onRecord: (price: bigint) => OnwardOffer
 }
 
+/** A draw on a channel in the words of its scheme. */
+export interface DrawWords {
+  /** The facts of a receipt for a draw of which this part is not charged. */
+  readonly receipt: (facts: Readonly<Record<string, Schema.Json>>, uncharged: bigint) => Settlement["extra"]
+}
+
 /** The scheme server of a shop. Its RPC is used at start, and not for requests that a facilitator has a response to. */
 export interface SchemeServer {
   readonly scheme: Scheme
@@ -79,8 +86,8 @@ export interface SchemeServer {
     asset: Asset,
     offered: Readonly<Record<string, Schema.Json>>
   ) => Readonly<Record<string, Schema.Json>>
-  /** Whether its payments draw on channels: then the facilitator has to keep the ledger of them. */
-  readonly draws?: true
+  /** Present if its payments draw on channels: then the facilitator has to keep the ledger of them. */
+  readonly draws?: DrawWords
   /** Checks an option whose money goes on to another network; fails with a sentence that says what to change. Without it there are none. */
   readonly onward?: (option: OnwardOption) => Result.Result<OnwardOffers, string>
   /** Checks on the chain that it is this network and that the assets are as configured. */

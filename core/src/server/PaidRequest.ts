@@ -16,7 +16,7 @@ import * as PaymentId from "../protocol/PaymentId.ts"
 import { FacilitatorUnavailable } from "../protocol/ProtocolError.ts"
 import { isSettled, type Settlement } from "../protocol/Settlement.ts"
 import { isSameAddress } from "../scheme/Scheme.ts"
-import type { PresentedPayment, SignedReceipts } from "../wire/pontage/Dialect.ts"
+import type { HeaderFields, PresentedPayment, SignedReceipts } from "../wire/pontage/Dialect.ts"
 import * as Refusal from "../wire/pontage/Refusal.ts"
 import type { ReceiptSigner } from "../wire/pontage/TypedStatement.ts"
 import * as SellerDialects from "../wire/SellerDialects.ts"
@@ -26,12 +26,13 @@ import * as ClaimedResource from "./offer/ClaimedResource.ts"
 import * as OfferMatch from "./offer/OfferMatch.ts"
 import * as RouteOffer from "./offer/RouteOffer.ts"
 import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
+import * as DrawnResponse from "./request/DrawnResponse.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
 import * as PaymentRefusal from "./request/PaymentRefusal.ts"
 import * as ReceiptSigning from "./request/ReceiptSigning.ts"
 import * as ResponseRepeats from "./request/ResponseRepeats.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
-import type { PricedRoute } from "./route/PricedRoute.ts"
+import type { PricedOption, PricedRoute } from "./route/PricedRoute.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
 /** Services that every payment needs. */
@@ -130,7 +131,7 @@ const accept = Effect.fnUntraced(function* (
       PaymentRefusal.refusalFor(context, request, Refusal.fromExecution("spent", settled))
     )
   }
-  const granted = { ...outcomeOf(request, settled, begun), repeatable }
+  const granted = { ...outcomeOf(request, settled, begun), repeatable, option: claimed.option }
   return late ? settleAfter(context, request, claimed, granted) : yield* charged(context, request, granted, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
@@ -148,7 +149,7 @@ const outcomeOf = (
     if (outcome !== "refused") return outcome
     return route.refused === "charged" ? "served" : refusal
   }
-  return { end: (outcome) => end(meant(outcome)), finish: (outcome) => finish(meant(outcome)) }
+  return { end: (outcome) => end(meant(outcome)), finish: (outcome, charge) => finish(meant(outcome), charge) }
 }
 
 /**
@@ -303,6 +304,7 @@ const differenceOf = (
 /** An execution, and the names of its response if that may come again. */
 interface GrantedRun extends ExecutionLeases.GrantedExecution {
   readonly repeatable: ResponseRepeats.RepeatablePayment | undefined
+  readonly option: PricedOption
 }
 
 /** The execution is ours. It goes on once the money has moved, and is given back while that is uncertain. */
@@ -318,29 +320,32 @@ const charged = Effect.fnUntraced(function* (
       PaymentRefusal.refusalFor(context, request, Refusal.fromUnsettled(settled))
     )
   }
-  const { challengeId, crossOrigin, isHead, priced, dialects } = request
+  const { challengeId, crossOrigin, isHead, native, priced, dialects } = request
   const now = yield* Clock.currentTimeMillis
   const routeToken = yield* RouteOffer.routeTokenOf(context.signer, priced)
   const settlement = receiptOf(settled, routeToken)
   const { method, route, target } = priced
   const sale = { method, target, payTo: settled.payTo, asset: settled.asset, settlement }
   const receipts = route.receipt === "none" ? {} : yield* ReceiptSigning.sign(context, sale, carriesBrief(dialects))
-  const headersWith = (signed: SignedReceipts) =>
-    SellerDialects.receiptHeaders(dialects, settlement, { now, challengeId, receipts: signed })
-  const isBought = isBoughtBy(route)
-  const unsigned = () => headersWith({})
-  const headers = {
-    ...headersWith(receipts),
+  const headersWith = (signed: SignedReceipts, receipt = settlement): HeaderFields => ({
+    ...SellerDialects.receiptHeaders(dialects, receipt, { now, challengeId, receipts: signed }),
     "Cache-Control": priced.route.cache,
     Vary: priced.route.dialects.paymentHeaders,
     ...(crossOrigin ? GateResponse.exposed(priced.route.dialects) : {})
+  })
+  const isBought = isBoughtBy(route)
+  const headers = headersWith(receipts)
+  const grant = { _tag: "Granted", settlement, headers } as const
+  if (settled.isDraw === true) {
+    const { finish, option } = granted
+    const drawn = (receipt: Settlement) => headersWith(receipt === settlement ? receipts : {}, receipt)
+    const below = boughtBelow(route)
+    const draw = { route, option, settlement, native, below, finish, headersWith: drawn, warn: context.warn }
+    return { ...grant, ...DrawnResponse.make(draw) }
   }
   return {
-    _tag: "Granted",
-    settlement,
-    ...(settled.isDraw === true
-      ? { endsAtHead: boughtBelow(route), finish: granted.finish }
-      : finishing(context, request, granted)),
+    ...grant,
+    ...finishing(context, request, granted),
     ...(route.receipt === "response" &&
       !isHead && {
         receipt: (response) =>
@@ -348,11 +353,10 @@ const charged = Effect.fnUntraced(function* (
             ? Effect.map(ReceiptSigning.signPurchase(context, sale, response), (purchase) =>
                 headersWith(purchase === undefined ? receipts : { ...receipts, purchase })
               )
-            : Effect.sync(unsigned)
+            : Effect.sync(() => headersWith({}))
       }),
-    headers,
     ...((receipts.purchase ?? receipts.brief) && {
-      headersFor: (status) => (isBought(status) ? headers : { ...headers, ...unsigned() })
+      headersFor: (status) => (isBought(status) ? headers : headersWith({}))
     })
   }
 })

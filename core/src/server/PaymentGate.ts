@@ -216,7 +216,8 @@ const decidePriced = (
   if (unsold !== undefined) return unsold
   const { presented, dialects } = found
   const clientAddress = context.shop.addressOf(request)
-  const gated = { priced, epoch, now, isHead: request.method === "HEAD", crossOrigin, dialects, clientAddress }
+  const { native } = request
+  const gated = { priced, epoch, now, isHead: request.method === "HEAD", crossOrigin, dialects, clientAddress, native }
   return closed(
     route,
     Result.isSuccess(presented)

@@ -48,7 +48,10 @@ interface Terms {
   readonly payee?: Hex
 }
 
-/** Our shop with everything in its process. A handler fails for `?fail`, the dear one always; the stream writes one part and stays open. */
+/**
+ * Our shop with everything in its process. A handler fails for `?fail`, the dear one always; the stream writes one part and stays open. The
+ * metered report is charged the price in its query.
+ */
 export const opened = Effect.fnUntraced(function* (terms: Terms) {
   const { claimAt, deposit = 100n * price, gasCeilings, ledger = MemoryChannelStore.make(), watch = {} } = terms
   const least = { minimumDeposit: 1n, ...(terms.minimumPrice !== undefined && { minimumPrice: terms.minimumPrice }) }
@@ -78,6 +81,12 @@ export const opened = Effect.fnUntraced(function* (terms: Terms) {
     runs++
     context.status = 500
   })
+  router.get("/metered", (context) => {
+    runs++
+    context.status = context.query["fail"] === undefined ? 200 : 500
+    context.set("Used", String(context.query["price"]))
+    context.body = { report: "It will rain." }
+  })
   const server = createServer()
   const url = yield* listen(server)
   const route = {
@@ -92,7 +101,12 @@ export const opened = Effect.fnUntraced(function* (terms: Terms) {
     secret: Buffer.alloc(32, 7).toString("base64"),
     schemes: [channelEvm.server({ rpcUrl, deposit })],
     router,
-    routes: { "GET /report": route, "GET /stream": route, "GET /dear": { ...route, price: "$0.002" } }
+    routes: {
+      "GET /report": route,
+      "GET /stream": route,
+      "GET /dear": { ...route, price: "$0.002" },
+      "GET /metered": { ...route, charge: ({ header }) => header("Used") ?? "" }
+    }
   })
   server.on("request", new Koa().use(payment).use(router.routes()).callback())
   yield* Effect.addFinalizer(() =>

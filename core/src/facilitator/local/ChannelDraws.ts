@@ -50,7 +50,8 @@ export interface ChannelDraws {
   readonly finish: (
     paymentId: string,
     claimId: string,
-    outcome: ExecutionEnd
+    outcome: ExecutionEnd,
+    charge?: bigint
   ) => Effect.Effect<PaymentRecord, ValidationError | FacilitatorUnavailable> | undefined
 }
 
@@ -90,10 +91,10 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
       const opened = voucher.deposit === undefined ? undefined : yield* turns(channelId, funded(context, wanted))
       return opened ?? (yield* drawn(context, line, wanted))
     }),
-    finish: (paymentId, claimId, outcome) => {
+    finish: (paymentId, claimId, outcome, charge?: bigint) => {
       const channelId = channelOf(paymentId)
       if (channelId === undefined) return undefined
-      return Effect.tap(finish(context, { paymentId, channelId, claimId }, outcome), ({ execution }) =>
+      return Effect.tap(finish(context, { paymentId, channelId, claimId }, outcome, charge), ({ execution }) =>
         Effect.map(Clock.currentTimeMillis, (now) => (execution === "free" ? free.count(channelId, now) : undefined))
       )
     }
@@ -294,7 +295,7 @@ const grantedOf = (
   extra: draws.receipt({ ...standing, owed: voucher.maximum }, amount)
 })
 
-/** A run that sent its product is charged all that was reserved; every other end costs the payer nothing. */
+/** A run that sent its product is charged at most what was reserved; every other end costs the payer nothing. */
 const finish = Effect.fnUntraced(function* (
   { intake: { registry }, ledger }: DrawContext,
   {
@@ -302,15 +303,14 @@ const finish = Effect.fnUntraced(function* (
     claimId,
     paymentId
   }: { readonly paymentId: string; readonly channelId: string; readonly claimId: string },
-  outcome: ExecutionEnd
+  outcome: ExecutionEnd,
+  charge = allReserved
 ): Effect.fn.Return<PaymentRecord, ValidationError | FacilitatorUnavailable> {
   const standing = yield* ledger.find(channelId)
   if (standing === undefined) return yield* unknown(paymentId)
   yield* Checkpoint.pass("draw-ending")
   const end =
-    outcome === "served"
-      ? yield* ledger.commit(channelId, claimId, allReserved)
-      : yield* ledger.release(channelId, claimId)
+    outcome === "served" ? yield* ledger.commit(channelId, claimId, charge) : yield* ledger.release(channelId, claimId)
   yield* Checkpoint.pass("draw-ended")
   if (end._tag === "Lost") return yield* lapsed(paymentId)
   const draws = registry.schemes.find(

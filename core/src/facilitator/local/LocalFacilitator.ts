@@ -171,8 +171,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     verify: (request) => inVerify(verify(context, channels.settling, request)),
     settle: (request, claim) => inSettle(settle(context, channels, request, claim)),
     claim: (request, claim) => inClaim(claimOnly(context, channels, request, claim)),
-    finish: Effect.fnUntraced(function* (paymentId, claimId, outcome) {
-      const draw = channels.draws?.finish(paymentId, claimId, outcome)
+    finish: Effect.fnUntraced(function* (paymentId, claimId, outcome, charge) {
+      const draw = channels.draws?.finish(paymentId, claimId, outcome, charge)
       if (draw !== undefined) return yield* draw
       const { name } = yield* CurrentCaller
       yield* Checkpoint.pass("finishing")

@@ -50,7 +50,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     verify: (request) => Effect.flatMap(known, (one) => one.verify(request)),
     settle: (request, claim) => Effect.flatMap(known, (one) => one.settle(request, claim)),
     claim: (request, claim) => Effect.flatMap(known, (one) => one.claim(request, claim)),
-    finish: (paymentId, claimId, outcome) => Effect.flatMap(known, (one) => one.finish(paymentId, claimId, outcome)),
+    finish: (paymentId, claimId, outcome, charge) =>
+      Effect.flatMap(known, (one) => one.finish(paymentId, claimId, outcome, charge)),
     payment: (paymentId) => Effect.flatMap(known, (one) => one.payment(paymentId)),
     supported
   })

@@ -37,7 +37,7 @@ export const headersFor = async (
 export const withReceipt = (granted: Granted, receipt: HeaderFields | undefined): Granted => ({
   ...granted,
   headers: { ...granted.headers, ...receipt },
-  headersFor: (status) => ({ ...headersOf(granted, status), ...receipt })
+  headersFor: (status, header) => ({ ...headersOf(granted, status, header), ...receipt })
 })
 
 /** Holds the response from now on. Call it after `ResponseSeal.seal` and after everything that copies the response. */

@@ -152,7 +152,8 @@ class WebExchange {
       finish(status === 101)
       return response
     }
-    const headers = laid(response.headers, { headers: headersOf(granted, status) })
+    const header = (name: string) => response.headers.get(name) ?? undefined
+    const headers = laid(response.headers, { headers: headersOf(granted, status, header) })
     if (body === null || this.#host.request.method.toUpperCase() === "HEAD") {
       void body?.cancel().catch(() => undefined)
       const bodiless = new Response(null, { status, statusText, headers })

@@ -86,10 +86,12 @@ export interface Granted {
   /** Receipt, caching and CORS headers of the paid response; apply them with `ResponseHeaders.over`. */
   readonly headers: HeaderFields
   /**
-   * Present if `headers` carry a signed receipt: the headers for a response of this status (`headersOf`). A payment that the
-   * application refuses is good for another request, so only what it has bought has a signed receipt.
+   * Present if the headers depend on the response's head (`headersOf`). A payment that the application refuses is good for another
+   * request, so only what it has bought has a signed receipt; and the head says what a draw on a channel is charged.
    */
-  readonly headersFor?: (status: number) => HeaderFields
+  readonly headersFor?: (status: number, header: ResponseHeader) => HeaderFields
+  /** Present if the receipt depends on the response's head: the one in these headers. */
+  readonly settlementFor?: (status: number, header: ResponseHeader) => Settlement
   /**
    * Reports the end: `served`, `refused` (status 400 to 499), `failed` (status 500 or above, or closed before it was
    * finished), `notRun` (the handler was never reached): see `outcomeOfStatus`. Only the first report counts. It never
@@ -113,11 +115,17 @@ export interface Granted {
   readonly sink?: ResponseSink
 }
 
-/** The gate's headers for a paid response of this status. */
+/** Reads a header of a response by its name. */
+export type ResponseHeader = (name: string) => string | undefined
+
+const noHeader: ResponseHeader = () => undefined
+
+/** The gate's headers for a paid response with this head. */
 export const headersOf = (
   { headers, headersFor }: Pick<Granted, "headers" | "headersFor">,
-  status: number
-): HeaderFields => headersFor?.(status) ?? headers
+  status: number,
+  header: ResponseHeader = noHeader
+): HeaderFields => headersFor?.(status, header) ?? headers
 
 /** A response that a receipt covers. */
 export interface SoldResponse {

@@ -4,7 +4,7 @@
  * after every other place in which an adapter could set headers.
  */
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
-import { type Granted, headersOf } from "./Decision.ts"
+import { type Granted, headersOf, type ResponseHeader } from "./Decision.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 /** The members of Node's response that are used, of HTTP/1.1 and of HTTP/2. */
@@ -25,7 +25,7 @@ export interface StatedResponse extends SealableResponse {
 
 /** Lays the headers of a paid response over it, those for the status with which it is written. */
 export const sealPaid = (response: StatedResponse, paid: Pick<Granted, "headers" | "headersFor">): void =>
-  sealWith(response, (status) => headersOf(paid, status ?? response.statusCode))
+  sealWith(response, (status, header) => headersOf(paid, status ?? response.statusCode, header))
 
 /**
  * Lays these headers over the response's when they are written, all but `Content-Type`, which belongs to the body. If a
@@ -40,15 +40,15 @@ export const seal = (response: SealableResponse, headers: HeaderFields): void =>
  */
 const sealWith = (
   response: SealableResponse,
-  headersAt: (status: number | undefined) => HeaderFields,
+  headersAt: (status: number | undefined, header: ResponseHeader) => HeaderFields,
   mayStay: (entries: ReadonlyArray<Entry>, name: string, value: string) => boolean = () => false
 ): void => {
   beforeHead(response, (given, status) => {
-    const { "Content-Type": _, ...sealed } = headersAt(status)
-    const amended = amendments.get(response)
-    const fields = amended === undefined ? sealed : { ...sealed, ...amended }
     const entries = entriesOf(given)
     const current = (name: string) => textOf(valueOf(entries, name) ?? response.getHeader(name))
+    const { "Content-Type": _, ...sealed } = headersAt(status, current)
+    const amended = amendments.get(response)
+    const fields = amended === undefined ? sealed : { ...sealed, ...amended }
     const names = [...response.getHeaderNames(), ...entries.map(([name]) => name)]
     const moved = new Set<string>()
     for (const [name, value] of Object.entries(ResponseHeaders.over(fields, current, names))) {

@@ -33,8 +33,8 @@ export interface ExecutionLeases {
 export interface GrantedExecution {
   /** Ends the execution and starts to report it. */
   readonly end: (outcome: ExecutionEnd) => Effect.Effect<void>
-  /** Ends the execution; completes when the end is reported or the retries are used up. */
-  readonly finish: (outcome: ExecutionEnd) => Effect.Effect<void>
+  /** Ends the execution; completes when the end is reported or the retries are used up. `charge`: the most that a draw is charged. */
+  readonly finish: (outcome: ExecutionEnd, charge?: bigint) => Effect.Effect<void>
 }
 
 const renewal = Duration.seconds(20)
@@ -66,17 +66,17 @@ export const make = Effect.fnUntraced(function* (
 export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effect.Effect<GrantedExecution> =>
   Effect.map(FiberSet.run(executions.leases, renew(executions, granted)), (lease) => {
     let ended = false
-    const report = (outcome: ExecutionEnd) =>
+    const report = (outcome: ExecutionEnd, charge?: bigint) =>
       Effect.suspend(() => {
         if (ended) return Effect.undefined
         ended = true
-        const reporting = Effect.andThen(Fiber.interrupt(lease), reported(executions, granted, outcome))
+        const reporting = Effect.andThen(Fiber.interrupt(lease), reported(executions, granted, outcome, charge))
         return FiberSet.run(executions.reports, reporting)
       })
     return {
       end: (outcome) => Effect.asVoid(report(outcome)),
-      finish: (outcome) =>
-        Effect.flatMap(report(outcome), (fiber) =>
+      finish: (outcome, charge) =>
+        Effect.flatMap(report(outcome, charge), (fiber) =>
           fiber === undefined ? Effect.void : Effect.asVoid(Fiber.await(fiber))
         )
     }
@@ -95,11 +95,12 @@ const renew = ({ facilitator }: ExecutionLeases, { claim, request }: GrantedClai
 const reported = (
   { facilitator, unreported }: ExecutionLeases,
   { claim, paymentId }: GrantedClaim,
-  outcome: ExecutionEnd
+  outcome: ExecutionEnd,
+  charge: bigint | undefined
 ) =>
   Effect.suspend(() => {
     if (outcome === "served") unreported.add(paymentId)
-    return facilitator.finish(paymentId, claim.id, outcome)
+    return facilitator.finish(paymentId, claim.id, outcome, charge)
   }).pipe(
     Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
     Effect.catch((error) =>

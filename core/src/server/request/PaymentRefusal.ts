@@ -35,6 +35,8 @@ export interface GatedRequest {
   readonly dialects: SellerDialects
   /** Client address of the request; `undefined` if the host does not know it. */
   readonly clientAddress: string | undefined
+  /** The host's own request. */
+  readonly native: unknown
 }
 
 /** The refusal of a presented payment. Failures that are not the payment's fault go to the operator's log. */

@@ -17,6 +17,7 @@ import type * as NetworkReadiness from "../shop/NetworkReadiness.ts"
 import * as PriceResolver from "../shop/PriceResolver.ts"
 import * as Shop from "../shop/Shop.ts"
 import * as RouteCall from "./RouteCall.ts"
+import * as RouteCharge from "./RouteCharge.ts"
 import type { GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
 import { type Checked, type Entry, read, type WrittenRoute } from "./WrittenRoute.ts"
 
@@ -58,6 +59,8 @@ export interface PricedRoute {
   readonly receipt: "none" | "payment" | "response"
   readonly signedOffers: boolean
   readonly validate: Validate | undefined
+  /** The charge of a draw by its response's head. */
+  readonly charge: RouteCharge.RouteCharge | undefined
   readonly resource: string | undefined
   readonly dialects: SellerDialects.SellerDialects
   readonly options: ReadonlyArray<PricedOption>
@@ -77,7 +80,7 @@ export const make = (shop: Shop.Shop, name: string, config: RouteConfig): Result
 const check = (
   shop: Shop.Shop,
   name: string,
-  { entries, getPrice, dialects, terms, validate }: WrittenRoute
+  { charge, entries, getPrice, dialects, terms, validate }: WrittenRoute
 ): Checked<PricedRoute> =>
   Result.gen(function* () {
     if (terms.repeat === "same" && !shop.keepsResponses) yield* Result.fail(keepsNone)
@@ -90,6 +93,7 @@ const check = (
       yield* Result.fail(unboundOnward)
     yield* distinct(chosen)
     yield* drawable(terms, chosen)
+    if (charge !== undefined) yield* chargeable(terms, chosen)
     const price = yield* priceOf(shop, chosen, getPrice)
     const options = chosen.map(({ option }) => option)
     return {
@@ -107,7 +111,8 @@ const check = (
       refused: terms.refused ?? "reusable",
       bind: terms.bind ?? "none",
       repeat: terms.repeat ?? "none",
-      receipt: terms.receipt ?? "payment",
+      receipt: terms.receipt ?? (charge === undefined ? "payment" : "none"),
+      charge: charge && RouteCharge.make(shop.prices, charge),
       signedOffers: terms.signedOffers ?? false,
       validate,
       resource: terms.resource,
@@ -137,6 +142,18 @@ const drawable = ({ binding, repeat, settle }: WrittenRoute["terms"], chosen: Re
   return repeat === "same"
     ? Result.fail(`${place}batch-settlement: a voucher cannot repeat a response; leave repeat: "same" out`)
     : Result.succeed(undefined)
+}
+
+/** A payment that moves before the handler runs cannot be made smaller, and a signed receipt is made before the charge is known. */
+const chargeable = ({ receipt = "none" }: WrittenRoute["terms"], chosen: ReadonlyArray<Choice>): Checked<void> => {
+  const other = chosen.find(({ option }) => option.scheme !== "batch-settlement")
+  if (other !== undefined)
+    return Result.fail(
+      `${other.entry.place}charge: "${other.option.scheme}" pays the whole price before the handler runs; sell the route by scheme: "batch-settlement" alone, or leave charge out`
+    )
+  return receipt === "none"
+    ? Result.void
+    : Result.fail(`charge: a receipt is signed before the charge is known; leave receipt: "${receipt}" out`)
 }
 
 const keepsNone = 'repeat: "same" is not possible here: this host keeps no responses; leave it out'

@@ -96,6 +96,12 @@ export interface RouteTerms<Params extends string = string> {
    * response is 500.
    */
   readonly priceTimeoutMillis?: number
+  /**
+   * For routes that are sold through payment channels alone: the price of a response by its head, at most the route's price. Without
+   * it the whole price is charged. It is called once, when the head of a response that is charged at all is written. If it throws, or
+   * returns no price, the whole price is charged, which the buyer has agreed to, and the log says so.
+   */
+  readonly charge?: Charge
   /** Whether a payment must be bound to its request (apps/docs/protocol.md#d11-binding). Default `preferred`. */
   readonly binding?: "required" | "preferred" | "off"
   /**
@@ -180,6 +186,18 @@ export type RequestRefusal =
 export type Validate<Params extends string = string> = (
   request: PriceRequest<Params>
 ) => RequestRefusal | undefined | Promise<RequestRefusal | undefined>
+
+/** The head of a response that is charged. */
+export interface ChargedResponse {
+  readonly status: number
+  /** A header of the response by its name. */
+  readonly header: (name: string) => string | undefined
+  /** The host's own request, as for `getPrice`: a handler may leave there what it has used. */
+  readonly native: unknown
+}
+
+/** The price of a response: `"$0.0004"`, or `"$0"` for none. */
+export type Charge = (response: ChargedResponse) => string
 
 /** The single-option form; `scheme` is optional and defaults to `exact`. */
 export type SingleTerms = Omit<AcceptTerms, "scheme"> & { readonly scheme?: string }

@@ -9,7 +9,7 @@ import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Fault } from "../../protocol/Shape.ts"
 import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
 import * as RouteCall from "./RouteCall.ts"
-import type { AcceptTerms, GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
+import type { AcceptTerms, Charge, GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
 
 /** Header values and offers are one line of printable ASCII text. */
 const line = Schema.String.check(Schema.isPattern(/^[\t\x20-\x7e]+$/), Schema.isMaxLength(1024))
@@ -50,7 +50,7 @@ const Single = Schema.Struct({ ...terms, scheme: Schema.optional(Schema.String),
 
 /** The compiler demands every key of a configuration here, and of an option: in its schema or in `beside`. */
 const acceptKeys = Object.keys(Accept.fields satisfies Readonly<Record<keyof AcceptTerms, unknown>>)
-const beside = { accepts: true, getPrice: true, dialects: true, validate: true }
+const beside = { accepts: true, charge: true, getPrice: true, dialects: true, validate: true }
 
 /** The keys of a route, for hosts that accept some of them. */
 export const routeKeys: ReadonlyArray<string> = Object.keys({ ...Single.fields, ...beside } satisfies Readonly<
@@ -88,6 +88,7 @@ export interface WrittenRoute {
   readonly entries: ReadonlyArray<Entry>
   readonly getPrice: GetPrice | undefined
   readonly validate: Validate | undefined
+  readonly charge: Charge | undefined
   readonly dialects: ReadonlyArray<SellerDialect> | undefined
 }
 
@@ -95,14 +96,16 @@ export interface WrittenRoute {
 export const read = (config: RouteConfig): Checked<WrittenRoute> => {
   const fault = keyFaultOf(config)
   if (fault !== undefined) return Result.fail(OptionCheck.described(fault))
-  const { accepts: listed, getPrice, dialects, validate, ...fields } = config
+  const { accepts: listed, charge, getPrice, dialects, validate, ...fields } = config
   if (getPrice !== undefined && typeof getPrice !== "function") return Result.fail("getPrice is not a function")
   if (validate !== undefined && typeof validate !== "function") return Result.fail("validate is not a function")
+  if (charge !== undefined && typeof charge !== "function") return Result.fail("charge is not a function")
   return listed === undefined
     ? Result.mapBoth(decodeSingle(fields), {
         onFailure: (error) => error.message,
         onSuccess: ({ scheme = "exact", ...single }) => ({
           terms: single,
+          charge,
           getPrice,
           validate,
           dialects,
@@ -113,6 +116,7 @@ export const read = (config: RouteConfig): Checked<WrittenRoute> => {
         onFailure: (error) => error.message,
         onSuccess: ({ accepts, ...terms }) => ({
           terms,
+          charge,
           getPrice,
           validate,
           dialects,

@@ -160,7 +160,7 @@ const settles = (
   const { schemeServer, network } = self
   const { name, network: canonical } = schemeServer.scheme
   const settled = kindIn(self, kinds)
-  if (settled !== undefined && schemeServer.draws === true && settled.draws !== true)
+  if (settled !== undefined && schemeServer.draws !== undefined && settled.draws !== true)
     return Effect.fail(new Misconfigured({ message: noLedger(name, network) }))
   if (settled?.obstacle !== undefined) return Effect.fail(new Misconfigured({ message: settled.obstacle }))
   if (settled !== undefined) {

@@ -128,6 +128,12 @@ describe("make", () => {
       'give the shop "prices"'
     ],
     ["a price that may take no time", single({ priceTimeoutMillis: 0 }), "priceTimeoutMillis"],
+    ["charge that is none", single({ charge: "$1" }), "charge is not a function"],
+    [
+      "charge of a price that moves before the handler",
+      single({ charge: () => "$0" }),
+      'sell the route by scheme: "batch-settlement" alone'
+    ],
     ["getPrice that is none", { ...base, getPrice: "$1" }, "getPrice is not a function"],
     ["an empty list", { accepts: [] }, "accepts"],
     ["both forms", { ...base, accepts: [base] }, "route"],

@@ -24,7 +24,7 @@ describe("renew", () => {
 const drawing = (said: { readonly draws?: true }) =>
   Effect.gen(function* () {
     const { service } = FakeFacilitator.make()
-    const schemeServer = { ...FakeScheme.evm(), draws: true as const }
+    const schemeServer = { ...FakeScheme.evm(), draws: { receipt: (facts: object) => ({ ...facts }) } }
     const network = Network.make("eip155:8453")
     const proof = NetworkReadiness.make(schemeServer, network)
     const asset = schemeServer.asset(network, undefined)

@@ -6,13 +6,16 @@ import type { SchemeServer } from "@pontage/core"
 import { Misconfigured } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 
 import * as ExactEvmServer from "../exact/ExactEvmServer.ts"
 import { scheme } from "../payment/ChannelScheme.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as ChannelContract from "../voucher/ChannelContract.ts"
+import * as ChannelState from "../voucher/ChannelState.ts"
 
 /** Options of `channelEvm.server`. */
 export interface Options {
@@ -40,6 +43,20 @@ const check = OptionCheck.options<Options>({
   )
 })
 
+const decodeTerms = Schema.decodeUnknownOption(ChannelState.ReceiptTerms)
+
+/** The receipt of a draw of which a part is not charged: its payer signs the next voucher on top of the smaller sum. */
+const receipt: NonNullable<SchemeServer["draws"]>["receipt"] = (facts, uncharged) => {
+  const terms = Option.getOrUndefined(decodeTerms(facts))
+  const owed = terms?.channelState.chargedCumulativeAmount
+  if (terms === undefined || owed === undefined) return facts
+  return {
+    ...facts,
+    chargedAmount: `${(terms.chargedAmount ?? uncharged) - uncharged}`,
+    channelState: ChannelState.onWire({ ...terms.channelState, chargedCumulativeAmount: owed - uncharged })
+  }
+}
+
 /** Makes the scheme server. Throws `Misconfigured` for an invalid network or asset. */
 export const server = (options: Options): SchemeServer => {
   const {
@@ -50,7 +67,7 @@ export const server = (options: Options): SchemeServer => {
   const { asset, assetNames, network, prove } = ExactEvmServer.server(rest)
   return {
     scheme,
-    draws: true,
+    draws: { receipt },
     network,
     asset,
     assetNames,
