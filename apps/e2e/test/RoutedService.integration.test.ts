@@ -2,6 +2,8 @@
  * The facilitator's service with routes, set up by environment variables as an operator does, between two real nodes with LayerZero's
  * published contracts.
  */
+import { createServer } from "node:http"
+
 import { assert, describe, it } from "@effect/vitest"
 import { BridgedChains, RoutedSchemes } from "@pontage/devnet/bridge"
 import { CutLine } from "@pontage/evm/testing"
@@ -12,6 +14,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 
 import * as CrossMarket from "./CrossMarket.ts"
+import { listen } from "./OpenServer.ts"
 
 const feeTo = "0x00000000000000000000000000000000000000fe"
 const coinPrice = `${RoutedSchemes.coinPrice}`
@@ -103,7 +106,11 @@ describe("the service with routes", () => {
           )
           const supported = (yield* pageAt(`${at}/supported`)).text
           assert.include(supported, `"network":"${first.network}"`)
-          assert.notInclude(supported, '"quotes"')
+          assert.include(supported, '"quotes":[]')
+          assert.include(
+            supported,
+            `"unquoted":[{"network":"${second.network}","reason":"The node of ${second.network}`
+          )
           const ready = yield* pageAt(`${at}/ready`)
           assert.strictEqual(ready.status, 503)
           assert.include(ready.text, `${second.network} is missing: its node ${far.url} does not respond`)
@@ -118,10 +125,38 @@ describe("the service with routes", () => {
         )
       )
       const text = yield* Effect.repeat(supported, {
-        until: (found) => found.includes('"quotes"'),
+        until: (found) => found.includes('"quotes":[{'),
         schedule: Schedule.spaced("100 millis")
       })
       assert.notInclude(text, '"pending"')
+      assert.notInclude(text, '"unquoted"')
+    })
+  )
+
+  it.live("switches off the routes to one network whose node is silent, with that reason, and no others", () =>
+    Effect.gen(function* () {
+      const chains = yield* BridgedChains.make
+      const schemes = RoutedSchemes.make(chains)
+      const { first, second } = chains
+      const silent = yield* listen(createServer(() => {}))
+      const environment = environmentOf({ ...chains, schemes })
+      const to = JSON.parse(environment.PONTAGE_EVM_ROUTES_TO)
+      to.unshift({ network: "optimism", rpcUrl: silent, coinPrice })
+      const url = yield* serve({ ...environment, PONTAGE_EVM_ROUTES_TO: JSON.stringify(to) })
+      const { kinds } = JSON.parse((yield* pageAt(`${url}/supported`)).text)
+      const [{ quotes, unquoted }] = kinds
+      assert.deepStrictEqual(
+        quotes.map(({ network }: { readonly network: string }) => network),
+        [second.network]
+      )
+      assert.deepStrictEqual(
+        unquoted.map(({ network }: { readonly network: string }) => network),
+        ["eip155:10"]
+      )
+      assert.match(unquoted[0].reason, /^The node of eip155:10/)
+      const ready = (yield* pageAt(`${url}/ready`)).text
+      assert.include(ready, `no payments go on from ${first.network} to eip155:10: The node of eip155:10`)
+      assert.notInclude(ready, `no payments go on from ${first.network} to ${second.network}`)
     })
   )
 })

@@ -6,6 +6,17 @@ import * as Schema from "effect/Schema"
 
 import { protocolVersion } from "./PaymentPayload.ts"
 
+/** The longest reason, in characters: a node's text in one is shorter. */
+const longestReason = 2_000
+
+/** A network that payments cannot go on to now, and the reason as a sentence for people. */
+export const UnquotedNetwork = Schema.Struct({
+  network: Schema.String,
+  reason: Schema.String.check(Schema.isMaxLength(longestReason))
+})
+
+export type UnquotedNetwork = typeof UnquotedNetwork.Type
+
 /** One (scheme, network) that is settled. */
 export const SupportedKind = Schema.Struct({
   protocolVersion: Schema.Literal(protocolVersion),
@@ -15,7 +26,9 @@ export const SupportedKind = Schema.Struct({
   /** Requests draw on payment channels whose ledger the facilitator keeps. Without it a channel is settled here, and buys nothing. */
   draws: Schema.optionalKey(Schema.Literal(true)),
   /** Quotes of payments that go on to other networks; they change from minute to minute. */
-  quotes: Schema.optionalKey(Schema.Array(Schema.Record(Schema.String, Schema.Json)))
+  quotes: Schema.optionalKey(Schema.Array(Schema.Record(Schema.String, Schema.Json))),
+  /** The networks that payments cannot go on to now; those that are quoted are not among them. */
+  unquoted: Schema.optionalKey(Schema.Array(UnquotedNetwork))
 })
 
 /** All kinds, and the addresses that send transactions, by network. */

@@ -9,6 +9,7 @@ import type { Network } from "../protocol/Network.ts"
 import type { PaymentError } from "../protocol/PaymentError.ts"
 import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable, FacilitatorUnavailable, Misconfigured } from "../protocol/ProtocolError.ts"
+import type { UnquotedNetwork } from "../protocol/Supported.ts"
 import type { ValidationError } from "../protocol/ValidationError.ts"
 import type { Onward } from "./Onward.ts"
 import type { Block, Payment } from "./Payment.ts"
@@ -180,6 +181,8 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly isInternal?: boolean
   /** The present quotes of payments that go on to other networks, for `GET /supported`; a network that cannot be quoted is left out. */
   readonly quotes?: Effect.Effect<ReadonlyArray<Readonly<Record<string, Schema.Json>>>>
+  /** Those that are left out of `quotes` now, with their reasons. */
+  readonly unquoted?: Effect.Effect<ReadonlyArray<UnquotedNetwork>>
   /**
    * The most pending transactions of one lane; default 16, about the number that nodes hold for one account, and 256 where payers send
    * their own.

@@ -57,6 +57,8 @@ export interface QuotedOnward {
 
 /** Makes the offers of an option. */
 export interface OnwardOffers {
+  /** The network that its money goes on to. */
+  readonly network: string
   /** By the first of these quotes that is for this option; `undefined` if none is. */
   readonly quoted: (price: bigint, quotes: ReadonlyArray<OnwardQuote>) => QuotedOnward | undefined
   /** Without a fee: the terms that a payment on record has to meet, whatever it was quoted then. */

@@ -206,7 +206,9 @@ const decidePriced = (
   const found = SellerDialects.readPayment(route.dialects, request.header)
   const unsold: Refused | undefined = unbound && { _tag: "Refused", response: unbound }
   if (found === undefined) {
-    if (onward?.made.length === 0) return turnedAway(route, Refusal.notReady, crossOrigin)
+    if (onward?.made.length === 0) {
+      return turnedAway(route, Refusal.naming(Refusal.notReady, onward.unquoted), crossOrigin)
+    }
     const refused = unsold ?? context.unpaid.responseTo(priced, epoch, crossOrigin, now)
     const { paywall } = context.shop
     if (paywall === undefined || !Navigation.isNavigation(request)) return refused

@@ -67,7 +67,8 @@ export const open = Effect.fnUntraced(function* ({ handler, routes, shop: shared
   const sold = new Map<string, Parameters<typeof gate.decide>[0]>()
   for (const [name, config] of Object.entries(routes)) {
     // A part of one route's configuration, whatever form the rest has.
-    sold.set(name, yield* gate.route(name, { ...terms, price: "$0.01", ...config } as RouteConfig))
+    const whole = "accepts" in config ? config : { ...terms, price: "$0.01", ...config }
+    sold.set(name, yield* gate.route(name, whole as RouteConfig))
   }
   yield* gate.ready
   const decide = (name: string, target: string, headers: Headers = {}, more: Partial<GateRequest> = {}) => {

@@ -7,6 +7,7 @@ import * as TestClock from "effect/testing/TestClock"
 import type { ExecutionEnd, Facilitator, PaymentRequest } from "../../src/facilitator/Facilitator.ts"
 import { openPayload } from "../../src/protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+import type { UnquotedNetwork } from "../../src/protocol/Supported.ts"
 import { invalid } from "../../src/protocol/ValidationError.ts"
 import type { SchemeServer } from "../../src/scheme/SchemeServer.ts"
 import type { GateRequest } from "../../src/server/http/Decision.ts"
@@ -46,14 +47,19 @@ const opened = Effect.fnUntraced(function* (
   { agrees, server }: Terms = {}
 ) {
   const shop = yield* BridgeShop.open({ settleTimeoutMillis: 5_000 })
-  const quotes: { now: ReadonlyArray<Record<string, number>>; asked: number } = { now: [], asked: 0 }
+  const quotes: {
+    now: ReadonlyArray<Record<string, number>>
+    unquoted: ReadonlyArray<UnquotedNetwork>
+    asked: number
+  } = { now: [], unquoted: [], asked: 0 }
   const quote = ({ fee, least = 1, until = 600 }: Quote) => {
     quotes.now = [{ fee, least, quotedUntil: start + until }]
   }
   quote({ fee: 100 })
   const supported = Effect.map(shop.facilitator.supported, (sellable) => {
     quotes.asked++
-    return { ...sellable, kinds: sellable.kinds.map((kind) => ({ ...kind, quotes: quotes.now })) }
+    const { now, unquoted } = quotes
+    return { ...sellable, kinds: sellable.kinds.map((kind) => ({ ...kind, quotes: now, unquoted })) }
   })
   const ends: Array<ExecutionEnd> = []
   const facilitator: Facilitator["Service"] = {
@@ -67,7 +73,7 @@ const opened = Effect.fnUntraced(function* (
     }
   }
   const gate = LedgerGate.open({
-    routes: { [report]: { onward: { network: "ledger:far" }, ...config } },
+    routes: { [report]: "accepts" in config ? config : { onward: { network: "ledger:far" }, ...config } },
     handler,
     shop: { facilitator, ledger: shop.near },
     ...(server && { server })
@@ -79,7 +85,8 @@ const opened = Effect.fnUntraced(function* (
 const namingQuotes = (server: SchemeServer): SchemeServer => ({
   ...server,
   onward: (option) =>
-    Result.map(TestBridge.offers(option), ({ onRecord, quoted }) => ({
+    Result.map(TestBridge.offers(option), ({ network, onRecord, quoted }) => ({
+      network,
       onRecord,
       quoted: (price, quotes) => {
         const made = quoted(price, quotes)
@@ -144,6 +151,15 @@ const renewed = Effect.fnUntraced(function* (gate: Gate) {
   return yield* asks(gate, "/report")
 })
 
+/** With a second token. */
+const withOther = (server: SchemeServer): SchemeServer => ({
+  ...server,
+  asset: (network, text) => {
+    const own = server.asset(network, undefined)
+    return text === "OTHER" ? own && { ...own, address: "token-other", symbol: "OTHER" } : server.asset(network, text)
+  }
+})
+
 describe("offers of a shop that is paid on another network", () => {
   it.effect(
     "a charged payment is served once, though its quote is long over and the shop has started again since",
@@ -176,6 +192,42 @@ describe("offers of a shop that is paid on another network", () => {
         assert.deepStrictEqual([...gate.ran, ...successor.ran], ["/report"])
         assert.strictEqual(shop.near.transfers.length, 1)
       })
+  )
+
+  it.effect("a network that cannot be quoted is named with its reason, and the other ways to pay stay", () =>
+    Effect.gen(function* () {
+      const reason = "The node of ledger:far did not respond within 10s."
+      const way = { ...LedgerGate.terms, price: "$0.01" }
+      const accepts = [
+        { ...way, onward: { network: "ledger:far" } },
+        { ...way, asset: "OTHER" }
+      ]
+      for (const [config, status] of [
+        [{}, 503],
+        [{ accepts }, 402]
+      ] as const) {
+        const { gate: opening, quote, quotes } = yield* opened(config, undefined, { server: withOther })
+        quotes.now = []
+        quotes.unquoted = [
+          { network: "ledger:far", reason },
+          { network: "ledger:other", reason: "it is not this shop's" }
+        ]
+        const gate = yield* opening
+        const refused = yield* asks(gate, "/report")
+        assert.strictEqual(refused.status, status, refused.body)
+        assert.include(
+          refused.body,
+          "No payment goes on to ledger:far now: The node of ledger:far did not respond within 10s."
+        )
+        assert.notInclude(refused.body, "ledger:other")
+        quotes.unquoted = []
+        quote({ fee: 100 })
+        yield* TestClock.adjust("11 seconds")
+        const offered = yield* renewed(gate)
+        assert.strictEqual(offered.status, 402)
+        assert.notInclude(offered.body, "now:")
+      }
+    })
   )
 
   it.effect("a payment is taken by any quote that is not over, and by none that is", () =>
@@ -242,7 +294,8 @@ describe("offers of a shop that is paid on another network", () => {
       const server = (real: SchemeServer): SchemeServer => ({
         ...real,
         onward: (option) =>
-          Result.map(TestBridge.offers(option), ({ onRecord, quoted }) => ({
+          Result.map(TestBridge.offers(option), ({ network, onRecord, quoted }) => ({
+            network,
             quoted,
             onRecord: (price) => {
               made++

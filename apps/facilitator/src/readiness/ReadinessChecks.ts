@@ -8,6 +8,7 @@ import * as ChainChecks from "./ChainChecks.ts"
 import * as DeliveryCheck from "./DeliveryCheck.ts"
 import type * as LaneWatch from "./LaneWatch.ts"
 import { type ChainView, type Finding, fine, type ReadinessCheck, type Trouble } from "./ReadinessCheck.ts"
+import * as RouteCheck from "./RouteCheck.ts"
 
 /** Subjects of the checks. */
 export interface Subjects {
@@ -45,6 +46,7 @@ export const all = (subjects: Subjects): ReadonlyArray<ReadinessCheck> => [
   lanes(subjects),
   ...(subjects.schemes.some(({ onward }) => onward !== undefined) ? [DeliveryCheck.make(subjects.store)] : []),
   ...subjects.missing.map(absent),
+  ...subjects.schemes.flatMap(RouteCheck.make),
   ...subjects.schemes.map((scheme) => chain(scheme, subjects.minimumGas(scheme.network))),
   ...ChainChecks.all(subjects.schemes, subjects.store)
 ]

@@ -19,16 +19,6 @@ export interface ConfiguredChain {
   /** The node's address without its path, its query and its credentials, which may hold keys. */
   readonly node: string
   readonly connect: FacilitatorScheme
-  /** The same chain with less, for the time in which a part that it depends on does not respond. */
-  readonly reduced?: ReducedChain
-}
-
-/** A chain without a part of it. The names are those of the part that is missing. */
-export interface ReducedChain {
-  readonly scheme: string
-  readonly network: string
-  readonly node: string
-  readonly connect: FacilitatorScheme
 }
 
 /** A chain that the service runs without. */
@@ -64,19 +54,14 @@ export const open = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Conn
     missing: all.flatMap(({ missing }) => missing)
   }))
 
-/** One chain; without a part of it where the whole does not respond, and the part is missing then. */
-const opened = Effect.fnUntraced(function* (
-  chain: ConfiguredChain
-): Effect.fn.Return<Connections, Misconfigured, Scope.Scope> {
-  const whole = yield* tried(chain, patience, longest)
-  if (Result.isSuccess(whole)) return { schemes: [whole.success], missing: [] }
-  if (chain.reduced === undefined) return { schemes: [], missing: [whole.failure] }
-  const { connect, ...part } = chain.reduced
-  const rest = yield* tried({ ...part, connect }, Schedule.recurs(0), longest)
-  return Result.isSuccess(rest)
-    ? { schemes: [rest.success], missing: [{ ...part, connect: chain.connect, problem: whole.failure.problem }] }
-    : { schemes: [], missing: [whole.failure] }
-})
+const opened = (chain: ConfiguredChain): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
+  Effect.map(
+    tried(chain, patience, longest),
+    Result.match({
+      onFailure: (missing) => ({ schemes: [], missing: [missing] }),
+      onSuccess: (scheme) => ({ schemes: [scheme], missing: [] })
+    })
+  )
 
 const tried = (
   chain: ConfiguredChain,

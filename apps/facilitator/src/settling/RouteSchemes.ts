@@ -27,12 +27,6 @@ export const optionOf = ({ to, ...terms }: RouteTerms, { bridges }: SharedTerms)
   }))
 })
 
-/** The other networks of these terms, as a log names them. */
-export const placeOf = ({ to }: RouteTerms): Pick<ConfiguredChain, "network" | "node"> => ({
-  network: to.map(({ network }) => network).join(", "),
-  node: to.map(({ rpcUrl }) => EvmSigners.originOf(rpcUrl)).join(", ")
-})
-
 /** The schemes of deliveries, one for each other network. */
 export const deliveries = Effect.fnUntraced(function* (
   { evm, evmRoutes }: FacilitatorSettings,

@@ -31,7 +31,7 @@ export const make = Effect.fnUntraced(function* (
   const channels = settings.evmChannels && (yield* channelSignersOf(settings.evmChannels, crypto))
   const chains: Array<ConfiguredChain> = settings.evm.flatMap((one) => {
     const place = { network: one.network ?? "eip155", node: EvmSigners.originOf(one.rpcUrl) }
-    const exact = exactOf(settings, one, { ...place, scheme: "exact" }, signers)
+    const exact = { ...place, scheme: "exact", connect: evmScheme(settings, one, signers) }
     return channels === undefined || one.channels === undefined
       ? [exact]
       : [exact, { ...place, scheme: "batch-settlement", connect: channelScheme(settings, one, one.channels, channels) }]
@@ -52,27 +52,6 @@ export const make = Effect.fnUntraced(function* (
   }
   return chains
 })
-
-/** The chain of `exact`. While another network of its routes does not respond it is served without them. */
-const exactOf = (
-  settings: FacilitatorSettings,
-  one: EvmNetworkSettings,
-  place: Omit<ConfiguredChain, "connect">,
-  signers: ReadonlyArray<EvmTransactionSigner>
-): ConfiguredChain => {
-  const { routes, ...without } = one
-  const chain = { ...place, connect: evmScheme(settings, one, signers) }
-  return routes === undefined
-    ? chain
-    : {
-        ...chain,
-        reduced: {
-          scheme: "routes",
-          ...RouteSchemes.placeOf(routes),
-          connect: evmScheme(settings, without, signers)
-        }
-      }
-}
 
 const evmScheme = (
   { callers, evmAssets: assets, evmRoutes }: FacilitatorSettings,

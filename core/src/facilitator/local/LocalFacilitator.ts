@@ -200,18 +200,24 @@ const supportedBy = (facilitators: ReadonlyArray<SchemeFacilitator>, { draws }: 
     })
   )
 
-const kindOf = (
-  { channels, extra, network, quotes, scheme }: SchemeFacilitator,
+const kindOf = Effect.fnUntraced(function* (
+  { channels, extra, network, quotes, scheme, unquoted }: SchemeFacilitator,
   draws: Channels["draws"]
-): Effect.Effect<Sellable["kinds"][number]> =>
-  Effect.map(quotes ?? Effect.undefined, (quoted) => ({
+) {
+  const [quoted, left = []] = yield* Effect.all([quotes ?? Effect.undefined, unquoted ?? Effect.undefined], {
+    concurrency: "unbounded"
+  })
+  const kind: Sellable["kinds"][number] = {
     protocolVersion,
     scheme: scheme.name,
     network,
     ...(extra !== undefined && { extra }),
     ...(quoted !== undefined && { quotes: quoted }),
+    ...(left.length > 0 && { unquoted: left }),
     ...(draws !== undefined && channels?.draws !== undefined && { draws: true })
-  }))
+  }
+  return kind
+})
 
 /** The channels of a facilitator: requests to settle, and with a ledger the draws, which a watch claims. */
 interface Channels {

@@ -2,6 +2,7 @@
  * The offers of options whose money goes on to another network. Their amounts follow the facilitator's quotes, which change: a payer
  * that has signed an offer by any quote that is not over is recognised, and one whose payment is on record whatever was quoted then.
  */
+import type { UnquotedNetwork } from "../../protocol/Supported.ts"
 import type { OnwardOffer } from "../../scheme/SchemeServer.ts"
 import type { PricedOption, PricedRoute } from "../route/PricedRoute.ts"
 import type { NetworkReadiness } from "../shop/NetworkReadiness.ts"
@@ -23,6 +24,8 @@ export interface RequestOffers {
   readonly known: () => ReadonlyArray<OfferedOption>
   /** Makes one offer for each option, in their order, without the fee: a payment on record is compared with it. */
   readonly onRecord: () => ReadonlyArray<OfferedOption>
+  /** The networks of options that are not offered, because the facilitator cannot quote the way there now. */
+  readonly unquoted: ReadonlyArray<UnquotedNetwork>
   /** The checks whose quotes are to be renewed. */
   readonly stale: ReadonlyArray<NetworkReadiness>
   /** Names the quotes, so that responses can be stored by them. */
@@ -38,6 +41,7 @@ export const find = (route: PricedRoute, amounts: ReadonlyArray<bigint>, now: nu
   if (route.options.every(({ onward }) => onward === undefined)) return undefined
   const priced = route.options.map((option, index) => ({ option, price: amounts[index] ?? 0n }))
   const made: Array<OfferedOption> = []
+  const silent = new Map<string, UnquotedNetwork>()
   const stale: Array<NetworkReadiness> = []
   for (const { option, price } of priced) {
     const { onward, proof } = option
@@ -49,8 +53,13 @@ export const find = (route: PricedRoute, amounts: ReadonlyArray<bigint>, now: nu
     const secondsLeft = (latest?.quotedUntil ?? 0) - now / 1000
     if (secondsLeft < renewSeconds) stale.push(proof)
     if (latest?.offer !== undefined && secondsLeft > leastSeconds) made.push(toOffered(option, latest.offer))
+    const left = proof.quotes.unquoted.find(({ network }) => network === onward.network)
+    if (latest === undefined && left !== undefined) silent.set(left.network, left)
   }
-  const key = made.map(({ maxAmountRequired, option }) => `${maxAmountRequired} ${untilOf(option)}`).join(" ")
+  const key = [
+    ...made.map(({ maxAmountRequired, option }) => `${maxAmountRequired} ${untilOf(option)}`),
+    ...[...silent.values()].map(({ network, reason }) => JSON.stringify([network, reason]))
+  ].join(" ")
   return {
     made,
     known: () => priced.flatMap(({ option, price }) => signable(option, price, now)),
@@ -58,6 +67,7 @@ export const find = (route: PricedRoute, amounts: ReadonlyArray<bigint>, now: nu
       priced.map(({ option, price }) =>
         option.onward === undefined ? unquoted(option, price) : toOffered(option, option.onward.onRecord(price))
       ),
+    unquoted: [...silent.values()],
     stale,
     key
   }

@@ -97,9 +97,10 @@ const pairOf = Effect.fnUntraced(function* (
     : OfferSigning.none
   const terms = { ...RouteOffer.termsOf(shop.signer, request), ...(signed.length > 0 && { signed }) }
   const manner = { dialects, order, crossOrigin: false, terms }
+  const refusal = Refusal.naming(Refusal.unpaid, request.onward?.unquoted ?? [])
   return {
-    plain: GateResponse.drafted(manner, Refusal.unpaid, accepts),
-    crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, Refusal.unpaid, accepts),
+    plain: GateResponse.drafted(manner, refusal, accepts),
+    crossOrigin: GateResponse.drafted({ ...manner, crossOrigin: true }, refusal, accepts),
     ...(hasFailed && { retryAt: now + retryMillis })
   }
 })

@@ -13,7 +13,7 @@ import type { Facilitator } from "../../facilitator/Facilitator.ts"
 import type { Asset } from "../../protocol/Asset.ts"
 import { namespace, type Network } from "../../protocol/Network.ts"
 import { FacilitatorUnavailable, Misconfigured, type ProtocolError } from "../../protocol/ProtocolError.ts"
-import type { Sellable } from "../../protocol/Supported.ts"
+import type { Sellable, UnquotedNetwork } from "../../protocol/Supported.ts"
 import type { OnwardQuote, SchemeServer } from "../../scheme/SchemeServer.ts"
 
 /** One scheme on one network: `open` until it is proven, `wrong` once the chain or the facilitator contradicts. */
@@ -38,6 +38,8 @@ export interface NetworkReadiness {
 interface Quotes {
   /** The newest first, and those before it; empty before the check. */
   lists: ReadonlyArray<QuoteList>
+  /** The networks that the facilitator cannot quote now. */
+  unquoted: ReadonlyArray<UnquotedNetwork>
   /** Unix milliseconds: no request for newer ones before. */
   notBefore: number
 }
@@ -51,7 +53,7 @@ export const make = (schemeServer: SchemeServer, network: Network): NetworkReadi
   assets: new Map(),
   extra: {},
   extraByAsset: new Map(),
-  quotes: { lists: [], notBefore: 0 },
+  quotes: { lists: [], unquoted: [], notBefore: 0 },
   state: "open",
   done: Deferred.makeUnsafe(),
   isRunning: false
@@ -81,7 +83,7 @@ export const renew = (
   if (now < self.quotes.notBefore) return undefined
   self.quotes.notBefore = now + quotePauseMillis
   return Effect.catch(
-    Effect.map(facilitator.supported, ({ kinds }) => take(self, kindIn(self, kinds)?.quotes ?? [])),
+    Effect.map(facilitator.supported, ({ kinds }) => take(self, kindIn(self, kinds) ?? {})),
     ({ message }) => Effect.logWarning(`newer quotes on ${self.network} are not known: ${message}`)
   )
 }
@@ -89,7 +91,11 @@ export const renew = (
 /** The most lists that are kept: a list that is over makes no offers any more. */
 const mostLists = 32
 
-const take = ({ quotes }: NetworkReadiness, newer: QuoteList): void => {
+const take = (
+  { quotes }: NetworkReadiness,
+  { quotes: newer = [], unquoted = [] }: Pick<Sellable["kinds"][number], "quotes" | "unquoted">
+): void => {
+  quotes.unquoted = unquoted
   const [newest, ...earlier] = quotes.lists
   if (JSON.stringify(newer) === JSON.stringify(newest)) return
   // An empty list is the present state, and no offer was made by it.
@@ -167,7 +173,7 @@ const settles = (
     return Effect.sync(() => {
       self.extra = settled.extra ?? {}
       self.extraByAsset.clear()
-      take(self, settled.quotes ?? [])
+      take(self, settled)
     })
   }
   if (pending.some((text) => text === network || text === namespace(network) || canonical(text) === network)) {

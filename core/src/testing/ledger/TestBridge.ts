@@ -57,6 +57,7 @@ export const offers = ({ payTo }: OnwardOption): Result.Result<OnwardOffers, str
     extra: { assetTransferMethod: "route", arriving: `${price}` }
   })
   return Result.succeed({
+    network: farNetwork,
     onRecord: (price) => offer(price, 0n),
     quoted: (price, [quote]) => {
       if (quote === undefined) return undefined

@@ -6,6 +6,7 @@
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import { isDead, type PaymentState } from "../../protocol/Settlement.ts"
+import type { UnquotedNetwork } from "../../protocol/Supported.ts"
 
 /** A refusal without its offers. */
 export interface Refusal {
@@ -130,6 +131,15 @@ export const notReady: Refusal = {
   },
   retryAfter: 5
 }
+
+/** The same refusal with the networks that payments cannot go on to now, and the reasons. */
+export const naming = (refusal: Refusal, unquoted: ReadonlyArray<UnquotedNetwork>): Refusal =>
+  unquoted.length === 0
+    ? refusal
+    : { ...refusal, body: { ...refusal.body, error: [refusal.body.error, ...unquoted.map(notQuoted)].join(" ") } }
+
+const notQuoted = ({ network, reason }: UnquotedNetwork): string =>
+  `No payment goes on to ${network} now: ${reason.replace(/[.]$/, "")}.`
 
 /** The refusal of a request without a payment. */
 export const unpaid: Refusal = {

@@ -86,7 +86,8 @@ const connected = Effect.fnUntraced(function* (
   timeout: number | undefined
 ): Effect.fn.Return<FarChain, Misconfigured | ChainUnavailable> {
   const limits = timeout === undefined ? {} : { timeout }
-  const served = EvmNetwork.fromChainId(yield* (yield* EvmRpc.make({ url, network: "eip155", ...limits })).chainId)
+  const named = given === undefined ? "eip155" : (EvmNetwork.fromText(given) ?? given)
+  const served = EvmNetwork.fromChainId(yield* (yield* EvmRpc.make({ url, network: named, ...limits })).chainId)
   const network = given === undefined ? served : EvmNetwork.fromText(given)
   if (network === undefined) return yield* wrong(`network: "${given}" ${EvmNetwork.fault}`)
   if (network !== served) return yield* wrong(`the RPC configured for ${network} serves ${served}`)

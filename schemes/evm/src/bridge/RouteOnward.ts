@@ -33,7 +33,7 @@ const observe = Effect.fnUntraced(function* (
   { attempt, payment, transaction }: Departure<SignedAuthorization>
 ): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
   const { authorization, route } = payment.payload
-  const crossing = route && served && RouteQuotes.crossingOf(served, route.network, route.route)
+  const crossing = route && served && (yield* RouteQuotes.crossingOf(served, route.network, route.route))
   if (route === undefined || served === undefined || crossing === undefined) {
     return blocked("this facilitator is not configured for its route any more; configure the route again")
   }

@@ -2,7 +2,13 @@
  * The price of a crossing for its payer, in the token: the message's price, and the gas of both chains. A quote has a margin over the
  * present cost, and holds for some minutes; a payment's fee has to cover the cost at its verification, whatever was quoted.
  */
-import { ChainUnavailable, type ChainHead, type PaymentError, type ValidationError } from "@pontage/core"
+import {
+  ChainUnavailable,
+  type ChainHead,
+  type PaymentError,
+  type UnquotedNetwork,
+  type ValidationError
+} from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -14,11 +20,12 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 import type { BridgeRoute } from "../route/BridgeRoute.ts"
 import type { BridgeCrossing } from "./BridgeCrossing.ts"
 import * as DataFee from "./DataFee.ts"
+import type { FarRoute } from "./FarRoute.ts"
 import * as OftCalls from "./OftCalls.ts"
 
 /** The crossings that a facilitator serves, and its terms. */
 export interface ServedRoutes {
-  readonly crossings: ReadonlyArray<BridgeCrossing>
+  readonly far: ReadonlyArray<FarRoute>
   /** The price of one whole coin of the first network, in millionths of a dollar. */
   readonly coinPrice: bigint
   readonly minimumAmount: bigint
@@ -112,19 +119,30 @@ const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const usualCall = DataFee.sample(740)
 const usualDelivery = DataFee.sample(400)
 
-/** The crossing of a route; `undefined` where it is not one of those served. */
-export const crossingOf = (
-  { crossings }: ServedRoutes,
+/** The crossing of a route; `undefined` where it is not one of those served, and the reason while it is switched off. */
+export const crossingOf = Effect.fnUntraced(function* (
+  { far: all }: ServedRoutes,
   network: string,
   { bridge, destination, token }: Pick<BridgeRoute, "bridge" | "destination" | "token">
-): BridgeCrossing | undefined =>
-  crossings.find(
-    ({ chain, far, near }) =>
-      chain.network === network && near.token === token && near.oft === bridge && far.endpointId === destination
-  )
+): Effect.fn.Return<BridgeCrossing | undefined, ChainUnavailable> {
+  for (const one of all) {
+    if (one.network !== network) continue
+    const found = (yield* one.crossings).find(
+      ({ far, near }) => near.token === token && near.oft === bridge && far.endpointId === destination
+    )
+    if (found !== undefined) return found
+  }
+  return undefined
+})
 
 /** A quote, as it travels: the terms of every route over one crossing. */
 export type Quote = Readonly<Record<string, Schema.Json>>
+
+/** The quotes of all crossings, and the networks that cannot be quoted now. */
+export interface QuoteReport {
+  readonly quotes: ReadonlyArray<Quote>
+  readonly unquoted: ReadonlyArray<UnquotedNetwork>
+}
 
 /**
  * Makes the effect that quotes all crossings: those whose chains respond. Each crossing is quoted by itself, at most twice a minute, and
@@ -134,27 +152,46 @@ export const make = (
   guard: EvmLagGuard.EvmLagGuard,
   served: ServedRoutes,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>
-): Effect.Effect<ReadonlyArray<Quote>> => {
-  const crossings = served.crossings.map((crossing) => renewing(quoted(guard, served, crossing, chainHead), crossing))
-  return Effect.map(Effect.all(crossings, { concurrency: "unbounded" }), (quotes) =>
-    quotes.filter((quote) => quote !== undefined)
-  )
+): Effect.Effect<QuoteReport> => {
+  const made = new Map<BridgeCrossing, Effect.Effect<Quote | string>>()
+  const quoteOf = (crossing: BridgeCrossing) => {
+    const known = made.get(crossing) ?? renewing(quoted(guard, served, crossing, chainHead), crossing)
+    made.set(crossing, known)
+    return known
+  }
+  const report = ({ crossings, network }: FarRoute) =>
+    Effect.match(
+      Effect.flatMap(crossings, (found) => Effect.forEach(found, quoteOf, { concurrency: "unbounded" })),
+      {
+        onSuccess: (quotes): QuoteReport => ({
+          quotes: quotes.filter((quote) => typeof quote !== "string"),
+          unquoted: quotes.filter((quote) => typeof quote === "string").map((reason) => ({ network, reason }))
+        }),
+        onFailure: ({ message }): QuoteReport => ({ quotes: [], unquoted: [{ network, reason: message }] })
+      }
+    )
+  return Effect.map(Effect.forEach(served.far, report, { concurrency: "unbounded" }), (reports) => ({
+    quotes: reports.flatMap(({ quotes }) => quotes),
+    unquoted: reports.flatMap(({ unquoted }) => unquoted)
+  }))
 }
 
+/** The quote of a crossing, or the reason why there is none. */
 const renewing = (
   make: ReturnType<typeof quoted>,
   { chain: { network } }: BridgeCrossing
-): Effect.Effect<Quote | undefined> => {
+): Effect.Effect<Quote | string> => {
   let last: Quote | undefined
+  let reason: string | undefined
   let notBefore = 0
   let renewal: Fiber.Fiber<void> | undefined
   const renew = Effect.catch(
     Effect.map(make, (quote) => void (last = quote)),
-    (error) =>
-      Effect.andThen(
-        Effect.sync(() => void (last = undefined)),
-        Effect.logWarning(`routes to ${network} cannot be quoted now: ${error.message}`)
-      )
+    ({ message }) => {
+      last = undefined
+      reason = message
+      return Effect.logWarning(`routes to ${network} cannot be quoted now: ${message}`)
+    }
   ).pipe(Effect.ensuring(Effect.sync(() => void (renewal = undefined))))
   return Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
@@ -163,9 +200,14 @@ const renewing = (
       renewal = yield* Effect.forkDetach(renew)
     }
     if (renewal !== undefined) {
-      yield* Effect.raceFirst(Fiber.await(renewal), Effect.sleep(last === undefined ? firstWait : nextWait))
+      yield* Effect.raceFirst(
+        Fiber.await(renewal),
+        Effect.sleep(last === undefined && reason === undefined ? firstWait : nextWait)
+      )
     }
-    return last !== undefined && Number(last["quotedUntil"]) * 1000 > now ? last : undefined
+    return last !== undefined && Number(last["quotedUntil"]) * 1000 > now
+      ? last
+      : (reason ?? `The node of ${network} does not answer`)
   })
 }
 

@@ -12,6 +12,7 @@ import * as ContractDeployment from "../sending/ContractDeployment.ts"
 import * as OwnContracts from "../sending/OwnContracts.ts"
 import * as BridgeCrossing from "./BridgeCrossing.ts"
 import * as DataFee from "./DataFee.ts"
+import * as FarRoute from "./FarRoute.ts"
 import * as RouteQuotes from "./RouteQuotes.ts"
 
 /**
@@ -57,7 +58,7 @@ export const check = OptionCheck.options<Routes>({
 /** The routes that a facilitator serves, and their quotes. */
 export interface RouteService {
   readonly served: RouteQuotes.ServedRoutes
-  readonly quotes: Effect.Effect<ReadonlyArray<RouteQuotes.Quote>>
+  readonly report: Effect.Effect<RouteQuotes.QuoteReport>
 }
 
 /** The facilitator that serves routes. */
@@ -68,7 +69,7 @@ export interface RouteOwner {
   readonly rpcTimeoutMillis: number | undefined
 }
 
-/** Makes the service: connects to the other networks, and proves the router and each crossing. */
+/** Makes the service: proves the router, connects to the other networks, and proves each crossing of those that answer. */
 export const make = Effect.fnUntraced(function* (
   guard: EvmLagGuard.EvmLagGuard,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
@@ -82,8 +83,13 @@ export const make = Effect.fnUntraced(function* (
     return yield* new Misconfigured({ message: `exactEvm.facilitator: routes.feeTo: "${feeTo}" is not an address` })
   }
   yield* ContractDeployment.prove(guard.rpc, OwnContracts.bridgeRouter, BridgeRoute.router)
-  const found = yield* Effect.forEach(to, (far) => BridgeCrossing.find(guard.rpc, assets, table, far, rpcTimeoutMillis))
+  const found = yield* Effect.forEach(
+    to,
+    (one) => FarRoute.make(one, BridgeCrossing.find(guard.rpc, assets, table, one, rpcTimeoutMillis)),
+    { concurrency: "unbounded" }
+  )
+  const far = found.filter((one) => one !== undefined)
   const dataFee = yield* DataFee.make(guard.rpc)
-  const served = { crossings: found.flat(), coinPrice, dataFee, minimumAmount, feeTo: beneficiary, pushAfterSeconds }
-  return { served, quotes: RouteQuotes.make(guard, served, chainHead) }
+  const served = { far, coinPrice, dataFee, minimumAmount, feeTo: beneficiary, pushAfterSeconds }
+  return { served, report: RouteQuotes.make(guard, served, chainHead) }
 })

@@ -77,8 +77,8 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       replaced === undefined
         ? ExactEvmPreparation.prepare(chain, callOf("untried"), payments, slot, chainHead, maximumCost)
-        : ExactEvmPreparation.prepareReplacement(chain, payments, slot, chainHead, replaced, ({ payload }) =>
-            RoutePayers.valueNow(chain, payload)
+        : ExactEvmPreparation.prepareReplacement(chain, payments, slot, chainHead, replaced, ({ payload }, before) =>
+            RoutePayers.valueNow(chain, payload, before)
           ),
     release: (payments) => ExactEvmPreparation.release(chain, payments),
     noop: (slot, chainHead) => ExactEvmPreparation.noop(chain, slot, chainHead),
@@ -103,7 +103,10 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
       Effect.map(EvmConclusion.conclude(chain.lagGuard, chainHead, soughtOf(chain, observedPayment)), (conclusion) =>
         conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, observedPayment) } : conclusion
       ),
-    ...(chain.routes && { quotes: chain.routes.quotes }),
+    ...(chain.routes && {
+      quotes: Effect.map(chain.routes.report, ({ quotes }) => quotes),
+      unquoted: Effect.map(chain.routes.report, ({ unquoted }) => unquoted)
+    }),
     onward: RouteOnward.make(rpc, chain.routes?.served),
     signers: EvmLane.balances(chain)
   }

@@ -35,8 +35,14 @@ export type CallOf<P = SignedAuthorization> = (
   payment: Payment<P>
 ) => Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
 
-/** The value that a payment's transaction has to bring now, in wei; `undefined` keeps the one that it brings. */
-export type ValueOf<P = SignedAuthorization> = (payment: Payment<P>) => Effect.Effect<bigint | undefined, Misconfigured>
+/**
+ * The value that a payment's transaction has to bring now, in wei, which was `before` at first; `undefined` keeps that one. Fails where
+ * nothing is to be signed now.
+ */
+export type ValueOf<P = SignedAuthorization> = (
+  payment: Payment<P>,
+  before: bigint
+) => Effect.Effect<bigint | undefined, Misconfigured>
 
 /**
  * Signs the transaction for the first payments of a list. Payments of plain accounts, and user operations, are batched where there
@@ -80,7 +86,7 @@ export const prepareReplacement = Effect.fnUntraced(function* <P extends EvmLoss
   const place = yield* placeOf(chain, slot)
   const sent = Eip1559.callIn(replaced.bytes)
   const [first] = payments
-  const value = sent?.value === undefined || first === undefined ? undefined : yield* valueOf(first)
+  const value = sent?.value === undefined || first === undefined ? undefined : yield* valueOf(first, sent.value)
   const call = value === undefined || sent === undefined ? sent : { ...sent, value }
   if (call === undefined) {
     const message = `the bytes of ${replaced.transaction} are not an EIP-1559 transaction; it cannot be signed again`

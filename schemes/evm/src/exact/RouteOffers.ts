@@ -77,6 +77,7 @@ export const make = (bridges: EvmBridges, option: OnwardOption): Result.Result<O
       }
     })
     return {
+      network: far.network,
       onRecord: (price) => offer(price, withoutFee),
       quoted: (price, quotes) => {
         const quote = quotes.map(read).find((one) => one !== undefined && isOver(near, far, one))

@@ -13,6 +13,7 @@ import {
 import * as Effect from "effect/Effect"
 
 import type { BridgeCrossing } from "../bridge/BridgeCrossing.ts"
+import * as OftCalls from "../bridge/OftCalls.ts"
 import * as RouteQuotes from "../bridge/RouteQuotes.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import type { SignedRoute } from "../payment/RouteReading.ts"
@@ -28,8 +29,8 @@ import type { ExactEvmChain } from "./ExactEvmChain.ts"
 const served = Effect.fnUntraced(function* (
   { routes }: ExactEvmChain,
   { asset, network, route }: SignedRoute
-): Effect.fn.Return<BridgeCrossing, ValidationError> {
-  const crossing = routes && RouteQuotes.crossingOf(routes.served, network, route)
+): Effect.fn.Return<BridgeCrossing, ValidationError | ChainUnavailable> {
+  const crossing = routes && (yield* RouteQuotes.crossingOf(routes.served, network, route))
   if (routes === undefined || crossing === undefined || crossing.far.token !== asset) {
     return yield* refused("unserved", `leads to ${network} by a bridge that is not served here; pay by another option`)
   }
@@ -91,23 +92,38 @@ export const pricedCall = Effect.fnUntraced(function* (
 })
 
 /**
- * The value of a transaction that replaces another one. It is not tried again: what a stranger has done to the payment meanwhile must not
- * hold the lane up, nor must a price that cannot be read. While the payer's fee does not cover the cost, the bytes before stay.
+ * The value of a transaction that replaces another one, whose value was `before`. It is never less than the message costs now, since it
+ * would revert then; nor more than `before` unless the payer's fee is known to cover the cost. Where neither can be had, the bytes before
+ * stay until it can, or until the payment is over. The call is not tried again: what a stranger has done to the payment meanwhile must
+ * not hold the lane up.
  */
 export const valueNow = Effect.fnUntraced(function* (
   chain: ExactEvmChain,
-  { route: signed }: SignedAuthorization
+  { route: signed }: SignedAuthorization,
+  before: bigint
 ): Effect.fn.Return<bigint | undefined, Misconfigured> {
-  const { chainHead, lagGuard, routes } = chain
-  const crossing = signed && routes && RouteQuotes.crossingOf(routes.served, signed.network, signed.route)
-  if (signed === undefined || routes === undefined || crossing === undefined) return undefined
+  if (signed === undefined) return undefined
   const { route } = signed
-  const reading = RouteQuotes.priceOf(lagGuard, routes.served, crossing, chainHead, { route })
-  const price = yield* Effect.catch(reading, () => Effect.undefined)
-  if (price === undefined || price.cost <= route.fee) return price?.value
-  const message = `the payer's fee is ${route.fee}, and it costs ${price.cost} now`
-  return yield* new Misconfigured({ message })
+  const price = yield* Effect.catch(priceNow(chain, signed), ({ message }) => Effect.succeed(message))
+  if (typeof price === "object" && price.cost <= route.fee) return price.value
+  if (typeof price === "object") {
+    return yield* kept(`the payer's fee is ${route.fee}, and it costs ${price.cost} now`)
+  }
+  const fee = yield* Effect.catch(OftCalls.messageFee(chain.lagGuard, route), () => Effect.undefined)
+  if (fee !== undefined && RouteQuotes.valueFor(fee) <= before) return before
+  return yield* kept(`the price of its message is ${fee === undefined ? "not known now" : `${fee} wei`}: ${price}`)
 })
+
+/** The price of a route now, or the reason why it is not known. */
+const priceNow = Effect.fnUntraced(function* ({ chainHead, lagGuard, routes }: ExactEvmChain, signed: SignedRoute) {
+  const crossing = routes && (yield* RouteQuotes.crossingOf(routes.served, signed.network, signed.route))
+  if (routes === undefined || crossing === undefined) return "its route is not configured any more"
+  const price = yield* RouteQuotes.priceOf(lagGuard, routes.served, crossing, chainHead, { route: signed.route })
+  return price ?? "its bridge refuses the message now"
+})
+
+const kept = (why: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `its bytes stay, since ${why}` }))
 
 /** Verifies: the fee covers the cost now, and the call succeeds, sent by any of the signers. */
 export const verify = Effect.fnUntraced(function* (

@@ -47,7 +47,7 @@ const priceWith = (near: ChainHead, far: ChainHead) => {
     lastGas: { departing: 0n }
   }
   const served: RouteQuotes.ServedRoutes = {
-    crossings: [crossing],
+    far: [{ network: farNetwork, crossings: Effect.succeed([crossing]) }],
     coinPrice,
     minimumAmount: 1n,
     feeTo: token,
