@@ -1,7 +1,19 @@
 /** TCP ports of this machine's own address: which are in use, and which is free. */
 import { createServer } from "node:net"
 
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+/** Other forms of numbers, such as 0x10, are mistakes here. */
+const Digits = Schema.String.check(Schema.isPattern(/^\d{1,5}$/))
+const Port = Digits.pipe(
+  Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })))
+)
+
+/** The port of an environment variable, or the usual one where it is not set; 0 takes any free one. */
+export const fromEnvironment = (name: string, usual: number): Config.Config<number> =>
+  Config.withDefault(Config.schema(Port, name), usual)
 
 /** Listens for a moment, and gives the port; `undefined` where another program has it. */
 const tried = (port: number): Effect.Effect<number | undefined> =>

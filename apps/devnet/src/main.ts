@@ -4,7 +4,6 @@
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Cause from "effect/Cause"
-import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
@@ -17,11 +16,11 @@ const startBridge = Effect.fnUntraced(function* ({ evm }: DevNet.DevNet, options
 })
 
 const program = Effect.gen(function* () {
-  const evmPort = yield* Config.Port("EVM_PORT").pipe(Config.withDefault(8545))
-  const tonPort = yield* Config.Port("TON_PORT").pipe(Config.withDefault(8081))
-  const tronPort = yield* Config.Port("TRON_PORT").pipe(Config.withDefault(9090))
-  const secondPort = yield* Config.Port("EVM2_PORT").pipe(Config.withDefault(8546))
-  const executorPort = yield* Config.Port("EXECUTOR_PORT").pipe(Config.withDefault(8547))
+  const evmPort = yield* UsablePorts.fromEnvironment("EVM_PORT", 8545)
+  const tonPort = yield* UsablePorts.fromEnvironment("TON_PORT", 8081)
+  const tronPort = yield* UsablePorts.fromEnvironment("TRON_PORT", 9090)
+  const secondPort = yield* UsablePorts.fromEnvironment("EVM2_PORT", 8546)
+  const executorPort = yield* UsablePorts.fromEnvironment("EXECUTOR_PORT", 8547)
   const ports = {
     EVM_PORT: evmPort,
     TON_PORT: tonPort,
