@@ -10,6 +10,8 @@ import type * as Scope from "effect/Scope"
 import * as GroupCommit from "./database/GroupCommit.ts"
 import * as SqlDialect from "./database/SqlDialect.ts"
 import * as ChannelRows from "./records/ChannelRows.ts"
+import type { RecordFault } from "./records/Records.ts"
+import * as ChannelImage from "./sqlite/ChannelImage.ts"
 import * as RecordImage from "./sqlite/RecordImage.ts"
 import * as SqliteFile from "./sqlite/SqliteFile.ts"
 import * as SqliteTables from "./sqlite/SqliteTables.ts"
@@ -24,9 +26,32 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.fromResult(OptionCheck.read(SqliteFile.check, options, "SqliteChannelStore"))
   const file = yield* SqliteFile.open(options)
   yield* SqliteTables.upgrade(file, options.filename)
-  const transactions = yield* GroupCommit.make(file, Signals.make(), RecordImage.make())
-  return ChannelLedger.make(ChannelRows.make({ dialect: SqlDialect.sqlite, ...transactions }))
+  const image = ChannelImage.make(ChannelRows.write)
+  const transactions = yield* GroupCommit.make(file, Signals.make(), RecordImage.make(), image)
+  return ChannelLedger.make(remembering(transactions, image))
 })
+
+/** The file's records behind what memory keeps of them. */
+export const remembering = (
+  transactions: GroupCommit.Transactions,
+  image: ChannelImage.ChannelImage
+): ChannelLedger.ChannelPlace<RecordFault> => {
+  const place = ChannelRows.make({ dialect: SqlDialect.sqlite, ...transactions }, image.over)
+  const known = <A>(found: () => A | undefined) => (transactions.isAtRest() ? found() : undefined)
+  return {
+    ...place,
+    find: (channelId) =>
+      Effect.suspend(() => {
+        const standing = known(() => image.find(channelId))
+        return standing === undefined ? place.find(channelId) : Effect.succeed(standing)
+      }),
+    findDraw: (channelId, claimId) =>
+      Effect.suspend(() => {
+        const draw = known(() => image.findDraw(channelId, claimId))
+        return draw === undefined ? place.findDraw(channelId, claimId) : Effect.succeed(draw)
+      })
+  }
+}
 
 /** The store as a layer. */
 export const layer = (options: Options): Layer.Layer<ChannelStore, Misconfigured> =>

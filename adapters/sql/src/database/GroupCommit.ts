@@ -24,6 +24,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 import type { RecordImage } from "../sqlite/RecordImage.ts"
 import type { SqliteFile } from "../sqlite/SqliteFile.ts"
+import * as TransactionImage from "../sqlite/TransactionImage.ts"
 import * as Database from "./Database.ts"
 import * as SqlDialect from "./SqlDialect.ts"
 
@@ -57,14 +58,22 @@ const all: ReadonlySet<Kind> = new Set(["batch", "defer"])
 const patient: ReadonlySet<Kind> = new Set(["defer"])
 const nobody: ReadonlySet<Kind> = new Set()
 
-/** Makes the transactions and queries of a file. */
+/** The transactions and queries of a file. */
+export interface Transactions extends Required<Omit<Database.Database, "dialect" | "inspect">> {
+  /** Whether everything that a read would see now is durable. */
+  readonly isAtRest: () => boolean
+}
+
+/** Makes the transactions and queries of a file. `more` is what memory keeps of it besides payments. */
 export const make = Effect.fnUntraced(function* (
   file: SqliteFile,
   signals: Signals.Signals,
-  image: RecordImage
-): Effect.fn.Return<Required<Omit<Database.Database, "dialect" | "inspect">>, never, Scope.Scope> {
+  image: RecordImage,
+  more: TransactionImage.TransactionImage = TransactionImage.nothing
+): Effect.fn.Return<Transactions, never, Scope.Scope> {
   const run = Database.runOn(SqlDialect.sqlite, SqlDialect.sqlite.text)(file.connection, file.write)
   const guarded = guarding()
+  const images = TransactionImage.both(image, more)
   const questions: Array<Job> = []
   const writes: Array<Job> = []
   const bell = Latch.makeUnsafe()
@@ -99,7 +108,7 @@ export const make = Effect.fnUntraced(function* (
     yield* Effect.yieldNow
     bell.closeUnsafe()
     const isTime = writes.some(isDue)
-    const committing = isTime ? guarded({ file, image, run }, writes.splice(0, atOnce)) : Effect.succeed(0)
+    const committing = isTime ? guarded({ file, images, run }, writes.splice(0, atOnce)) : Effect.succeed(0)
     const millis = (yield* Effect.uninterruptible(committing)) * pauseFactor
     yield* Effect.uninterruptible(ask(file, questions.splice(0, atOnce)))
     if (questions.length > 0 || (isTime && writes.length > 0)) bell.openUnsafe()
@@ -124,9 +133,9 @@ export const make = Effect.fnUntraced(function* (
           })
         })
       )
-  /** Whether everything that a read would see now is durable. */
-  const isAtRest = () => !closed && !file.isTransaction() && image.isDurable()
+  const isAtRest = () => !closed && !file.isTransaction() && images.isDurable()
   return {
+    isAtRest,
     image,
     now: Clock.currentTimeMillis,
     transact: enqueued("transact"),
@@ -187,10 +196,10 @@ const ask = (file: SqliteFile, jobs: ReadonlyArray<Job>): Effect.Effect<void> =>
     { discard: true }
   )
 
-/** The file, its image in memory, and the function that runs statements on it. */
+/** The file, its images in memory, and the function that runs statements on it. */
 interface Context {
   readonly file: SqliteFile
-  readonly image: RecordImage
+  readonly images: TransactionImage.TransactionImage
   readonly run: SqlDialect.Run
 }
 
@@ -222,7 +231,7 @@ const commit = Effect.fnUntraced(function* (context: Context, jobs: ReadonlyArra
   const outcome = yield* Effect.result(written(context, jobs))
   const nanos = (yield* Clock.monotonicTimeNanos) - began
   if (Result.isSuccess(outcome)) {
-    context.image.commit()
+    context.images.commit()
     const lost = context.file.misplaced()
     for (const { answer, refuse } of jobs) {
       if (lost === undefined) answer()
@@ -247,41 +256,43 @@ const written = (context: Context, jobs: ReadonlyArray<Job>): Effect.Effect<void
 
 /** Runs jobs in one transaction; returns `false`, uncommitted, at the first that fails. */
 const together = Effect.fnUntraced(function* (
-  { image, run }: Context,
+  { images, run }: Context,
   jobs: ReadonlyArray<Job>
 ): Effect.fn.Return<boolean, SqlError> {
   yield* run("BEGIN IMMEDIATE")
-  image.begin()
+  images.begin()
   for (const { steps } of jobs) if (!(yield* steps)) return false
+  yield* images.flush(run)
   yield* run("COMMIT")
   return true
 })
 
 /** Runs jobs in one transaction, each in a savepoint; a failed job is rolled back alone. */
 const apart = Effect.fnUntraced(function* (
-  { file, image, run }: Context,
+  { file, images, run }: Context,
   jobs: ReadonlyArray<Job>
 ): Effect.fn.Return<void, SqlError | FacilitatorUnavailable> {
   yield* run("BEGIN IMMEDIATE")
-  image.begin()
+  images.begin()
   for (const { steps, trouble } of jobs) {
     yield* run("SAVEPOINT job")
-    const before = image.savepoint()
+    const before = images.savepoint()
     if (!(yield* steps)) {
       // On some faults, a full disk among them, SQLite rolls the whole transaction back; then all jobs fail with that
       // fault.
       const fault = trouble()
       if (fault !== undefined && !file.isTransaction()) return yield* fault
-      image.rollbackTo(before)
+      images.rollbackTo(before)
       yield* run("ROLLBACK TO job")
     }
+    yield* images.flush(run)
     yield* run("RELEASE job")
   }
   yield* run("COMMIT")
 })
 
-const undo = ({ file, image, run }: Context): Effect.Effect<void> =>
+const undo = ({ file, images, run }: Context): Effect.Effect<void> =>
   Effect.suspend(() => {
-    image.rollback()
+    images.rollback()
     return file.isTransaction() ? Effect.ignore(run("ROLLBACK")) : Effect.void
   })

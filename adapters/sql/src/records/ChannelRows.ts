@@ -2,9 +2,10 @@
 import { type ChannelLedger, type DrawRecord, type FacilitatorUnavailable, Network, type Standing } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
 
 import type { Database, Transaction } from "../database/Database.ts"
-import type { Dialect, Value } from "../database/SqlDialect.ts"
+import type { Dialect, Run, Value } from "../database/SqlDialect.ts"
 import * as Records from "./Records.ts"
 
 const AsJson = Schema.fromJsonString(Schema.Json)
@@ -137,7 +138,7 @@ const facts = (standing: Standing): ReadonlyArray<Value> => [
 ]
 
 const recordsIn = ({ run }: Transaction, dialect: Dialect): ChannelLedger.ChannelRecords<Records.RecordFault> => {
-  const write = (text: string, parameters: ReadonlyArray<Value>) => Effect.asVoid(run(text, parameters))
+  const put = (text: string, parameters: ReadonlyArray<Value>) => Effect.asVoid(run(text, parameters))
   const oneDraw = (text: string, ...parameters: ReadonlyArray<Value>) =>
     Effect.map(askDraw(run, text, parameters), ([row]) => (row === undefined ? undefined : drawOf(row)))
   const lockedChannel = dialect.locksRows ? `${channelBy} FOR UPDATE` : channelBy
@@ -150,22 +151,37 @@ const recordsIn = ({ run }: Transaction, dialect: Dialect): ChannelLedger.Channe
     drawOf: (channelId, claimId) => oneDraw(drawByClaim, channelId, claimId),
     reserved: (channelId) => Effect.map(askDraw(run, openDraws, [channelId]), (rows) => rows.map(drawOf)),
     create: (standing) =>
-      write(created, [standing.channelId, standing.network, JSON.stringify(standing.config), ...facts(standing)]),
-    putChannel: (standing) => write(changed, [...facts(standing), standing.channelId]),
+      put(created, [standing.channelId, standing.network, JSON.stringify(standing.config), ...facts(standing)]),
+    putChannel: (standing) => write(run, standing),
     putDraw: ({ amount, channelId, charged, claimId, name, signed, state, until }) => {
       const voucher = [signed === undefined ? null : `${signed.maximum}`, jsonOf(signed?.voucher)]
-      return write(drawPut, [channelId, name, claimId, `${amount}`, state, `${charged}`, BigInt(until), ...voucher])
+      return put(drawPut, [channelId, name, claimId, `${amount}`, state, `${charged}`, BigInt(until), ...voucher])
     }
   }
 }
 
-/** The records of a database whose tables are up to date. */
-export const make = (database: Database): ChannelLedger.ChannelPlace<Records.RecordFault> => ({
+/** Writes a known channel. */
+export const write = (run: Run, standing: Standing): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(run(changed, [...facts(standing), standing.channelId]))
+
+type Rows = ChannelLedger.ChannelRecords<Records.RecordFault>
+
+/** The records of a database whose tables are up to date; `over` puts what memory keeps in front of them. */
+export const make = (
+  database: Database,
+  over: (plain: Rows) => Rows = (plain) => plain
+): ChannelLedger.ChannelPlace<Records.RecordFault> => ({
   transact: (steps) =>
-    database.batch((transaction) => steps(recordsIn(transaction, database.dialect), transaction.now)),
+    database.batch((transaction) => steps(over(recordsIn(transaction, database.dialect)), transaction.now)),
   find: (channelId) =>
     database.query(({ run }) =>
       Effect.map(askChannel(run, channelBy, [channelId]), ([row]) => (row === undefined ? undefined : standingOf(row)))
+    ),
+  findDraw: (channelId, claimId) =>
+    database.query(({ run }) =>
+      Effect.map(askDraw(run, drawByClaim, [channelId, claimId]), ([row]) =>
+        row === undefined ? undefined : drawOf(row)
+      )
     ),
   unclaimed: (network, take) =>
     Effect.gen(function* () {

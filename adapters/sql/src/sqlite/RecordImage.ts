@@ -5,16 +5,15 @@
  */
 import type { PaymentStore } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
+import * as Effect from "effect/Effect"
 
 import * as PayerImage from "./PayerImage.ts"
+import type { TransactionImage } from "./TransactionImage.ts"
 
 type Stored = PaymentStore.StoredPayment
 
-/**
- * The records in memory. `begin`, `savepoint`, `rollbackTo`, `rollback` and `commit` follow the transaction's
- * statements of the same names.
- */
-export interface RecordImage {
+/** The records in memory. */
+export interface RecordImage extends TransactionImage {
   /** The payers' open payments; a rollback forgets them all. */
   readonly payers: PayerImage.PayerImage
   readonly find: (paymentId: string) => Stored | undefined
@@ -25,14 +24,6 @@ export interface RecordImage {
   readonly noteAbsent: (paymentId: string) => void
   readonly keep: (payment: Stored) => void
   readonly forget: (paymentId: string) => void
-  /** Whether all its records are durable: no transaction is open or of unknown end. */
-  readonly isDurable: () => boolean
-  readonly begin: () => void
-  /** A point for `rollbackTo`. */
-  readonly savepoint: () => number
-  readonly rollbackTo: (savepoint: number) => void
-  readonly rollback: () => void
-  readonly commit: () => void
 }
 
 /** Default capacity in records: the payments that are not final, a few kilobytes each. */
@@ -84,6 +75,7 @@ export const make = (limit: number = remembered): RecordImage => {
     },
     commit: () => {
       kept = undefined
-    }
+    },
+    flush: () => Effect.void
   }
 }

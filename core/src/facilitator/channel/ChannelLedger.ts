@@ -32,6 +32,10 @@ export interface ChannelPlace<E> {
     steps: (records: ChannelRecords<E>, now: number) => Effect.Effect<A, E>
   ) => Effect.Effect<A, FacilitatorUnavailable>
   readonly find: (channelId: string) => Effect.Effect<Standing | undefined, FacilitatorUnavailable>
+  readonly findDraw: (
+    channelId: string,
+    claimId: string
+  ) => Effect.Effect<DrawRecord | undefined, FacilitatorUnavailable>
   /** Calls `take` with each channel of a network that has unclaimed charges, the oldest first. */
   readonly unclaimed: (
     network: string,
@@ -50,22 +54,31 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
   const end = (channelId: string, claimId: string, amount: bigint | undefined) =>
     place.transact((records, now) => ended(records, now, { channelId, claimId, amount }))
   return ChannelStore.of({
-    open: (channel) => place.transact((records, now) => opened(records, now, channel)),
-    find: place.find,
-    accept: (draw, claimId, limits) => place.transact((records, now) => accepted(records, now, draw, claimId, limits)),
-    judge: (draw, deposit, limits) =>
-      place.transact((records, now) =>
-        Effect.map(judged(records, now, draw, { claimId: undefined, deposit, limits }), ({ verdict }) => verdict)
-      ),
-    renew: (channelId, claimId, lease) =>
+    open: (channel) =>
       place.transact((records, now) =>
         Effect.gen(function* () {
-          yield* records.channel(channelId)
-          const draw = yield* records.drawOf(channelId, claimId)
-          if (draw?.state !== "reserved" || draw.until <= now) return false
-          yield* records.putDraw({ ...draw, until: Math.max(draw.until, now + lease) })
-          return true
+          const { known, standing } = yield* entered(records, now, channel)
+          if (standing !== known) yield* records.putChannel(standing)
+          return standing
         })
+      ),
+    find: place.find,
+    accept: (draw, claimId, limits, channel) =>
+      place.transact((records, now) => accepted(records, now, draw, { claimId, deposit: 0n, limits, channel })),
+    judge: (draw, deposit, limits) =>
+      place.transact((records, now) =>
+        Effect.gen(function* () {
+          const standing = yield* records.channel(draw.channelId)
+          const asked = { claimId: undefined, deposit, limits, channel: undefined }
+          return standing === undefined ? unknown : (yield* judged(records, now, draw, standing, asked)).verdict
+        })
+      ),
+    // Nearly every request is a new draw: no transaction is opened to find that out.
+    renew: (channelId, claimId, lease) =>
+      Effect.flatMap(place.findDraw(channelId, claimId), (open) =>
+        open?.state === "reserved"
+          ? place.transact((records, now) => renewed(records, now, { channelId, claimId, lease }))
+          : Effect.succeed(false)
       ),
     commit: end,
     release: (channelId, claimId) => end(channelId, claimId, undefined),
@@ -120,17 +133,36 @@ const each = <E, A extends { readonly channelId: string }>(
     { discard: true }
   )
 
-const opened = Effect.fnUntraced(function* <E>(
+/** A channel as it is on record, and as the chain's state that came makes it, not written yet. */
+const entered = Effect.fnUntraced(function* <E>(
   records: ChannelRecords<E>,
   now: number,
+  channel: NewChannel
+): Effect.fn.Return<{ readonly known: Standing; readonly standing: Standing }, E> {
+  const known = (yield* records.channel(channel.channelId)) ?? (yield* created(records, channel))
+  return { known, standing: ChannelBooks.observed(known, channel, now) }
+})
+
+/** Another process may create it at the same time. */
+const created = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
   channel: NewChannel
 ): Effect.fn.Return<Standing, E> {
   const fresh = ChannelBooks.opened(channel)
   yield* records.create(fresh)
-  const standing = (yield* records.channel(channel.channelId)) ?? fresh
-  const next = ChannelBooks.observed(standing, channel, now)
-  if (next !== standing) yield* records.putChannel(next)
-  return next
+  return (yield* records.channel(channel.channelId)) ?? fresh
+})
+
+const renewed = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
+  now: number,
+  { channelId, claimId, lease }: { readonly channelId: string; readonly claimId: string; readonly lease: number }
+): Effect.fn.Return<boolean, E> {
+  yield* records.channel(channelId)
+  const draw = yield* records.drawOf(channelId, claimId)
+  if (draw?.state !== "reserved" || draw.until <= now) return false
+  yield* records.putDraw({ ...draw, until: Math.max(draw.until, now + lease) })
+  return true
 })
 
 /** The channel with lapsed draws released. They are looked for only once the first one may have lapsed. */
@@ -153,16 +185,19 @@ const current = Effect.fnUntraced(function* <E>(
   return next
 })
 
-/** The claim that asks, a deposit that counts beside the balance, and the limits. */
+/** The claim that asks, a deposit that counts beside the balance, the limits, and the channel's state on the chain if it came. */
 interface Asked {
   readonly claimId: string | undefined
   readonly deposit: bigint
   readonly limits: DrawLimits
+  readonly channel: NewChannel | undefined
 }
+
+const unknown: DrawVerdict = { _tag: "Unknown" }
 
 /** The verdict on a draw, and the name for one that is to be written. */
 interface Judged {
-  readonly verdict: DrawVerdict
+  readonly verdict: Exclude<DrawVerdict, { readonly _tag: "Unknown" }>
   readonly name: string | undefined
 }
 
@@ -170,11 +205,10 @@ const judged = Effect.fnUntraced(function* <E>(
   records: ChannelRecords<E>,
   now: number,
   draw: Draw,
+  found: Standing,
   { claimId, deposit, limits }: Asked
 ): Effect.fn.Return<Judged, E> {
   const { amount, channelId } = draw
-  const found = yield* records.channel(channelId)
-  if (found === undefined) return { verdict: { _tag: "Unknown" }, name: undefined }
   const standing = yield* current(records, now, found)
   const name = ChannelBooks.nameOf(draw)
   const natural = { ...draw, maximum: ChannelBooks.owed(standing) + amount }
@@ -202,12 +236,19 @@ const accepted = Effect.fnUntraced(function* <E>(
   records: ChannelRecords<E>,
   now: number,
   draw: Draw,
-  claimId: string,
-  limits: DrawLimits
+  asked: Asked & { readonly claimId: string }
 ): Effect.fn.Return<DrawVerdict, E> {
-  const { name, verdict } = yield* judged(records, now, draw, { claimId, deposit: 0n, limits })
-  if (name === undefined || verdict._tag === "Unknown") return verdict
   const { amount, channelId, maximum, voucher } = draw
+  const { channel, claimId, limits } = asked
+  const known = channel === undefined ? yield* records.channel(channelId) : undefined
+  const begun = channel === undefined ? known && { known, standing: known } : yield* entered(records, now, channel)
+  if (begun === undefined) return unknown
+  const { name, verdict } = yield* judged(records, now, draw, begun.standing, asked)
+  if (name === undefined) {
+    // The standing of lapsed draws is written already, and has the chain's state.
+    const isNews = begun.standing !== begun.known && verdict.standing === begun.standing
+    return isNews ? yield* Effect.as(records.putChannel(begun.standing), verdict) : verdict
+  }
   const until = now + limits.lease
   const standing = ChannelBooks.reserved(verdict.standing, draw, until)
   yield* records.putChannel(standing)

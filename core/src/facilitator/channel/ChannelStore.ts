@@ -36,9 +36,9 @@ export class ChannelStore extends Context.Service<
     readonly find: (channelId: string) => Stored<Standing | undefined>
     /**
      * Grants a draw to a claim, or says why not. A repeated call of the same claim is granted again. `claimId` is unique in its
-     * channel: one for each run of a handler.
+     * channel: one for each run of a handler. With `channel` the chain's state is entered first, as by `open`, in the same transaction.
      */
-    readonly accept: (draw: Draw, claimId: string, limits: DrawLimits) => Stored<DrawVerdict>
+    readonly accept: (draw: Draw, claimId: string, limits: DrawLimits, channel?: NewChannel) => Stored<DrawVerdict>
     /** The verdict on a draw, if this deposit were in the channel. It grants nothing. */
     readonly judge: (draw: Draw, deposit: bigint, limits: DrawLimits) => Stored<DrawVerdict>
     /** Extends the lease of a claim's open draw by this time from now, in milliseconds; `false` if it is open no more. */

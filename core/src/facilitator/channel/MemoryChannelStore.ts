@@ -52,6 +52,7 @@ export const make = (): ChannelStore["Service"] => {
       })
   }
   return ChannelLedger.make<never>({
+    findDraw: records.drawOf,
     // Steps in memory never wait, so no other fiber runs between them, and none fails after a write.
     transact: (steps) => Effect.map(Clock.currentTimeMillis, (now) => Effect.runSync(steps(records, now))),
     find: records.channel,

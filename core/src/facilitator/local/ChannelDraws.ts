@@ -211,8 +211,8 @@ const attempted = Effect.fnUntraced(function* (
   const { channelId, config, maximum } = voucher
   const [state] = yield* draws.states([channelId])
   if (state === undefined || state.balance === 0n) return yield* empty
-  yield* ledger.open({ ...state, network: presented.facilitator.network, config })
-  const verdict = yield* ledger.accept(drawOf(wanted), claim.id, limits)
+  const channel = { ...state, network: presented.facilitator.network, config }
+  const verdict = yield* ledger.accept(drawOf(wanted), claim.id, limits, channel)
   switch (verdict._tag) {
     case "Granted":
       yield* Checkpoint.pass("draw-granted")

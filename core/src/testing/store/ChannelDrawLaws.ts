@@ -90,6 +90,23 @@ export const granting: ReadonlyArray<Trial.ChannelLaw> = [
       yield* same("the record", yield* store.find(draw.channelId), undefined)
     })
   ),
+  law("a draw enters the chain's state that comes with it, whether it is granted or not", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* Trial.newChannel()
+      const { channelId } = channel
+      const first = yield* store.accept(drawOn(channel, 100n, 100n), "first", roomy, channel)
+      yield* same("on a new channel", first._tag, "Granted")
+      const richer = { ...channel, balance: 2_000n, block: { number: 11n, hash: "0x11" } }
+      const second = yield* store.accept(drawOn(channel, 2_000n, 100n, "named"), "second", roomy, richer)
+      yield* same("above the balance before", second._tag, "Granted")
+      const closing = { ...richer, withdrawRequestedAt: 5, block: { number: 12n, hash: "0x12" } }
+      const third = yield* store.accept(drawOn(channel, 2_000n, 100n, "later"), "third", roomy, closing)
+      yield* same("after a withdrawal began", third._tag, "Closing")
+      const late = yield* store.accept(drawOn(channel, 2_000n, 100n, "late"), "late", roomy, channel)
+      yield* same("with an earlier state", late._tag, "Closing")
+      yield* standingIs(store, channelId, { balance: 2_000n, withdrawRequestedAt: 5, open: 2, reserved: 200n })
+    })
+  ),
   law("a voucher above the balance, a pending withdrawal and too many open draws refuse, and write nothing", (store) =>
     Effect.gen(function* () {
       const channel = yield* opened(store, { balance: 100n })
