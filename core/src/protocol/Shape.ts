@@ -49,6 +49,16 @@ export const int: Shape<number> = /* @__PURE__ */ guarded("a whole number", (val
   Number.isSafeInteger(value)
 )
 
+/** A whole number that is not negative. */
+export const count: Shape<number> = /* @__PURE__ */ guarded(
+  "a whole number of at least 0",
+  (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+)
+
+/** A string that a pattern matches; `expected` describes it in messages. */
+export const matching = (expected: string, pattern: RegExp): Shape<string> =>
+  guarded(expected, (value): value is string => typeof value === "string" && pattern.test(value))
+
 /** An object with any content. */
 export const object: Shape<Schema.JsonObject> = /* @__PURE__ */ guarded("an object", isObject)
 
@@ -63,6 +73,22 @@ export const oneOf = <const A extends string | number | boolean>(values: Readonl
   guarded(values.map((one) => JSON.stringify(one)).join(" or "), (value): value is A =>
     values.some((one) => one === value)
   )
+
+/** A value of either shape; a fault is that of the second one. */
+export const either = <A, B>(one: Shape<A>, other: Shape<B>): Shape<A | B> => ({
+  read: (value) => {
+    const found = one.read(value)
+    return found instanceof Fault ? other.read(value) : found
+  }
+})
+
+/** A value of a shape, converted. */
+export const converted = <A, B>(shape: Shape<A>, convert: (value: A) => B): Shape<B> => ({
+  read: (value) => {
+    const found = shape.read(value)
+    return found instanceof Fault ? found : convert(found)
+  }
+})
 
 /** A field that may be absent. */
 export const optional = <A>(shape: Shape<A>): Shape<A | undefined> => ({

@@ -57,6 +57,15 @@ describe("a fault names its place, what was expected and what came:", () => {
     "another value": [Shape.oneOf(["a", 2, true]), "2", 'expected "a" or 2 or true, got "2"'],
     "a long value": [Shape.object, "x".repeat(1_000), `expected an object, got "${"x".repeat(99)}`],
     "a value that a terminal obeys": [Shape.object, "\u009b2J\u202e", 'expected an object, got "\\u009b2J\\u202e"'],
+    "less than nothing for a count": [Shape.count, -1, "expected a whole number of at least 0, got -1"],
+    "a part for a count": [Shape.count, 0.5, "expected a whole number of at least 0, got 0.5"],
+    "a text that the pattern does not match": [
+      Shape.matching("two digits", /^\d\d$/),
+      "7",
+      'expected two digits, got "7"'
+    ],
+    "neither of two": [Shape.either(Shape.text, Shape.count), -1, "expected a whole number of at least 0, got -1"],
+    "wrong before it is converted": [Shape.converted(Shape.text, BigInt), 7, "expected a string, got 7"],
     "no JSON at all": [Shape.json, undefined, "expected a value, got nothing"]
   }
   for (const [name, [shape, value, fault]] of Object.entries(cases)) {
@@ -71,4 +80,19 @@ describe("nullable", () => {
     assert.deepStrictEqual(Result.getOrThrow(Shape.read(shape, { name: "a", size: null })), { name: "a" }))
 
   it("takes nothing else for it", () => assert.isTrue(Result.isFailure(Shape.read(shape, { name: "a", size: "" }))))
+})
+
+const readOf = (shape: Shape.Shape<unknown>, value: unknown) => Result.getOrThrow(Shape.read(shape, value))
+
+describe("values of other shapes", () => {
+  it("are either", () => {
+    const shape = Shape.either(Shape.matching("two digits", /^\d\d$/), Shape.count)
+    assert.deepStrictEqual([readOf(shape, "07"), readOf(shape, 7)], ["07", 7])
+  })
+
+  it("are converted, also where they are left out", () => {
+    const orZero = Shape.converted(Shape.optional(Shape.count), (number) => BigInt(number ?? 0))
+    const shape = Shape.struct<{ readonly size: bigint }>({ size: orZero })
+    assert.deepStrictEqual([readOf(shape, { size: 7 }), readOf(shape, {})], [{ size: 7n }, { size: 0n }])
+  })
 })

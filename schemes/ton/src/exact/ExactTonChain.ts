@@ -99,7 +99,7 @@ const check = OptionCheck.options<Options>({
   apiKey: OptionCheck.optional(OptionCheck.text),
   network: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(TonAsset.check),
-  kinds: OptionCheck.optional(OptionCheck.list(OptionCheck.oneOf(...ExactTon.Kind.literals))),
+  kinds: OptionCheck.optional(OptionCheck.list(OptionCheck.oneOf(...ExactTon.kinds))),
   attachedTon: OptionCheck.optional(OptionCheck.amount(1n)),
   maxInnerTon: OptionCheck.optional(OptionCheck.amount()),
   responseDestinations: OptionCheck.optional(OptionCheck.list(OptionCheck.text)),

@@ -51,7 +51,7 @@ const check = OptionCheck.options<Options>({
   rpcUrl: OptionCheck.nodeUrl("https://toncenter.com/api/v2/jsonRPC"),
   apiKey: OptionCheck.optional(OptionCheck.text),
   assets: OptionCheck.optional(TonAsset.check),
-  kind: OptionCheck.optional(OptionCheck.oneOf(...ExactTon.Kind.literals)),
+  kind: OptionCheck.optional(OptionCheck.oneOf(...ExactTon.kinds)),
   subwallet: OptionCheck.optional(OptionCheck.whole())
 })
 

@@ -2,11 +2,10 @@
  * One request to a node's HTTP API (toncenter v2). A malformed response is `ChainUnavailable`; an error that the node returns
  * is a value.
  */
-import { ChainNodeClient, type ChainUnavailable, type HttpOrigin, type Misconfigured } from "@pontage/core"
+import { ChainNodeClient, type ChainUnavailable, type HttpOrigin, type Misconfigured, Shape } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 
 /**
  * Connection to a node: `url` is the JSON-RPC address, for example `https://toncenter.com/api/v2/jsonRPC`; `onRequest` receives
@@ -30,12 +29,23 @@ export type Request = (
 /** Size limit of a response, in bytes. */
 export const maximumBytes = 4_194_304
 
-const Response = Schema.Union([
-  Schema.Struct({ ok: Schema.Literal(true), result: Schema.Unknown }),
-  Schema.Struct({ ok: Schema.Literal(false), error: Schema.String, code: Schema.optionalKey(Schema.Number) })
-])
+type Response =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: string; readonly code?: number }
 
-const decodeResponse = Schema.decodeUnknownResult(Response)
+const number = /* @__PURE__ */ Shape.guarded("a number", (value) => typeof value === "number")
+
+const response: Shape.Shape<Response> = /* @__PURE__ */ Shape.either(
+  /* @__PURE__ */ Shape.struct<Extract<Response, { readonly ok: true }>>({
+    ok: /* @__PURE__ */ Shape.oneOf([true]),
+    result: Shape.json
+  }),
+  /* @__PURE__ */ Shape.struct<Extract<Response, { readonly ok: false }>>({
+    ok: /* @__PURE__ */ Shape.oneOf([false]),
+    error: Shape.text,
+    code: /* @__PURE__ */ Shape.optional(number)
+  })
+)
 
 /** Whether a status means that the node did not serve the request: that proves nothing about its subject. */
 const isUnserved = (code: number): boolean =>
@@ -51,11 +61,11 @@ const read = (
   if (isUnserved(status)) return Result.fail(`responded with HTTP ${status}`)
   const json = ChainNodeClient.readJson(body)
   if (Result.isFailure(json)) return Result.fail(json.failure)
-  const response = decodeResponse(json.success)
-  if (Result.isFailure(response)) return Result.fail(`responded with HTTP ${status} and a malformed response`)
-  if (response.success.ok) return Result.succeed(Result.succeed(response.success.result))
-  if (isUnserved(response.success.code ?? 0)) return Result.fail(`responded with the code ${response.success.code}`)
-  return Result.succeed(Result.fail(quote(response.success.error)))
+  const found = Shape.read(response, json.success)
+  if (Result.isFailure(found)) return Result.fail(`responded with HTTP ${status} and a malformed response`)
+  if (found.success.ok) return Result.succeed(Result.succeed(found.success.result))
+  if (isUnserved(found.success.code ?? 0)) return Result.fail(`responded with the code ${found.success.code}`)
+  return Result.succeed(Result.fail(quote(found.success.error)))
 }
 
 /**

@@ -1,12 +1,11 @@
 /**
- * The requests that this package sends to a node, in the dialect of toncenter's API (v2), each response decoded by a schema: the
+ * The requests that this package sends to a node, in the dialect of toncenter's API (v2), each response read by its shape: the
  * state of accounts (`TonState`), blocks, and transactions, which payers do not need.
  */
-import type { Block, ChainUnavailable, Misconfigured } from "@pontage/core"
+import { type Block, type ChainUnavailable, type Misconfigured, Shape } from "@pontage/core"
 import type { Cell } from "@ton/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 
 import type * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonBoc from "../primitives/TonBoc.ts"
@@ -53,16 +52,28 @@ export interface TonRpc extends TonState.TonState {
   readonly send: (boc: string) => Response<SendResult>
 }
 
-const HeadResponse = Schema.Struct({ init: Schema.Struct({ root_hash: TonState.Digest }) })
-const ConfigResponse = Schema.Struct({ config: Schema.Struct({ bytes: Schema.String }) })
-const TransactionResponse = Schema.Struct({ data: Schema.String, transaction_id: TonState.TransactionId })
-const TransactionsResponse = Schema.Array(TransactionResponse)
+interface TransactionResponse {
+  readonly data: string
+  readonly transaction_id: TonState.TransactionId
+}
+
+const headResponse = Shape.struct<{ readonly init: { readonly root_hash: string } }>({
+  init: Shape.struct<{ readonly root_hash: string }>({ root_hash: TonState.digest })
+})
+const configResponse = Shape.struct<{ readonly config: { readonly bytes: string } }>({
+  config: Shape.struct<{ readonly bytes: string }>({ bytes: Shape.text })
+})
+const transactionResponse = Shape.struct<TransactionResponse>({
+  data: Shape.text,
+  transaction_id: TonState.transactionId
+})
+const transactionsResponse = Shape.list(transactionResponse)
 
 /** The only shard of the masterchain. */
 const masterchain = { workchain: -1, shard: "-9223372036854775808" }
 
 /** Reads a transaction from its own bytes, whose hash must be the one that the node names. */
-const toTransaction = ({ data, transaction_id: id }: typeof TransactionResponse.Type) => {
+const toTransaction = ({ data, transaction_id: id }: TransactionResponse) => {
   const cell = TonBoc.fromNode(data)
   const read = cell && TonBoc.attempt(() => TonTransaction.read(cell))
   return read?.hash === TonState.toHex(id.hash) && `${read.lt}` === id.lt ? read : undefined
@@ -70,18 +81,18 @@ const toTransaction = ({ data, transaction_id: id }: typeof TransactionResponse.
 
 const fromRequest = (request: TonJsonRpc.Request, network: string): TonRpc => {
   const { optional, required } = TonState.makeRequests(request, network)
-  const config = required(ConfigResponse, ({ config: { bytes } }) => TonBoc.fromNode(bytes))
-  const zeroState = required(HeadResponse, ({ init }) => init.root_hash)
-  const block = optional(TonState.BlockId, TonState.toBlock)
+  const config = required(configResponse, ({ config: { bytes } }) => TonBoc.fromNode(bytes))
+  const zeroState = required(headResponse, ({ init }) => init.root_hash)
+  const block = optional(TonState.blockId, TonState.toBlock)
   const blockOf = (number: bigint) =>
-    optional(TonState.BlockId, (id) => (BigInt(id.seqno) === number ? TonState.toBlock(id) : undefined))
+    optional(TonState.blockId, (id) => (BigInt(id.seqno) === number ? TonState.toBlock(id) : undefined))
   const located = (isIt: (transaction: TonTransaction.TonTransaction) => boolean) =>
-    optional(TransactionResponse, (response) => {
+    optional(transactionResponse, (response) => {
       const read = toTransaction(response)
       return read !== undefined && isIt(read) ? read : undefined
     })
   const history = (address: TonAddress.Address, from: TonTransaction.TonTransaction["previous"]) =>
-    required(TransactionsResponse, (responses) => {
+    required(transactionsResponse, (responses) => {
       const read = responses.map(toTransaction).filter((one) => one !== undefined)
       return read.length === responses.length && TonTransaction.isHistory(read, address, from) ? read : undefined
     })

@@ -2,14 +2,12 @@
  * The state of accounts, as a payer needs it too: an account, and a contract's get methods. A node shows the state that the
  * masterchain has committed, which is never reverted.
  */
-import { type Block, ChainUnavailable, type Misconfigured } from "@pontage/core"
+import { type Block, ChainUnavailable, type Misconfigured, Shape } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Base64 from "effect/encoding/Base64"
 import * as Hex from "effect/encoding/Hex"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 
 import type { Cell } from "#cells"
 
@@ -58,36 +56,72 @@ export interface TonState {
   ) => Response<GetResult>
 }
 
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** A hash of 32 bytes in base64. */
-export const Digest = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]{43}=$/))
-const WholeNumber = Schema.String.check(Schema.isPattern(/^[0-9]{1,39}$/))
+export const digest = /* @__PURE__ */ Shape.matching("32 bytes in base64", /^[A-Za-z0-9+/]{43}=$/)
+const wholeNumber = /* @__PURE__ */ Shape.matching("a whole number as text", /^[0-9]{1,39}$/)
 
 /** The name of a masterchain block. */
-export const BlockId = Schema.Struct({ workchain: Schema.Literal(-1), seqno: Count, root_hash: Digest })
+export interface BlockId {
+  readonly workchain: -1
+  readonly seqno: number
+  readonly root_hash: string
+}
+
+/** Its shape. */
+export const blockId = /* @__PURE__ */ Shape.struct<BlockId>({
+  workchain: /* @__PURE__ */ Shape.oneOf([-1]),
+  seqno: Shape.count,
+  root_hash: digest
+})
+
 /** The name of a transaction. */
-export const TransactionId = Schema.Struct({ lt: WholeNumber, hash: Schema.String })
-const AccountResponse = Schema.Struct({
-  balance: Schema.Union([WholeNumber, Count]),
-  state: Schema.Literals(["active", "uninitialized", "frozen"]),
-  code: Schema.String,
-  data: Schema.String,
-  last_transaction_id: TransactionId,
-  block_id: BlockId,
-  sync_utime: Count
+export interface TransactionId {
+  readonly lt: string
+  readonly hash: string
+}
+
+/** Its shape. */
+export const transactionId = /* @__PURE__ */ Shape.struct<TransactionId>({ lt: wholeNumber, hash: Shape.text })
+
+interface AccountResponse {
+  readonly balance: string | number
+  readonly state: Account["state"]
+  readonly code: string
+  readonly data: string
+  readonly last_transaction_id: TransactionId
+  readonly block_id: BlockId
+  readonly sync_utime: number
+}
+
+const accountResponse = /* @__PURE__ */ Shape.struct<AccountResponse>({
+  balance: /* @__PURE__ */ Shape.either(wholeNumber, Shape.count),
+  state: /* @__PURE__ */ Shape.oneOf(["active", "uninitialized", "frozen"]),
+  code: Shape.text,
+  data: Shape.text,
+  last_transaction_id: transactionId,
+  block_id: blockId,
+  sync_utime: Shape.count
 })
-const GetResponse = Schema.Struct({
-  exit_code: Schema.Int,
-  stack: Schema.Array(Schema.Unknown),
-  block_id: Schema.optionalKey(BlockId)
+
+interface GetResponse {
+  readonly exit_code: number
+  readonly stack: ReadonlyArray<unknown>
+  readonly block_id?: BlockId
+}
+
+const getResponse = /* @__PURE__ */ Shape.struct<GetResponse>({
+  exit_code: Shape.int,
+  stack: /* @__PURE__ */ Shape.list(Shape.json),
+  block_id: /* @__PURE__ */ Shape.optional(blockId)
 })
+
 /** Bytes in base64 as hexadecimal digits; empty for another text. */
 export const toHex = (base64: string): string =>
   Result.match(Base64.decode(base64), { onSuccess: Hex.encode, onFailure: () => "" })
 
 /** The block of a name. */
-export const toBlock = ({ root_hash: hash, seqno }: typeof BlockId.Type): Block => ({ number: BigInt(seqno), hash })
-const toAccount = (response: typeof AccountResponse.Type): Account | undefined => {
+export const toBlock = ({ root_hash: hash, seqno }: BlockId): Block => ({ number: BigInt(seqno), hash })
+const toAccount = (response: AccountResponse): Account | undefined => {
   const code = TonBoc.fromNode(response.code)
   const data = TonBoc.fromNode(response.data)
   if (response.state === "active" && (code === undefined || data === undefined)) return undefined
@@ -108,23 +142,17 @@ export const makeRequests = (request: TonJsonRpc.Request, network: string) => {
     Effect.fail(
       new ChainUnavailable({ network, message: `The node of ${network} returned a malformed response to ${method}` })
     )
-  const optional = <S extends Schema.Codec<unknown, unknown>, A>(
-    schema: S,
-    convert: (response: S["Type"]) => A | undefined
-  ) => {
-    const decode = Schema.decodeUnknownOption(schema)
-    return (method: string, params: Readonly<Record<string, unknown>>): Response<A | undefined> =>
+  const optional =
+    <R, A>(shape: Shape.Shape<R>, convert: (response: R) => A | undefined) =>
+    (method: string, params: Readonly<Record<string, unknown>>): Response<A | undefined> =>
       Effect.flatMap(request(method, params), (response): Response<A | undefined> => {
         if (Result.isFailure(response)) return Effect.undefined
-        const decoded = Option.flatMapNullishOr(decode(response.success), convert)
-        return Option.isNone(decoded) ? malformed(method) : Effect.succeed(decoded.value)
+        const found = Shape.read(shape, response.success)
+        const value = Result.isSuccess(found) ? convert(found.success) : undefined
+        return value === undefined ? malformed(method) : Effect.succeed(value)
       })
-  }
-  const required = <S extends Schema.Codec<unknown, unknown>, A>(
-    schema: S,
-    convert: (response: S["Type"]) => A | undefined
-  ) => {
-    const send = optional(schema, convert)
+  const required = <R, A>(shape: Shape.Shape<R>, convert: (response: R) => A | undefined) => {
+    const send = optional(shape, convert)
     return (method: string, params: Readonly<Record<string, unknown>>): Response<A> =>
       Effect.flatMap(send(method, params), (result) =>
         result === undefined ? malformed(method) : Effect.succeed(result)
@@ -152,8 +180,8 @@ const makeHeads = () => {
 /** The requests for state, by a way to send one. */
 export const fromRequest = (request: TonJsonRpc.Request, network: string): TonState => {
   const { required } = makeRequests(request, network)
-  const account = required(AccountResponse, toAccount)
-  const get = required(GetResponse, ({ block_id: id, exit_code: exitCode, stack }): GetResult => {
+  const account = required(accountResponse, toAccount)
+  const get = required(getResponse, ({ block_id: id, exit_code: exitCode, stack }): GetResult => {
     const at = id && BigInt(id.seqno)
     return exitCode === 0 || exitCode === 1
       ? { _tag: "Returned", stack: stack.map(TonStack.read), block: at }

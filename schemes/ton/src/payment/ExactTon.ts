@@ -3,11 +3,12 @@
  * its own wallet to transfer exactly the amount of a Jetton; the account that sends it to the wallet pays the gas and cannot
  * change it.
  */
-import { invalid, type PaymentRequirements, type Scheme, type ValidationError } from "@pontage/core"
+import { invalid, type PaymentRequirements, type Scheme, Shape, type ValidationError } from "@pontage/core"
 import * as Binding from "@pontage/core/Binding"
 import { RequestBinding } from "@pontage/core/PaymentPayload"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 import * as TonAddress from "../primitives/TonAddress.ts"
@@ -32,9 +33,12 @@ export const scheme: Scheme = {
  * How the signed request reaches the wallet: inside a message that the facilitator pays for (W5 wallets), or as an external
  * message whose gas the payer pays.
  */
-export const Kind = /* @__PURE__ */ Schema.Literals(["w5-internal", "external"])
+export const kinds = ["w5-internal", "external"] as const
 
-export type Kind = typeof Kind.Type
+export type Kind = (typeof kinds)[number]
+
+/** The schema of a kind. */
+export const Kind = /* @__PURE__ */ Schema.Literals(kinds)
 
 /**
  * The scheme's payload: the signed message as a bag of cells in base64, the payer's address, and for a bound payment the binding
@@ -111,28 +115,34 @@ export interface OfferTerms extends Terms {
 /** The most TON that a request may hand on by default, in nanotons. */
 export const defaultMaxInnerTon = 100_000_000n
 
-const Extra = /* @__PURE__ */ Schema.Struct({
-  kinds: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.Array(Kind)),
-  responseDestination: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String)),
-  maxInnerTon: /* @__PURE__ */ Schema.optionalKey(Schema.String),
-  ...SettlementPayload.extraFields
-})
+interface Extra extends SettlementPayload.Extra {
+  readonly kinds?: ReadonlyArray<Kind>
+  readonly responseDestination?: string
+  readonly maxInnerTon?: string
+}
 
-const decodeExtra = /* @__PURE__ */ Schema.decodeUnknownOption(Extra)
+const makeExtra = () =>
+  Shape.struct<Extra>({
+    kinds: Shape.optional(Shape.list(Shape.oneOf(kinds))),
+    responseDestination: Shape.nullable(Shape.text),
+    maxInnerTon: Shape.optional(Shape.text),
+    ...SettlementPayload.extraFields
+  })
+
+const extraShape = /* @__PURE__ */ makeExtra()
 const nanotons = /^(0|[1-9][0-9]{0,17})$/
 
 /** The terms of an offer; `undefined` when its `extra` is not valid for this scheme. */
 export const termsOf = ({ extra = {} }: PaymentRequirements.PaymentRequirements): OfferTerms | undefined => {
-  const decoded = decodeExtra(extra)
-  if (decoded._tag === "None") return undefined
-  const { areFeesSponsored, kinds, maxInnerTon = `${defaultMaxInnerTon}` } = decoded.value
-  const responseText = decoded.value.responseDestination ?? undefined
+  const read = Shape.read(extraShape, extra)
+  if (Result.isFailure(read)) return undefined
+  const { areFeesSponsored, maxInnerTon = `${defaultMaxInnerTon}`, responseDestination: responseText } = read.success
   const response = responseText === undefined ? undefined : TonAddress.fromText(responseText)
   if (!nanotons.test(maxInnerTon) || (responseText !== undefined && response === undefined)) return undefined
-  const { emptyPayload, obstacle } = SettlementPayload.forwardingOf(decoded.value)
-  const takesSettlement = kinds === undefined && areFeesSponsored === true
+  const { emptyPayload, obstacle } = SettlementPayload.forwardingOf(read.success)
+  const takesSettlement = read.success.kinds === undefined && areFeesSponsored === true
   return {
-    kinds: kinds ?? ["w5-internal"],
+    kinds: read.success.kinds ?? ["w5-internal"],
     responseDestination: response,
     maxInnerTon: BigInt(maxInnerTon),
     takesSettlement,

@@ -2,6 +2,7 @@
  * The payload and the terms of x402's published mechanism for TON (x402 specification, `scheme_exact_ton`): a W5 request inside
  * an internal message, and the Jetton's master. Its offers say `areFeesSponsored` and name no kinds.
  */
+import { Shape } from "@pontage/core"
 import { RequestBinding } from "@pontage/core/PaymentPayload"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
@@ -26,15 +27,18 @@ export const isIn = (json: unknown): boolean => Predicate.hasProperty(json, "set
 export const handedOn = 30_000_000n
 
 /** The fields of an offer's `extra`. Servers in Python write `null` for an absent one. */
-export const extraFields = {
-  areFeesSponsored: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.Boolean)),
-  forwardTonAmount: /* @__PURE__ */ Schema.optionalKey(
-    /* @__PURE__ */ Schema.NullOr(/* @__PURE__ */ Schema.Union([Schema.String, Schema.Int]))
-  ),
-  forwardPayload: /* @__PURE__ */ Schema.optionalKey(/* @__PURE__ */ Schema.NullOr(Schema.String))
+export interface Extra {
+  readonly areFeesSponsored?: boolean
+  readonly forwardTonAmount?: string | number
+  readonly forwardPayload?: string
 }
 
-type Extra = Schema.Struct.Type<typeof extraFields>
+/** Their shapes. */
+export const extraFields = {
+  areFeesSponsored: /* @__PURE__ */ Shape.nullable(/* @__PURE__ */ Shape.oneOf([true, false])),
+  forwardTonAmount: /* @__PURE__ */ Shape.nullable(/* @__PURE__ */ Shape.either(Shape.text, Shape.int)),
+  forwardPayload: /* @__PURE__ */ Shape.nullable(Shape.text)
+}
 
 /** The forward payload of an offer: the form to write it in, or the obstacle where it is more than an empty one. */
 export interface Forwarding {

@@ -2,13 +2,11 @@
  * The scheme client of `exact` on TRON: builds the transfer that the core has decided on, and has the wallet sign exactly those
  * bytes. It needs no chain library, and a node only for a recent reference block if the offer names none.
  */
-import { Misconfigured, type SchemeClient, SigningFailed, type SigningRequest } from "@pontage/core"
+import { Misconfigured, type SchemeClient, Shape, SigningFailed, type SigningRequest } from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 
 import * as TronBlocks from "../node/TronBlocks.ts"
 import * as TronHttp from "../node/TronHttp.ts"
@@ -95,19 +93,29 @@ const recentBlockBy = (network: string, { rpcHeaders, rpcUrl }: Options): Wallet
   return Effect.mapBoth(solid, { onSuccess: TronBlocks.referenceTo, onFailure: ({ message }) => failed(message) })
 }
 
+/** The fields read from an offer's `extra`. An offer with an invalid hint is not signed. */
+interface Hints {
+  readonly minFeeLimit?: string
+  readonly refBlock?: RefBlock
+}
+
+interface RefBlock {
+  readonly bytes: string
+  readonly hash: string
+}
+
 const makeHints = () =>
-  Schema.Struct({
-    minFeeLimit: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/))),
-    refBlock: Schema.optionalKey(
-      Schema.Struct({
-        bytes: Schema.String.check(Schema.isPattern(/^[0-9a-f]{4}$/)),
-        hash: Schema.String.check(Schema.isPattern(/^[0-9a-f]{16}$/))
+  Shape.struct<Hints>({
+    minFeeLimit: Shape.optional(Shape.matching("an amount of sun", /^[1-9][0-9]{0,15}$/)),
+    refBlock: Shape.optional(
+      Shape.struct<RefBlock>({
+        bytes: Shape.matching("4 hexadecimal digits", /^[0-9a-f]{4}$/),
+        hash: Shape.matching("16 hexadecimal digits", /^[0-9a-f]{16}$/)
       })
     )
   })
 
-/** The fields read from an offer's `extra`. An offer with an invalid hint is not signed. */
-const decodeHints = /* @__PURE__ */ Schema.decodeUnknownOption(/* @__PURE__ */ makeHints())
+const hintsShape = /* @__PURE__ */ makeHints()
 
 const sign = Effect.fnUntraced(function* (wallet: Wallet, request: SigningRequest) {
   const transfer = yield* toSign(wallet, request)
@@ -139,7 +147,7 @@ const toSign = Effect.fnUntraced(function* (
   }
   const token = TronAddress.fromText(asset.address)
   if (token === undefined) return yield* failed(`the asset's address "${asset.address}" is not a TRON address`)
-  const hints = Option.getOrUndefined(decodeHints(requirements.extra ?? {}))
+  const hints = Result.getOrUndefined(Shape.read(hintsShape, requirements.extra ?? {}))
   if (hints === undefined) return yield* failed("the offer's extra holds an invalid minFeeLimit or refBlock")
   const feeLimit = BigInt(hints.minFeeLimit ?? TronAsset.defaultFeeLimit)
   if (feeLimit > wallet.maxFeeLimit) {

@@ -1,9 +1,7 @@
 /** The requests for blocks, the only ones that a payer needs. */
-import type { ChainUnavailable } from "@pontage/core"
+import { type ChainUnavailable, Shape } from "@pontage/core"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 
-import * as TronHex from "../primitives/TronHex.ts"
 import type * as TronHttp from "./TronHttp.ts"
 import * as TronRequest from "./TronRequest.ts"
 
@@ -26,20 +24,33 @@ export interface TronBlocks {
   readonly solid: Effect.Effect<Block, ChainUnavailable>
 }
 
-const makeResponse = () =>
-  Schema.Struct({
-    blockID: Schema.optionalKey(TronHex.Bytes32),
-    block_header: Schema.optionalKey(
-      Schema.Struct({ raw_data: Schema.Struct({ number: TronRequest.OrZero, timestamp: TronRequest.OrZero }) })
-    )
+interface Header {
+  readonly number: bigint
+  readonly timestamp: bigint
+}
+
+interface BlockResponse {
+  readonly blockID?: string
+  readonly block_header?: { readonly raw_data: Header }
+}
+
+/** Shapes, as a payer reads blocks too: they decode as `TronHex.Bytes32` and `TronRequest.OrZero` do. */
+const makeResponse = () => {
+  const id = Shape.matching("64 hexadecimal digits", /^[0-9a-fA-F]{64}$/)
+  const whole = Shape.guarded("a whole number", (value): value is number => Number.isInteger(value))
+  const orZero = Shape.converted(Shape.optional(whole), (number) => BigInt(number ?? 0))
+  const header = Shape.struct<Header>({ number: orZero, timestamp: orZero })
+  return Shape.struct<BlockResponse>({
+    blockID: Shape.optional(Shape.converted(id, (text) => text.toLowerCase())),
+    block_header: Shape.optional(Shape.struct<{ readonly raw_data: Header }>({ raw_data: header }))
   })
+}
 
-const BlockResponse = /* @__PURE__ */ makeResponse()
+const response = /* @__PURE__ */ makeResponse()
 
-const read = ({
-  blockID,
-  block_header
-}: typeof BlockResponse.Type): Block | undefined | TronRequest.InvalidResponse => {
+const decode: TronRequest.Decode<BlockResponse> = (json) => Shape.read(response, json)
+
+const read = ({ blockID, block_header }: BlockResponse): Block | undefined | TronRequest.InvalidResponse => {
   if (blockID === undefined || block_header === undefined) return undefined
   const { number, timestamp } = block_header.raw_data
   return BigInt(`0x${blockID.slice(0, 16)}`) === number
@@ -49,7 +60,7 @@ const read = ({
 
 /** Makes the requests to one node; sends none yet. */
 export const make = (node: TronHttp.TronNode): TronBlocks => {
-  const request = TronRequest.make(node, BlockResponse, read)
+  const request = TronRequest.make(node, decode, read)
   const newest = (path: string) =>
     Effect.flatMap(request(path, { detail: false }), (found) =>
       found === undefined ? TronRequest.invalid(node, path, "no block") : Effect.succeed(found)

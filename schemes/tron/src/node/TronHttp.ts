@@ -2,11 +2,10 @@
  * Requests over HTTP to a full node. Nodes report errors with HTTP 200 and a field `Error`; these, and all invalid responses, are
  * `ChainUnavailable`.
  */
-import { ChainNodeClient, type ChainUnavailable, type HttpOrigin, type Misconfigured } from "@pontage/core"
+import { ChainNodeClient, type ChainUnavailable, type HttpOrigin, type Misconfigured, Shape } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 
 /**
  * Options of a node: `url` is the part before `/wallet`, `headers` may hold a provider's key (`TRON-PRO-API-KEY`), `onRequest`
@@ -32,14 +31,15 @@ export interface TronNode {
 /** Longest response that is read, in bytes. */
 export const maximumBytes = 1_048_576
 
-const isError = /* @__PURE__ */ Schema.is(/* @__PURE__ */ Schema.Struct({ Error: Schema.String }))
+const error = /* @__PURE__ */ Shape.struct<{ readonly Error: string }>({ Error: Shape.text })
 
 /** Reads the JSON of a response; fails with a sentence without its subject, which is the node. */
 const read = ({ body, status }: HttpOrigin.HttpResponse): Result.Result<unknown, string> => {
   if (status < 200 || status > 299) return Result.fail(`responded with HTTP ${status}`)
-  return Result.flatMap(ChainNodeClient.readJson(body), (json) =>
-    isError(json) ? Result.fail(`failed: ${json.Error}`) : Result.succeed(json)
-  )
+  return Result.flatMap(ChainNodeClient.readJson(body), (json) => {
+    const failure = Shape.read(error, json)
+    return Result.isSuccess(failure) ? Result.fail(`failed: ${failure.success.Error}`) : Result.succeed(json)
+  })
 }
 
 /**

@@ -29,21 +29,25 @@ export class InvalidResponse {
 /** Sends a body to a path. */
 export type TronRequest<A> = (...request: Parameters<TronHttp.Send>) => Effect.Effect<A, ChainUnavailable>
 
-/** Makes a request whose response has the given schema; `read` may reject a well-formed response. */
-export const make = <S extends Schema.ConstraintDecoder<unknown>, A>(
-  node: TronHttp.TronNode,
-  schema: S,
-  read: (response: S["Type"]) => A | InvalidResponse
-): TronRequest<A> => {
+/** Decodes the JSON of a response, or says what is wrong with it. */
+export type Decode<R> = (json: unknown) => Result.Result<R, string>
+
+/** Decodes by a schema. */
+export const bySchema = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Decode<S["Type"]> => {
   const decode = Schema.decodeUnknownResult(schema)
-  return (path, body) =>
+  return (json) => Result.mapError(decode(json), ({ message }) => message)
+}
+
+/** Makes a request whose response is decoded; `read` may reject a well-formed response. */
+export const make =
+  <R, A>(node: TronHttp.TronNode, decode: Decode<R>, read: (response: R) => A | InvalidResponse): TronRequest<A> =>
+  (path, body) =>
     Effect.flatMap(node.send(path, body), (json) => {
       const decoded = decode(json)
-      if (Result.isFailure(decoded)) return invalid(node, path, decoded.failure.message)
+      if (Result.isFailure(decoded)) return invalid(node, path, decoded.failure)
       const value = read(decoded.success)
       return value instanceof InvalidResponse ? invalid(node, path, value.reason) : Effect.succeed(value)
     })
-}
 
 /** The failure for an invalid response. */
 export const invalid = (

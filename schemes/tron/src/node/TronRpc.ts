@@ -303,7 +303,7 @@ const makeRequests = (node: TronHttp.TronNode): TronRpc => {
   const request = <S extends Schema.ConstraintDecoder<unknown>, A>(
     schema: S,
     read: (response: S["Type"]) => A | TronRequest.InvalidResponse
-  ) => TronRequest.make(node, schema, read)
+  ) => TronRequest.make(node, TronRequest.bySchema(schema), read)
   const resources = request(ResourceResponse, readResources)
   const delegation = request(DelegationResponse, ({ delegatedResource = [] }) =>
     delegatedResource.reduce((sum, one) => sum + one.frozen_balance_for_energy, 0n)

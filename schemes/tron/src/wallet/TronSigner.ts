@@ -4,7 +4,7 @@
  */
 import { Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import * as Predicate from "effect/Predicate"
 
 import * as TronSignature from "../crypto/TronSignature.ts"
 import type * as TronTransaction from "../transfer/TronTransaction.ts"
@@ -33,9 +33,16 @@ export interface Tip1193Provider {
   readonly tronWeb: TronWebLike | false
 }
 
-const signed = Schema.decodeUnknownPromise(
-  Schema.Struct({ raw_data_hex: Schema.String, signature: Schema.Array(Schema.String) })
-)
+const isText = (value: unknown): value is string => typeof value === "string"
+
+/** Reads a wallet's result, which is any value of its program. */
+const signed = (value: unknown): Signed => {
+  if (Predicate.hasProperty(value, "raw_data_hex") && Predicate.hasProperty(value, "signature")) {
+    const { raw_data_hex, signature } = value
+    if (isText(raw_data_hex) && Array.isArray(signature) && signature.every(isText)) return { raw_data_hex, signature }
+  }
+  throw new TypeError("expected a signed transaction, with raw_data_hex and a list of signatures, from the wallet")
+}
 
 /** A failure to sign: the wallet refused or failed, or signed something else. */
 export interface SigningFailure {
