@@ -16,6 +16,8 @@ export interface Settings {
   readonly bridges?: ReturnType<typeof bridgesOf>
   /** Seconds for which the bridge's own executor is waited for; default 10. */
   readonly pushAfterSeconds?: number
+  /** The price of a coin of both chains, or the address of its feed on each; default {@link coinPrice}. */
+  readonly price?: bigint | string
 }
 
 /** The two ends of the bridge, as a facilitator, a shop and a payer are configured with. */
@@ -38,7 +40,7 @@ export type RoutedSchemes = ReturnType<typeof make>
 /** The schemes. A facilitator is an effect: it connects to its chains. */
 export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {}) => {
   const { first, second } = chains
-  const { bridges = bridgesOf(chains), finalityDepth = 2, pushAfterSeconds = 10 } = settings
+  const { bridges = bridgesOf(chains), finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
   const { urls = { near: first.rpcUrl, far: second.rpcUrl } } = settings
   const assets = [{ network: first.network, ...first.token }]
   const [nearSigner] = first.accounts.signers
@@ -51,8 +53,8 @@ export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {
       finalityDepth,
       ...(minimumPrice !== undefined && { minimumPrice }),
       routes: {
-        to: [{ rpcUrl: urls.far, coinPrice, finalityDepth }],
-        coinPrice,
+        to: [{ rpcUrl: urls.far, coinPrice: price, finalityDepth }],
+        coinPrice: price,
         bridges,
         feeTo: nearSigner.address,
         pushAfterSeconds

@@ -15,14 +15,19 @@ const ranges = {
   /** Seconds: a day at most. */
   pushAfterSeconds: { minimum: 0, maximum: 86_400 },
   /** Ids of LayerZero's endpoints. */
-  endpointId: { minimum: 1, maximum: 2 ** 32 - 1 }
+  endpointId: { minimum: 1, maximum: 2 ** 32 - 1 },
+  /** Seconds: a week at most. */
+  feedMaximumAgeSeconds: { minimum: 1, maximum: 604_800 }
 }
+
+/** A coin's price, or the address of its price feed on the coin's own network. */
+const CoinPrice = Schema.Union([ContractAddress, PositiveAmount])
 
 /** Another network. Its name is needed: two entries that name one network share its signer. */
 const FarNetwork = Schema.Struct({
   network: NetworkText,
   rpcUrl: RpcUrl,
-  coinPrice: PositiveAmount,
+  coinPrice: CoinPrice,
   finalityDepth: Schema.optionalKey(Schema.Int.check(Schema.isBetween(ranges.finalityDepth))),
   maxFeePerGas: Schema.optionalKey(NativeAmount)
 })
@@ -32,7 +37,8 @@ const FarNetworks = Schema.NonEmptyArray(FarNetwork)
 /** The field `routes` of an entry of `PONTAGE_EVM`. */
 export const Terms = Schema.Struct({
   to: FarNetworks,
-  coinPrice: PositiveAmount,
+  coinPrice: CoinPrice,
+  feedMaximumAgeSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween(ranges.feedMaximumAgeSeconds))),
   minimumAmount: Schema.optionalKey(PositiveAmount),
   feeTo: Schema.optionalKey(ContractAddress),
   pushAfterSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween(ranges.pushAfterSeconds)))
@@ -60,15 +66,21 @@ export const hiding = ({ to, ...terms }: ReadTerms): RouteTerms => ({
 const terms = {
   to: make(
     "PONTAGE_EVM_ROUTES_TO",
-    "a JSON list of the networks that payments may go on to, each with network, rpcUrl and coinPrice (of one whole coin, in millionths of a dollar, as text) and, optionally, finalityDepth and maxFeePerGas",
+    "a JSON list of the networks that payments may go on to, each with network, rpcUrl and coinPrice (of one whole coin, in millionths of a dollar, as text, or the address of its price feed there) and, optionally, finalityDepth and maxFeePerGas",
     `'[{"network":"polygon","rpcUrl":"https://polygon.example","coinPrice":"300000"}]'`,
     Schema.fromJsonString(FarNetworks)
   ),
   coinPrice: make(
     "PONTAGE_EVM_ROUTES_COIN_PRICE",
-    "the price of one whole coin of the network of PONTAGE_EVM_RPC_URL, in millionths of a dollar, above zero",
+    "the price of one whole coin of the network of PONTAGE_EVM_RPC_URL, in millionths of a dollar, above zero, or the address of its price feed on that network",
     "3000000000",
-    PositiveAmount
+    CoinPrice
+  ),
+  feedMaximumAgeSeconds: whole(
+    "PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS",
+    "seconds",
+    ranges.feedMaximumAgeSeconds,
+    "90000"
   ),
   minimumAmount: make(
     "PONTAGE_EVM_ROUTES_MINIMUM",

@@ -23,6 +23,19 @@ const entries = (...routes: ReadonlyArray<object>) =>
   JSON.stringify(routes.map((one, index) => ({ rpcUrl: `https://node-${index}.example`, routes: one })))
 
 describe("settings of routes", () => {
+  it.effect("take the addresses of price feeds for prices", () =>
+    Effect.gen(function* () {
+      const { evm } = yield* read({
+        ...routed,
+        PONTAGE_EVM_ROUTES_TO: JSON.stringify([{ ...polygon, coinPrice: address }]),
+        PONTAGE_EVM_ROUTES_COIN_PRICE: address,
+        PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS: "3600"
+      })
+      const { coinPrice, feedMaximumAgeSeconds, to = [] } = evm[0]?.routes ?? {}
+      assert.deepStrictEqual([coinPrice, to[0]?.coinPrice, feedMaximumAgeSeconds], [address, address, 3600])
+    })
+  )
+
   it.effect("lead from the one network, and hide the addresses of nodes", () =>
     Effect.gen(function* () {
       const bridge = { network: "unichain", asset: address, bridge: address, endpointId: 30_320 }
@@ -87,6 +100,7 @@ describe("settings of routes", () => {
     ["PONTAGE_EVM_ROUTES_TO: fees need", { ...routed, PONTAGE_EVM_ROUTES_COIN_PRICE: undefined }],
     ["PONTAGE_EVM_ROUTES_COIN_PRICE: expected", { ...routed, PONTAGE_EVM_ROUTES_COIN_PRICE: "3000.5" }],
     ["PONTAGE_EVM_ROUTES_COIN_PRICE: no payments", { ...node, PONTAGE_EVM_ROUTES_COIN_PRICE: "3000000000" }],
+    ["PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS: ", { ...routed, PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS: "0" }],
     ["PONTAGE_EVM_ROUTES_MINIMUM: expected", { ...routed, PONTAGE_EVM_ROUTES_MINIMUM: "0" }],
     ["PONTAGE_EVM_ROUTES_FEE_TO: expected", { ...routed, PONTAGE_EVM_ROUTES_FEE_TO: "sEcReT" }],
     ["PONTAGE_EVM_ROUTES_PUSH_AFTER_SECONDS: expected", { ...routed, PONTAGE_EVM_ROUTES_PUSH_AFTER_SECONDS: "-1" }],

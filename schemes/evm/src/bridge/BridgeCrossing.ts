@@ -13,6 +13,7 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import type * as EvmBridges from "../route/EvmBridges.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as CoinPrice from "./CoinPrice.ts"
 import * as DataFee from "./DataFee.ts"
 import * as OftCalls from "./OftCalls.ts"
 
@@ -21,8 +22,8 @@ export interface FarNetwork {
   readonly rpcUrl: string
   /** `eip155:<chain id>`, or a name such as `polygon`; default the network that the RPC serves. */
   readonly network?: string
-  /** The price of one whole coin of that network, in millionths of a dollar. */
-  readonly coinPrice: bigint
+  /** The price of one whole coin of that network, in millionths of a dollar; or the address of its price feed there. */
+  readonly coinPrice: CoinPrice.Given
   /** Blocks behind its head from which a block counts as final; default 64. */
   readonly finalityDepth?: number
 }
@@ -42,7 +43,7 @@ export interface FarChain {
   readonly lagGuard: EvmLagGuard.EvmLagGuard
   readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
   readonly dataFee: DataFee.DataFee
-  readonly coinPrice: bigint
+  readonly coinPrice: CoinPrice.CoinPrice
 }
 
 /** A crossing. */
@@ -56,15 +57,22 @@ export interface BridgeCrossing {
   readonly lastGas: { departing: bigint }
 }
 
+/** The terms of connections to other networks. */
+export interface ConnectionTerms {
+  /** The time for which a node is waited for; `undefined` for the default. */
+  readonly rpcTimeoutMillis: number | undefined
+  readonly feedMaximumAgeSeconds: number
+}
+
 /** Finds the crossings to a network, each proven; none is `Misconfigured`. */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   assets: AssetTable.AssetTable,
   bridges: EvmBridges.EvmBridges,
   far: FarNetwork,
-  timeout: number | undefined
+  terms: ConnectionTerms
 ): Effect.fn.Return<ReadonlyArray<BridgeCrossing>, Misconfigured | ChainUnavailable> {
-  const chain = yield* connected(far, timeout)
+  const chain = yield* connected(far, terms)
   const crossings: Array<BridgeCrossing> = []
   for (const near of bridges.on(rpc.network)) {
     const asset = assets.find(rpc.network, near.token)
@@ -82,8 +90,8 @@ export const find = Effect.fnUntraced(function* (
 })
 
 const connected = Effect.fnUntraced(function* (
-  { coinPrice, finalityDepth, network: given, rpcUrl: url }: FarNetwork,
-  timeout: number | undefined
+  { coinPrice: price, finalityDepth, network: given, rpcUrl: url }: FarNetwork,
+  { feedMaximumAgeSeconds, rpcTimeoutMillis: timeout }: ConnectionTerms
 ): Effect.fn.Return<FarChain, Misconfigured | ChainUnavailable> {
   const limits = timeout === undefined ? {} : { timeout }
   const named = given === undefined ? "eip155" : (EvmNetwork.fromText(given) ?? given)
@@ -94,6 +102,7 @@ const connected = Effect.fnUntraced(function* (
   const lagGuard = EvmLagGuard.make(yield* EvmRpc.make({ url, network, ...limits }))
   const { rpc } = lagGuard
   const chainHead = EvmChainHead.make(rpc, finalityDepth === undefined ? {} : { finalityDepth })
+  const coinPrice = yield* CoinPrice.make(rpc, price, feedMaximumAgeSeconds)
   return { network, rpc, lagGuard, chainHead, coinPrice, dataFee: yield* DataFee.make(rpc) }
 })
 

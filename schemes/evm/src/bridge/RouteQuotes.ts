@@ -19,6 +19,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import type { BridgeRoute } from "../route/BridgeRoute.ts"
 import type { BridgeCrossing } from "./BridgeCrossing.ts"
+import type { CoinPrice } from "./CoinPrice.ts"
 import * as DataFee from "./DataFee.ts"
 import type { FarRoute } from "./FarRoute.ts"
 import * as OftCalls from "./OftCalls.ts"
@@ -27,7 +28,7 @@ import * as OftCalls from "./OftCalls.ts"
 export interface ServedRoutes {
   readonly far: ReadonlyArray<FarRoute>
   /** The price of one whole coin of the first network, in millionths of a dollar. */
-  readonly coinPrice: bigint
+  readonly coinPrice: CoinPrice
   readonly minimumAmount: bigint
   readonly feeTo: EvmAddress.Address
   /** The first network's fee for the data of a transaction. */
@@ -90,20 +91,22 @@ export const priceOf = Effect.fnUntraced(function* (
   const fee = yield* OftCalls.messageFee(guard, route)
   if (fee === undefined) return undefined
   const value = valueFor(fee)
-  const [departing, near, far, nearData, farData] = yield* Effect.all(
+  const [departing, near, far, nearData, farData, nearPrice, farPrice] = yield* Effect.all(
     [
       gas === undefined ? Effect.succeed(greater(lastGas.departing, usualGas.departing)) : gas(value),
       chainHead,
       chain.chainHead,
       dataFee(data),
-      chain.dataFee(usualDelivery)
+      chain.dataFee(usualDelivery),
+      coinPrice,
+      chain.coinPrice
     ],
     { concurrency: "unbounded" }
   )
   if (gas !== undefined) lastGas.departing = departing
   const wei = value + departing * (yield* gasPrice(guard.rpc.network, near)) + nearData
   const farWei = usualGas.delivering * (yield* gasPrice(chain.network, far)) + farData
-  const scaled = (wei * coinPrice + farWei * chain.coinPrice) * 10n ** BigInt(decimals)
+  const scaled = (wei * nearPrice + farWei * farPrice) * 10n ** BigInt(decimals)
   return { value, cost: (scaled + coin * million - 1n) / (coin * million) }
 })
 

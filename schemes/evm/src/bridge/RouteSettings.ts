@@ -11,20 +11,23 @@ import * as EvmBridges from "../route/EvmBridges.ts"
 import * as ContractDeployment from "../sending/ContractDeployment.ts"
 import * as OwnContracts from "../sending/OwnContracts.ts"
 import * as BridgeCrossing from "./BridgeCrossing.ts"
+import * as CoinPrice from "./CoinPrice.ts"
 import * as DataFee from "./DataFee.ts"
 import * as FarRoute from "./FarRoute.ts"
 import * as RouteQuotes from "./RouteQuotes.ts"
 
 /**
  * Settings of routes. The contract `BridgeRouter` (`deployBridgeRouter`) has to be on the chain: its code is checked at start, and so
- * are the bridge's contracts on both chains. The prices of coins are the operator's: quotes turn gas and messages into the token by
- * them, so a price that is too low loses money.
+ * are the bridge's contracts on both chains. Quotes turn gas and messages into the token by the prices of coins, so a price that is too low
+ * loses money: a price feed is read for every quote and every payment, and a fixed price is the operator's to follow.
  */
 export interface Routes {
   /** The networks that payments may go on to. */
   readonly to: ReadonlyArray<BridgeCrossing.FarNetwork>
-  /** The price of one whole coin of this network, in millionths of a dollar. */
-  readonly coinPrice: bigint
+  /** The price of one whole coin of this network, in millionths of a dollar; or the address of its price feed on this network. */
+  readonly coinPrice: CoinPrice.Given
+  /** Seconds after its last update for which the price of a feed is taken; default 90 000, since many are updated once a day. */
+  readonly feedMaximumAgeSeconds?: number
   /** The least amount that is sent over a bridge, in the token's smallest unit; default 1 000 000. */
   readonly minimumAmount?: bigint
   /** The account that gets the fees; default the first signer. */
@@ -44,11 +47,12 @@ export const check = OptionCheck.options<Routes>({
     OptionCheck.options<BridgeCrossing.FarNetwork>({
       rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
       network: OptionCheck.optional(OptionCheck.text),
-      coinPrice: OptionCheck.amount(1n),
+      coinPrice: CoinPrice.check,
       finalityDepth: OptionCheck.optional(OptionCheck.whole())
     })
   ),
-  coinPrice: OptionCheck.amount(1n),
+  coinPrice: CoinPrice.check,
+  feedMaximumAgeSeconds: OptionCheck.optional(OptionCheck.whole(1)),
   minimumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
   feeTo: OptionCheck.optional(OptionCheck.text),
   bridges: OptionCheck.optional(EvmBridges.check),
@@ -75,7 +79,15 @@ export const make = Effect.fnUntraced(function* (
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
   assets: AssetTable.AssetTable,
   { rpcTimeoutMillis, signer }: RouteOwner,
-  { bridges = [], coinPrice, feeTo = signer, minimumAmount = 1_000_000n, pushAfterSeconds = 120, to }: Routes
+  {
+    bridges = [],
+    coinPrice: price,
+    feedMaximumAgeSeconds = 90_000,
+    feeTo = signer,
+    minimumAmount = 1_000_000n,
+    pushAfterSeconds = 120,
+    to
+  }: Routes
 ): Effect.fn.Return<RouteService, Misconfigured | ChainUnavailable> {
   const table = yield* Effect.fromResult(EvmBridges.table(bridges))
   const beneficiary = EvmAddress.fromText(feeTo)
@@ -83,9 +95,11 @@ export const make = Effect.fnUntraced(function* (
     return yield* new Misconfigured({ message: `exactEvm.facilitator: routes.feeTo: "${feeTo}" is not an address` })
   }
   yield* ContractDeployment.prove(guard.rpc, OwnContracts.bridgeRouter, BridgeRoute.router)
+  const coinPrice = yield* CoinPrice.make(guard.rpc, price, feedMaximumAgeSeconds)
+  const terms = { rpcTimeoutMillis, feedMaximumAgeSeconds }
   const found = yield* Effect.forEach(
     to,
-    (one) => FarRoute.make(one, BridgeCrossing.find(guard.rpc, assets, table, one, rpcTimeoutMillis)),
+    (one) => FarRoute.make(one, BridgeCrossing.find(guard.rpc, assets, table, one, terms)),
     { concurrency: "unbounded" }
   )
   const far = found.filter((one) => one !== undefined)

@@ -26,7 +26,7 @@ const bare: ChainHead = { head: { number: 9n, hash: "0x09", time: 9 }, final: 1n
 const priced: ChainHead = { ...bare, fees: { maximum: 7n, priority: 1n, ceiling: 9n } }
 
 /** A wei of either chain is worth the token's smallest unit. */
-const coinPrice = 10n ** 18n
+const coinPrice = Effect.succeed(10n ** 18n)
 
 /** The price of the least amount, with these heads. */
 const priceWith = (near: ChainHead, far: ChainHead) => {
