@@ -12,9 +12,10 @@ import type * as Scope from "effect/Scope"
 import * as AccountPayments from "./parts/AccountPayments.ts"
 import * as BatchGas from "./parts/BatchGas.ts"
 import * as BundleSize from "./parts/BundleSize.ts"
+import * as DurableDraws from "./parts/channels/DurableDraws.ts"
+import * as FacilitatedDraws from "./parts/channels/FacilitatedDraws.ts"
 import * as ClientComparison from "./parts/ClientComparison.ts"
 import * as DurableClaims from "./parts/DurableClaims.ts"
-import * as DurableDraws from "./parts/DurableDraws.ts"
 import * as FacilitatorComparison from "./parts/FacilitatorComparison.ts"
 import * as JettonPayments from "./parts/JettonPayments.ts"
 import * as KeptResponses from "./parts/KeptResponses.ts"
@@ -55,7 +56,9 @@ const parts: Readonly<Record<string, Part>> = {
   routes: RoutedPayments.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
-  draws: Effect.orDie(DurableDraws.measure),
+  draws: Effect.all([Effect.orDie(DurableDraws.measure), onTestChain(FacilitatedDraws.measure)]).pipe(
+    Effect.map((rows) => rows.flat())
+  ),
   responses: Effect.orDie(KeptResponses.measure),
   webhooks: Effect.flatMap(PostgresServer.make, WebhookDelivery.measure),
   offline: onTestChain(OfflineVerification.measure),

@@ -109,22 +109,20 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("our sho
     )
   )
 
-  it.effect(
-    "a withdrawal is overtaken by the claim of what was sold, and no request is served after it has begun",
-    () =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const shop = yield* opened({ claimAt: 1_000n * price })
-          const payer = yield* shop.chain.payer
-          const buyer = buyerOf(shop.chain.node.rpcUrl, payer.key)
-          for (let request = 0; request < 3; request++) assert.strictEqual((yield* buyer.buy(shop.url)).status, 200)
-          const config = yield* buyer.channelOf(shop.url)
-          yield* beginWithdrawal(shop, config, deposit)
-          assert.strictEqual((yield* buyer.buy(shop.url)).status, 402)
-          assert.strictEqual(shop.runs(), 3)
-          yield* paidOut(shop, 3n * price)
-          assert.deepStrictEqual(yield* standing(shop, config), [deposit, 3n * price])
-        })
-      )
+  it.effect("a withdrawal is overtaken by the claim of what was sold, and no request is served once it was seen", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const shop = yield* opened({ claimAt: 1_000n * price })
+        const payer = yield* shop.chain.payer
+        const buyer = buyerOf(shop.chain.node.rpcUrl, payer.key)
+        for (let request = 0; request < 3; request++) assert.strictEqual((yield* buyer.buy(shop.url)).status, 200)
+        const config = yield* buyer.channelOf(shop.url)
+        yield* beginWithdrawal(shop, config, deposit)
+        yield* paidOut(shop, 3n * price)
+        assert.strictEqual((yield* buyer.buy(shop.url)).status, 402)
+        assert.strictEqual(shop.runs(), 3)
+        assert.deepStrictEqual(yield* standing(shop, config), [deposit, 3n * price])
+      })
+    )
   )
 })

@@ -21,6 +21,7 @@ import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Fac
 import type { ChannelHealth } from "./ChannelHealth.ts"
 import * as ChannelLine from "./ChannelLine.ts"
 import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
+import type { ChannelStates, Seen } from "./ChannelStates.ts"
 import * as FreeRuns from "./FreeRuns.ts"
 import type { IntakeContext, Presented } from "./PaymentIntake.ts"
 import * as Turns from "./Turns.ts"
@@ -40,6 +41,7 @@ export interface DrawContext {
   readonly settling: ChannelSettling
   readonly ledger: ChannelStore["Service"]
   readonly health: ChannelHealth
+  readonly states: ChannelStates
 }
 
 /** The draws of one facilitator. */
@@ -134,19 +136,19 @@ const funded = Effect.fnUntraced(function* (
     draws.claimGas,
     context.settling.settle(presented, channels)
   )
-  const standing = yield* attempted(context, wanted)
+  const standing = yield* attempted(context, wanted, yield* context.states.newest(draws, voucher.channelId))
   return standing instanceof ChannelCorrection ? undefined : grantedOf(wanted, standing, transaction)
 })
 
 /** The verdict on a draw beside its deposit, by the chain's newest state. A channel enters the ledger with money in it alone. */
 const judged = Effect.fnUntraced(function* (
-  { ledger }: DrawContext,
+  { ledger, states }: DrawContext,
   wanted: Wanted,
   deposit: bigint
 ): Effect.fn.Return<DrawVerdict, PaymentFailure> {
   const { amount, draws, presented, voucher } = wanted
   const { channelId, config } = voucher
-  const [state] = yield* draws.states([channelId])
+  const { sums: state } = yield* states.newest(draws, channelId)
   if (state === undefined) return yield* empty
   const channel = { ...state, network: presented.facilitator.network, config }
   const draw = drawOf(wanted)
@@ -173,8 +175,10 @@ const drawn = Effect.fnUntraced(function* (
   const { presented, voucher } = wanted
   const { channelId } = voucher
   const token = RetryToken.of(presented.request.paymentRequirements.extra)
-  const attempt = Effect.map(attempted(context, wanted), (standing) =>
-    standing instanceof ChannelCorrection ? standing : grantedOf(wanted, standing, "")
+  const seen = context.states.recent(wanted.draws, channelId)
+  const attempt = Effect.map(
+    Effect.flatMap(seen, (state) => attempted(context, wanted, state)),
+    (standing) => (standing instanceof ChannelCorrection ? standing : grantedOf(wanted, standing, ""))
   )
   if (line.isFree(channelId, token)) {
     const first = yield* attempt
@@ -200,19 +204,37 @@ const drawOf = ({ amount, voucher: { channelId, maximum, voucher } }: Wanted): D
 })
 
 /**
- * Asks the ledger, beside the newest state of the chain: a withdrawal is seen by the first request after it. A strangers' request has
- * no name, so its voucher for another request is a stale one.
+ * Asks the ledger, beside the chain's state, which is read anew where it refuses the draw. A strangers' request has no name, so its voucher
+ * for another request is a stale one.
  */
 const attempted = Effect.fnUntraced(function* (
-  { ledger }: DrawContext,
-  wanted: Wanted
+  { ledger, states }: DrawContext,
+  wanted: Wanted,
+  seen: Seen
 ): Effect.fn.Return<Standing | ChannelCorrection, PaymentFailure> {
-  const { claim, draws, presented, voucher } = wanted
-  const { channelId, config, maximum } = voucher
-  const [state] = yield* draws.states([channelId])
-  if (state === undefined || state.balance === 0n) return yield* empty
-  const channel = { ...state, network: presented.facilitator.network, config }
-  const verdict = yield* ledger.accept(drawOf(wanted), claim.id, limits, channel)
+  const first = yield* asked(ledger, wanted, seen)
+  if (first?._tag === "Granted" || seen.isNew) return yield* answered(wanted, first)
+  return yield* answered(
+    wanted,
+    yield* asked(ledger, wanted, yield* states.newest(wanted.draws, wanted.voucher.channelId))
+  )
+})
+
+/** The ledger's verdict; `undefined` for a channel without money on the chain. */
+const asked = (ledger: DrawContext["ledger"], wanted: Wanted, { sums }: Seen) => {
+  const { claim, presented, voucher } = wanted
+  if (sums === undefined || sums.balance === 0n) return Effect.undefined
+  const channel = { ...sums, network: presented.facilitator.network, config: voucher.config }
+  return ledger.accept(drawOf(wanted), claim.id, limits, channel)
+}
+
+const answered = Effect.fnUntraced(function* (
+  wanted: Wanted,
+  verdict: DrawVerdict | undefined
+): Effect.fn.Return<Standing | ChannelCorrection, PaymentFailure> {
+  const { presented, voucher } = wanted
+  const { channelId, maximum } = voucher
+  if (verdict === undefined) return yield* empty
   switch (verdict._tag) {
     case "Granted":
       yield* Checkpoint.pass("draw-granted")

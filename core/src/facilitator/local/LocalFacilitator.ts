@@ -38,6 +38,7 @@ import * as ChannelClaims from "./ChannelClaims.ts"
 import * as ChannelDraws from "./ChannelDraws.ts"
 import * as ChannelHealth from "./ChannelHealth.ts"
 import * as ChannelSettling from "./ChannelSettling.ts"
+import * as ChannelStates from "./ChannelStates.ts"
 import * as ChannelWatch from "./ChannelWatch.ts"
 import * as IntakeGate from "./IntakeGate.ts"
 import {
@@ -232,7 +233,7 @@ const channelsOf = Effect.fnUntraced(function* (
 ) {
   const settling = ChannelSettling.make(context)
   if (ledger === undefined) return { settling, draws: undefined } satisfies Channels
-  const drawing = { intake: context, settling, ledger, health: yield* ChannelHealth.make }
+  const drawing = { intake: context, settling, ledger, health: yield* ChannelHealth.make, states: ChannelStates.make() }
   yield* Effect.forkScoped(ChannelWatch.run(drawing, ChannelClaims.make(context, settling, ledger), options))
   return { settling, draws: yield* ChannelDraws.make(drawing) } satisfies Channels
 })

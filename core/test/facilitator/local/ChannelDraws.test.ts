@@ -8,10 +8,11 @@ import * as MemoryChannelStore from "../../../src/facilitator/channel/MemoryChan
 import * as ChainClock from "../../../src/facilitator/local/ChainClock.ts"
 import * as ChannelDraws from "../../../src/facilitator/local/ChannelDraws.ts"
 import * as ChannelHealth from "../../../src/facilitator/local/ChannelHealth.ts"
+import * as ChannelStates from "../../../src/facilitator/local/ChannelStates.ts"
 import * as IntakeGate from "../../../src/facilitator/local/IntakeGate.ts"
 import type { Presented } from "../../../src/facilitator/local/PaymentIntake.ts"
 import * as Network from "../../../src/protocol/Network.ts"
-import type { SchemeDraws } from "../../../src/scheme/SchemeDraws.ts"
+import type { ChannelSums, SchemeDraws } from "../../../src/scheme/SchemeDraws.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 
 const network = Network.make("ledger:draws")
@@ -19,6 +20,13 @@ const channelId = "0xchannel"
 const parties = { payer: "payer", payTo: "shop", asset: "dollar" }
 const price = 100n
 const maximumOf = Schema.decodeUnknownSync(Schema.String)
+
+const full = { balance: 1_000n, withdrawRequestedAt: undefined, block: { number: 1n, hash: "0x1" } }
+
+/** The chain's channel, which a test may change. */
+let onChain: Pick<ChannelSums, "balance" | "withdrawRequestedAt" | "block"> = full
+
+const stateOf = (id: string): ChannelSums => ({ channelId: id, claimed: 0n, refundNonce: 0n, ...onChain })
 
 /** A scheme whose messages are maxima, on a chain with one channel. */
 const draws = {
@@ -32,17 +40,7 @@ const draws = {
       deposit: undefined,
       withdrawDelay: 86_400
     }),
-  states: (ids) =>
-    Effect.succeed(
-      ids.map((id) => ({
-        channelId: id,
-        balance: 1_000n,
-        claimed: 0n,
-        withdrawRequestedAt: undefined,
-        refundNonce: 0n,
-        block: { number: 1n, hash: "0x1" }
-      }))
-    ),
+  states: (ids) => Effect.succeed(ids.map(stateOf)),
   parties: () => parties,
   receipt: () => ({}),
   correction: ({ owed }) => ({ owed: `${owed}` })
@@ -64,10 +62,16 @@ const presented = (maximum: bigint) =>
   }) as unknown as Presented
 
 const shop = Effect.gen(function* () {
+  onChain = full
   const ledger = MemoryChannelStore.make()
   const intake = { intake: IntakeGate.make(), clocks: ChainClock.make(), registry: { schemes: [facilitator] } }
   const health = yield* ChannelHealth.make
-  const { finish, take } = yield* ChannelDraws.make({ intake, ledger, health } as unknown as ChannelDraws.DrawContext)
+  const { finish, take } = yield* ChannelDraws.make({
+    intake,
+    ledger,
+    health,
+    states: ChannelStates.make()
+  } as unknown as ChannelDraws.DrawContext)
   return {
     ledger,
     take: (maximum: bigint, id: string) => take(presented(maximum), draws, { id, resource: "report" }),
@@ -112,6 +116,31 @@ describe("draws of one channel that are served", () => {
       assert.deepInclude(yield* served(first.paymentId, "first"), { amount: "100" })
       assert.deepInclude(yield* served(first.paymentId, "first"), { amount: "100" })
       assert.deepInclude(yield* ledger.find(channelId), { used: 2n * price, charged: 2n * price })
+    })
+  )
+})
+
+describe("a channel whose state on the chain changes", () => {
+  it.effect("is read anew for a draw that the state of a moment ago refuses", () =>
+    Effect.gen(function* () {
+      const { served, take } = yield* shop
+      onChain = { ...full, balance: price }
+      const { paymentId } = yield* take(price, "first")
+      yield* served(paymentId, "first")
+      assert.deepInclude(yield* Effect.flip(take(2n * price, "short")), { reason: "amount_mismatch" })
+      onChain = { ...full, block: { number: 2n, hash: "0x2" } }
+      assert.deepInclude(yield* take(2n * price, "second"), { execution: "granted" })
+    })
+  )
+
+  it.effect("grants nothing two seconds after a withdrawal began", () =>
+    Effect.gen(function* () {
+      const { take } = yield* shop
+      yield* take(price, "first")
+      onChain = { ...full, withdrawRequestedAt: 7, block: { number: 2n, hash: "0x2" } }
+      yield* TestClock.adjust("2 seconds")
+      const refused = yield* Effect.flip(take(2n * price, "second"))
+      assert.match(refused.message, /a withdrawal from it is pending/)
     })
   )
 })

@@ -13,8 +13,9 @@ import { SqliteChannelStore } from "@pontage/sql/sqlite"
 import * as Effect from "effect/Effect"
 import { privateKeyToAccount } from "viem/accounts"
 
-import type { Row } from "../Row.ts"
-import * as CryptoLayers from "./CryptoLayers.ts"
+import type { Row } from "../../Row.ts"
+import * as CryptoLayers from "../CryptoLayers.ts"
+import * as VoucherSigning from "./VoucherSigning.ts"
 
 const chainId = 31_337
 const amount = 100n
@@ -98,10 +99,7 @@ const sign = (index: number, channels: number, crypto: EvmCrypto.Shape): Signed 
     channelId: channelId(index % channels),
     maxClaimableAmount: amount * BigInt(channels === 1 ? index + 1 + concurrency : Math.floor(index / channels) + 1)
   }
-  const bytes = crypto.sign(Voucher.digest(chainId, ceiling, crypto.keccak256), privateKey)
-  if (bytes === undefined) throw new Error("the voucher cannot be signed")
-  const v = (27 + (bytes[64] ?? 0)).toString(16)
-  const voucher: Voucher.Voucher = { ...ceiling, signature: `0x${hex(bytes.subarray(0, 64))}${v}` }
+  const voucher = VoucherSigning.sign(chainId, ceiling, privateKey, crypto)
   const unique = channels === 1 ? `${index}` : undefined
   const draw = { channelId: ceiling.channelId, maximum: ceiling.maxClaimableAmount, amount, unique }
   return { voucher, draw: { ...draw, voucher: Voucher.onWire(voucher) } }

@@ -1,0 +1,114 @@
+/**
+ * The draws of a facilitator inside the shop's process, on SQLite: from the payment as it came to the charge, on a hundred channels with
+ * 64 at once; and how long a claim waits for its grant at half of that load.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import { Facilitator, FacilitatorSchemeRegistry, LocalFacilitator, type PaymentRequest } from "@pontage/core"
+import { channelEvm, EvmCrypto } from "@pontage/evm"
+import type { EvmTestChain } from "@pontage/evm/testing"
+import { SqliteChannelStore, SqlitePaymentStore } from "@pontage/sql/sqlite"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+import { percentile } from "../../Median.ts"
+import type { Row } from "../../Row.ts"
+import * as CryptoLayers from "../CryptoLayers.ts"
+import * as ChannelLoad from "./ChannelLoad.ts"
+
+const channels = 100
+const concurrency = 64
+const rounds = { warmUp: 10, measured: 40, calm: 20 }
+
+/** The rate, the CPU time of a draw, and the wait at half load. */
+export const measure = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
+  const [fastest] = yield* CryptoLayers.all
+  if (fastest === undefined) return yield* Effect.die("no cryptography")
+  const { crypto } = fastest
+  const load = yield* ChannelLoad.make(chain, channels, crypto)
+  const facilitator = yield* embedded(chain, crypto)
+  const all = Array.from({ length: channels * (rounds.warmUp + rounds.measured + rounds.calm) }, (_, index) =>
+    load.request(index % channels, Math.floor(index / channels))
+  )
+  const [begun, end] = [channels * rounds.warmUp, channels * (rounds.warmUp + rounds.measured)]
+  const sell = selling(facilitator)
+  yield* Effect.forEach(all.slice(0, begun), sell, { concurrency, discard: true })
+  const start = process.hrtime.bigint()
+  const cpu = process.cpuUsage()
+  yield* Effect.forEach(all.slice(begun, end), sell, { concurrency, discard: true })
+  const { system, user } = process.cpuUsage(cpu)
+  const count = end - begun
+  const rate = count / (Number(process.hrtime.bigint() - start) / 1e9)
+  const waits = yield* atRate(all.slice(end), rate / 2, sell)
+  const name = `facilitator in the shop, ${channels} channels, ${crypto.name}`
+  const micros = (user + system) / count
+  return [
+    { name: `draws, ${name}`, value: 1e6 / micros, unit: "per CPU s", note: "target at least 5000" },
+    { name: `draws, ${name}, wall time`, value: rate, unit: "per second", note: `${concurrency} at once` },
+    { name: `draw, ${name}`, value: micros, unit: "µs CPU" },
+    { name: `grant at half load, ${name}, p99`, value: percentile(waits, 99), unit: "ms", note: "target below 5" }
+  ] satisfies ReadonlyArray<Row>
+})
+
+/** A facilitator as a shop has it in its own process. */
+const embedded = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, crypto: EvmCrypto.Shape) {
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
+    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+  )
+  const scheme = channelEvm.facilitator({
+    signer: chain.accounts.signers[1],
+    rpcUrl: chain.rpcUrl,
+    authorizer: { signer: chain.accounts.signers[2] }
+  })
+  const records = Layer.merge(
+    SqlitePaymentStore.layer({ filename: join(folder, "records.sqlite") }),
+    SqliteChannelStore.layer({ filename: join(folder, "channels.sqlite") })
+  )
+  const context = yield* Layer.build(
+    LocalFacilitator.layer({}).pipe(
+      Layer.provide(records),
+      Layer.provide(FacilitatorSchemeRegistry.layer([scheme])),
+      Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
+    )
+  )
+  return Context.get(context, Facilitator)
+})
+
+/** Sells one request; returns the milliseconds to its grant. */
+const selling =
+  ({ claim, finish }: Facilitator["Service"]) =>
+  (request: PaymentRequest, index: number, began = performance.now()) =>
+    Effect.gen(function* () {
+      const id = `run ${index} ${began}`
+      const { execution, paymentId } = yield* claim(request, { id, resource: "report" })
+      if (execution !== "granted") return yield* Effect.die(`a good draw is ${execution}`)
+      const wait = performance.now() - began
+      yield* finish(paymentId, id, "served")
+      return wait
+    })
+
+/** Sells at a rate a second, whatever the ends of the requests before; the waits count from the instants that are planned. */
+const atRate = <E>(
+  requests: ReadonlyArray<PaymentRequest>,
+  rate: number,
+  sell: (request: PaymentRequest, index: number, began: number) => Effect.Effect<number, E>
+) =>
+  Effect.suspend(() => {
+    const start = performance.now()
+    return Effect.forEach(
+      requests,
+      (request, index) => {
+        const planned = start + (index * 1_000) / rate
+        return Effect.delay(
+          Effect.suspend(() => sell(request, index, planned)),
+          Math.max(0, planned - performance.now())
+        )
+      },
+      { concurrency: "unbounded" }
+    )
+  })
