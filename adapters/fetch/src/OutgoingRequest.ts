@@ -45,16 +45,21 @@ export const make = (
     sendUnpaid: () => (repeatable instanceof Promise ? sendRead(repeatable) : fetch(input, init)),
     payable: async () => {
       const again = withBody(fields, await repeatable)
+      const sending =
+        (init: (stopped: AbortSignal) => RequestInit) => (target: string, added: Readonly<Record<string, string>>) =>
+          Effect.tryPromise({
+            try: (stopped) =>
+              fetch(target, { ...init(stopped), headers: withAdded(again.headers, added), redirect: "error" }),
+            catch: (cause) => new NoResponse({ cause })
+          })
       return {
         method,
         url: new URL(url, globalThis.location?.href).href,
         uses: (header) => again.headers.has(header),
         body: Effect.promise(() => RepeatableBody.contentOf(again.body ?? null, again.headers.get("content-type"))),
-        send: (target, added) =>
-          Effect.tryPromise({
-            try: () => fetch(target, { ...again, headers: withAdded(again.headers, added), redirect: "error" }),
-            catch: (cause) => new NoResponse({ cause })
-          })
+        send: sending(() => again),
+        // The end of the stream stops it, and the caller's signal ends the stream.
+        post: sending((signal) => ({ ...again, method: "POST", body: null, signal }))
       }
     }
   }

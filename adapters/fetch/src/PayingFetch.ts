@@ -4,6 +4,7 @@
  */
 import {
   type ChannelEntry,
+  type FollowedStream,
   type Misconfigured,
   type OwnPurchase,
   type PayerDialect,
@@ -126,6 +127,12 @@ export const settlementOf = (
  */
 export const signedReceiptOf = (response: Response): PurchaseReceipt.PurchaseReceipt | undefined =>
   PaymentClient.signedReceiptOf(response)
+
+/**
+ * The metered stream of a response that a paying `fetch` follows: its terms, what it has signed for by now, and its end. `undefined` for
+ * any other response.
+ */
+export const streamOf = (response: Response): FollowedStream | undefined => PaymentClient.streamOf(response)
 
 /**
  * Whether this call may be paid: a caller that sends a payment of its own handles the refusal too, and HEAD is not

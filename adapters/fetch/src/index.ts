@@ -5,6 +5,7 @@ export {
   make,
   settlementOf,
   signedReceiptOf,
+  streamOf,
   wrapFetch,
   type PayingFetch,
   type PayingFetchOptions

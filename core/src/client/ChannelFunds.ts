@@ -160,7 +160,7 @@ const unspentIn = (unit: string, channel: ChannelEntry): ReadonlyArray<Spending.
   channel.units.filter((one) => one.unit === unit).map(({ scale }) => ({ unit, digits: unspent(channel), scale }))
 
 /** A limit less an amount, in units of the scale, rounded down. */
-const left = (limit: Spending.Spending, used: Spending.Spending, scale = used.scale): bigint => {
+export const left = (limit: Spending.Spending, used: Spending.Spending, scale = used.scale): bigint => {
   const { digits, scale: found } = Spending.subtract({ ...limit, unit: used.unit }, used)
   if (digits <= 0n) return 0n
   return found <= scale ? digits * 10n ** BigInt(scale - found) : digits / 10n ** BigInt(found - scale)

@@ -10,6 +10,7 @@ import type { JournalEntry } from "./JournalEntry.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import type { PaymentDeclined } from "./PaymentDeclined.ts"
 import type { JournalUnavailable } from "./PaymentJournal.ts"
+import type { Allowed } from "./PaymentPolicy.ts"
 import type { PurchaseContext, PurchaseOrder } from "./Purchase.ts"
 import type { RefusalError } from "./PurchaseResponse.ts"
 
@@ -26,6 +27,8 @@ export interface Refunded {
 
 /** The steps. */
 export interface OwnPurchase {
+  /** The reason against an option that the rules allow, by its terms for streams; `undefined` without one. */
+  readonly objection?: (allowed: Allowed) => PaymentDeclined | undefined
   readonly buy: (
     context: PurchaseContext,
     request: PayableRequest,

@@ -25,6 +25,11 @@ export interface PayableRequest extends RequestHead {
   readonly body: Effect.Effect<Uint8Array>
   /** Sends the request to `url` with these headers added. It must not follow redirects. */
   readonly send: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoResponse>
+  /**
+   * Posts the request's headers and these to `url`, without a body. It must not follow redirects. A metered stream is followed with
+   * it; absent, it ends with its first window.
+   */
+  readonly post?: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoResponse>
 }
 
 const text = new TextEncoder()

@@ -106,6 +106,7 @@ export interface PaymentStatus {
 export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | ProtocolError
 
 export { isPaid, settlementOf, signedReceiptOf } from "./PurchaseResponse.ts"
+export { of as streamOf } from "./stream/FollowedStream.ts"
 
 /** The service. */
 export class PaymentClient extends Context.Service<
@@ -419,7 +420,9 @@ const judged = Effect.fnUntraced(function* (
     const terms = termsOf?.(index)
     const result = Result.flatMap(schemeClientFor(schemeClients, requirements), (schemeClient) =>
       Result.flatMap(policy.judge({ method, url }, requirements, schemeClient), (one) => {
-        const no = terms && (policy.objection(terms, url, now) ?? PayableRequest.objection(request, terms))
+        const no =
+          (terms && (policy.objection(terms, url, now) ?? PayableRequest.objection(request, terms))) ??
+          OwnPurchase.of(schemeClient)?.objection?.(one)
         return no === undefined ? Result.succeed(one) : Result.fail(no)
       })
     )

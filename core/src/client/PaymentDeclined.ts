@@ -8,6 +8,7 @@ export const DeclineRule = /* @__PURE__ */ Schema.Literals([
   "over_day_limit",
   "over_host_limit",
   "over_channel_limit",
+  "over_stream_limit",
   "asset_without_limit",
   "host_not_allowed",
   "network_not_allowed",

@@ -19,6 +19,8 @@ export interface AssetLimit {
   readonly perDay?: string
   /** Maximum in any 24 hours, for each host. */
   readonly perHost?: string
+  /** Maximum for one metered stream; default `perRequest`, which bounds each of its windows. */
+  readonly perStream?: string
   /** Maximum that lies in one payment channel and is not spent; without it no channel is opened in this asset. */
   readonly perChannel?: string
   /** Maximum that lies in all payment channels together and is not spent; default `perChannel`. */
@@ -33,6 +35,8 @@ export interface NetworkLimits {
   readonly perDay?: string
   /** Maximum in any 24 hours for each host. */
   readonly perHost?: string
+  /** Maximum for one metered stream; default `perRequest`, which bounds each of its windows. */
+  readonly perStream?: string
   /** Maximum that lies in one payment channel and is not spent; default `"$1"`. */
   readonly perChannel?: string
   /** Maximum that lies in all payment channels together and is not spent; default `"$5"`. */
@@ -56,6 +60,7 @@ export interface PaymentLimits extends NetworkLimits {
 const amounts = {
   perDay: OptionCheck.optional(OptionCheck.text),
   perHost: OptionCheck.optional(OptionCheck.text),
+  perStream: OptionCheck.optional(OptionCheck.text),
   perChannel: OptionCheck.optional(OptionCheck.text),
   inChannels: OptionCheck.optional(OptionCheck.text)
 }
@@ -84,6 +89,7 @@ export interface UnitLimit {
   readonly perRequest: Spending.Spending | undefined
   readonly perDay: Spending.Spending | undefined
   readonly perHost: Spending.Spending | undefined
+  readonly perStream: Spending.Spending | undefined
   readonly perChannel: Spending.Spending | undefined
   readonly inChannels: Spending.Spending | undefined
   /** The option to change, for messages. */
@@ -186,6 +192,7 @@ const unitLimit = (
     perRequest: maybe("perRequest"),
     perDay: maybe("perDay"),
     perHost: maybe("perHost"),
+    perStream: maybe("perStream"),
     perChannel: maybe("perChannel"),
     inChannels: maybe("inChannels")
   })

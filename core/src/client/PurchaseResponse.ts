@@ -99,6 +99,18 @@ export const settlementOf = (response: Response): Settlement | undefined => rece
 /** Notes the receipt of a response that was paid for in another way than by its whole amount. */
 export const noteReceipt = (response: Response, receipt: Settlement): void => void receipts.set(response, receipt)
 
+/** The same paid response with another body. */
+export const withBody = (response: Response, body: ReadableStream<Uint8Array>): Response => {
+  const { headers, status, statusText, redirected, url } = response
+  const made = new Response(body, { status, statusText, headers })
+  Object.defineProperties(made, { url: { value: url }, redirected: { value: redirected } })
+  const [receipt, signed] = [receipts.get(response), signedReceipts.get(response)]
+  if (receipt !== undefined) receipts.set(made, receipt)
+  if (signed !== undefined) signedReceipts.set(made, signed)
+  paid.add(made)
+  return made
+}
+
 /** The meaning of a response in these dialects. It reads the body only of a refusal. */
 export const fromResponse = Effect.fnUntraced(function* (
   understood: ReadonlyArray<PayerDialect>,

@@ -50,6 +50,8 @@ export interface DrawRequest {
   /** The most that may be claimed from the channel in all. */
   readonly ceiling: bigint
   readonly deposit: DrawnDeposit | undefined
+  /** Whether the payer will follow the metered stream that the voucher opens. */
+  readonly follows: boolean
 }
 
 /** A zero-charge voucher that asks for a refund. */

@@ -1,0 +1,58 @@
+/**
+ * The payer's count of a metered stream: the amount that its vouchers allow, and what has come for it. A shop gets at most one
+ * window ahead of what has come, whatever it says. Streams of one channel share its credit, so they are counted together.
+ */
+import type { MeteredTerms } from "./MeteredTerms.ts"
+
+/** How a stream's units are counted; `undefined` where nothing that comes can be counted, so that nothing more is signed. */
+export type Measure = "events" | "bytes" | "seconds" | "arrival" | undefined
+
+/** The count of one stream. */
+export interface StreamAccount {
+  readonly terms: MeteredTerms
+  readonly measure: Measure
+  /** When its head came, in Unix milliseconds. */
+  readonly began: number
+  /** The amount that its vouchers have allowed so far. */
+  total: bigint
+  events: bigint
+  bytes: bigint
+  /** The arrivals on its channel when its last voucher was signed. */
+  seen: number
+}
+
+/** The streams of one channel at one host that are under way in this process. */
+export interface StreamPool {
+  readonly accounts: Set<StreamAccount>
+  /** The number of chunks or events with content that have come in any of them. */
+  arrivals: number
+}
+
+/** The measure of a stream, by its unit and by whether its body is of server-sent events. */
+export const measureOf = ({ unit }: MeteredTerms, isEvents: boolean): Measure => {
+  if (unit === "second") return "seconds"
+  if (isEvents) return unit === "event" ? "events" : "arrival"
+  return unit === "byte" ? "bytes" : undefined
+}
+
+/** The price of what has come in a stream. */
+const received = ({ began, bytes, events, measure, terms }: StreamAccount, now: number): bigint => {
+  if (measure === "seconds") return BigInt(Math.max(0, Math.floor((now - began) / 1000))) * terms.tick
+  return (measure === "events" ? events : bytes) * terms.tick
+}
+
+const isCounted = ({ measure }: StreamAccount): boolean => measure !== "arrival" && measure !== undefined
+
+/**
+ * The amount that the next voucher may add: a window, less what was signed and has not come. A rest below the price of a unit is
+ * left out, since it buys nothing. Nothing, while nothing has come since the last voucher.
+ */
+export const allowance = ({ accounts, arrivals }: StreamPool, account: StreamAccount, now: number): bigint => {
+  const { measure, seen, terms } = account
+  if (measure === undefined || arrivals <= seen) return 0n
+  if (measure === "arrival") return terms.window
+  const counted = [...accounts].filter(isCounted)
+  const ahead = counted.reduce((sum, one) => sum + one.total - received(one, now), 0n)
+  if (ahead < terms.tick) return terms.window
+  return ahead < terms.window ? terms.window - ahead : 0n
+}
