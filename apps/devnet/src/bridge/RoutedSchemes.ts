@@ -18,6 +18,8 @@ export interface Settings {
   readonly pushAfterSeconds?: number
   /** The price of a coin of both chains, or the address of its feed on each; default {@link coinPrice}. */
   readonly price?: bigint | string
+  /** Names the second network, so that a start does not need its node; default only the node names it. */
+  readonly network?: string
 }
 
 /** The two ends of the bridge, as a facilitator, a shop and a payer are configured with. */
@@ -41,7 +43,7 @@ export type RoutedSchemes = ReturnType<typeof make>
 export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {}) => {
   const { first, second } = chains
   const { bridges = bridgesOf(chains), finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
-  const { urls = { near: first.rpcUrl, far: second.rpcUrl } } = settings
+  const { network, urls = { near: first.rpcUrl, far: second.rpcUrl } } = settings
   const assets = [{ network: first.network, ...first.token }]
   const [nearSigner] = first.accounts.signers
   const [farSigner] = second.accounts.signers
@@ -53,7 +55,7 @@ export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {
       finalityDepth,
       ...(minimumPrice !== undefined && { minimumPrice }),
       routes: {
-        to: [{ rpcUrl: urls.far, coinPrice: price, finalityDepth }],
+        to: [{ ...(network !== undefined && { network }), rpcUrl: urls.far, coinPrice: price, finalityDepth }],
         coinPrice: price,
         bridges,
         feeTo: nearSigner.address,
