@@ -5,6 +5,9 @@ import * as TestClock from "effect/testing/TestClock"
 
 import * as RepeatedWarning from "../../src/platform/RepeatedWarning.ts"
 
+/** A clock that logs nothing itself: the usual one warns after a second of real time, in the log that these tests read. */
+const clock = TestClock.layer({ warningDelay: "1 day" })
+
 /** Warnings, and what the log has of them. */
 const open = Effect.gen(function* () {
   const lines: Array<string> = []
@@ -32,7 +35,7 @@ describe("a warning that repeats", () => {
       assert.deepStrictEqual(lines, [])
       yield* once
       assert.deepStrictEqual(lines, ["the node is down"])
-    })
+    }).pipe(Effect.provide(clock))
   )
 
   it.effect("hides none of another kind, and keeps no more kinds than there is room for", () =>
@@ -45,6 +48,6 @@ describe("a warning that repeats", () => {
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(lines.length, 100)
       assert.match(lines.at(-1) ?? "", /^warning 4999 \(4901 such in a minute\)$/)
-    })
+    }).pipe(Effect.provide(clock))
   )
 })
