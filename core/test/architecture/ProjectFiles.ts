@@ -28,9 +28,12 @@ export const all = (): ReadonlyArray<SourceFile> =>
 export const sources = (files: ReadonlyArray<SourceFile>): ReadonlyArray<SourceFile> =>
   files.filter(({ path }) => /^(?:core|schemes\/[^/]+|adapters\/[^/]+|apps\/[^/]+)\/src\/.*\.ts$/.test(path))
 
-/** Whether one of Effect's modules is stable, by the tags in its own source. */
+/** Whether one of Effect's modules is stable, by the tags in its declarations. */
 export const isStable = (effectModule: string): boolean => {
-  const text = readFileSync(join(top, "node_modules/effect/src", `${effectModule.slice("effect/".length)}.ts`), "utf8")
+  const text = readFileSync(
+    join(top, "node_modules/effect/dist", `${effectModule.slice("effect/".length)}.d.ts`),
+    "utf8"
+  )
   const count = (tag: string) => text.split(`@stability ${tag}`).length - 1
   return count("stable") > count("unstable")
 }
