@@ -10,7 +10,8 @@ import {
   type PayerDialect,
   PayerDialects,
   type PurchaseReceipt,
-  type Settlement
+  type Settlement,
+  type TopUps
 } from "@pontage/core"
 import * as Buyer from "@pontage/core/Buyer"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -59,6 +60,11 @@ export interface PayingFetch extends FetchFunction {
   ) => Promise<OwnPurchase.Refunded>
   /** Your payment channels by the journal, with the terms that a withdrawal without the shop needs. */
   readonly channels: () => Promise<ReadonlyArray<ChannelEntry.ChannelEntry>>
+  /**
+   * Brings an amount of your own money from one network to another by the option `topUp`, as `confirm` agrees, and waits until it has
+   * arrived. While one to the same token is under way it waits for that, and signs no other.
+   */
+  readonly topUp: (order: TopUps.TopUpOrder, init?: Pick<RequestInit, "signal">) => Promise<TopUps.TopUpReceipt>
 }
 
 const defaultMaxBodyBytes = 1024 * 1024
@@ -102,7 +108,8 @@ export const make = Effect.fnUntraced(function* (
   }
   const isOpen: PayingFetch["isOpen"] = async (input, init = {}) =>
     buyer.isOpen(await OutgoingRequest.make(fetch, input, init, maxBodyBytes).payable())
-  return Object.assign(paying, { quote, refund, isOpen, status: buyer.status, channels: buyer.channels })
+  const topUp: PayingFetch["topUp"] = (order, { signal } = {}) => buyer.topUp(order, signal ?? undefined)
+  return Object.assign(paying, { quote, refund, isOpen, topUp, status: buyer.status, channels: buyer.channels })
 })
 
 /**

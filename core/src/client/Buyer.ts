@@ -20,6 +20,7 @@ import * as PaymentClient from "./PaymentClient.ts"
 import * as PaymentJournal from "./PaymentJournal.ts"
 import type { PaymentLimits } from "./PaymentLimits.ts"
 import type { PaymentAllowances, Quote } from "./PaymentPolicy.ts"
+import type { TopUpOrder, TopUpReceipt, TopUps } from "./topup/TopUps.ts"
 
 /** Options of a buyer, in plain values. Only `schemes` is required. */
 export interface BuyerOptions {
@@ -48,15 +49,21 @@ export interface BuyerOptions {
   readonly lookup?: (paymentId: string) => Promise<PaymentRecord | undefined>
   /** Journal of the payments; default: in memory. */
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
+  /**
+   * Looks at the account's balances, and brings money from another network where no option can be paid with them:
+   * `topUpEvm.topUps({ signer, facilitator, nodes })` of `@pontage/evm`. A purchase does so only with `allow: { topUp: true }`.
+   */
+  readonly topUp?: TopUps
 }
 
-const { allow, limits } = PaymentClient.keys
+const { allow, limits, topUp } = PaymentClient.keys
 
 /** The keys of the options, for adapters that add their own. */
 export const keys: OptionCheck.Table<BuyerOptions> = {
   schemes: ClientSchemeRegistry.check,
   limits,
   allow,
+  topUp,
   onPayment: OptionCheck.optional(OptionCheck.callable()),
   onTrouble: OptionCheck.optional(OptionCheck.callable()),
   confirm: OptionCheck.optional(OptionCheck.callable()),
@@ -92,6 +99,7 @@ export interface Buyer {
     signal: AbortSignal | undefined
   ) => Promise<Refunded>
   readonly channels: () => Promise<ReadonlyArray<ChannelEntry>>
+  readonly topUp: (order: TopUpOrder, signal: AbortSignal | undefined) => Promise<TopUpReceipt>
 }
 
 /**
@@ -117,16 +125,18 @@ export const make = Effect.fnUntraced(function* (
     isOpen: (request) => run(client.isOpen(request), undefined),
     status: (paymentId) => run(client.status(paymentId), undefined),
     refund: (request, demand, amount, signal) => run(client.refund(request, demand, amount), signal),
-    channels: () => run(client.channels, undefined)
+    channels: () => run(client.channels, undefined),
+    topUp: (order, signal) => run(client.topUp(order), signal)
   } satisfies Buyer
 })
 
 const inEffects = (options: BuyerOptions): PaymentClient.Options => {
-  const { allow, choose, confirm, limits, lookup, onPayment, onTrouble = warn } = options
+  const { allow, choose, confirm, limits, lookup, onPayment, onTrouble = warn, topUp } = options
   return {
     onTrouble: (error) => Effect.sync(() => onTrouble(error)),
     ...(limits === undefined ? {} : { limits }),
     ...(allow === undefined ? {} : { allow }),
+    ...(topUp === undefined ? {} : { topUp }),
     ...(choose === undefined ? {} : { choose }),
     ...(lookup === undefined ? {} : { lookup: (paymentId) => lookUp(lookup, paymentId) }),
     ...(confirm === undefined ? {} : { confirm: (quote) => Effect.promise(async () => isYes(confirm(quote))) }),

@@ -69,6 +69,11 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   draw: /* @__PURE__ */ Schema.optionalKey(
     /* @__PURE__ */ Schema.Struct({ channel: Schema.String, ceiling: Schema.String })
   ),
+  /**
+   * The amount of a top-up that arrives on the other network, in the smallest unit. `amount` leaves the entry's own network, and has the
+   * fee too, which alone is in `spendings`: the rest stays the payer's.
+   */
+  topUp: /* @__PURE__ */ Schema.optionalKey(Schema.String),
   /** Unix milliseconds until which the server owes the response of a failed execution. */
   owedUntil: /* @__PURE__ */ Schema.optionalKey(Schema.Int),
   /**

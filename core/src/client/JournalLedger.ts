@@ -51,8 +51,15 @@ export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: n
  * Whether the purchase is under way: its payment is being signed, is without a known outcome, was refused and can still be settled by
  * the holder of its signature, or is owed a response.
  */
-const isOpen = (entry: JournalEntry | undefined, now: number): boolean =>
-  entry !== undefined && (entry.state === "reserved" ? !isExpired(entry, now) : isResumable(entry, now))
+const isOpen = (entry: JournalEntry, now: number): boolean =>
+  entry.state === "reserved" ? !isExpired(entry, now) : isResumable(entry, now)
+
+/** Whether the entry is a top-up whose money may still be on its way: it is never forgotten, or another one would be signed beside it. */
+export const isTopUpUnderway = ({ state, topUp }: JournalEntry): boolean => topUp !== undefined && state === "pending"
+
+/** Whether an entry's amount may still leave the payer's account. One of a channel is paid from its deposit. */
+const isCommitted = (entry: JournalEntry, now: number): boolean =>
+  entry.draw === undefined && (entry.state === "reserved" || entry.state === "pending") && !isExpired(entry, now)
 
 /** The ledger. */
 export interface JournalLedger {
@@ -70,8 +77,10 @@ export interface JournalLedger {
     now: number,
     isHeld: (id: string) => boolean
   ) => JournalEntry | undefined
-  /** Whether a purchase of this logical request is under way, in any tab or process of the journal. */
-  readonly isOpen: (request: string, now: number) => boolean
+  /** The oldest entry of this logical request that is under way, held or not, in any tab or process of the journal. */
+  readonly open: (request: string, now: number) => JournalEntry | undefined
+  /** The amount of an asset that open payments may take from the payer: those that are signed, or are being signed. */
+  readonly committed: (asset: Pick<JournalEntry, "network" | "asset">, now: number) => bigint
   readonly findPayment: (paymentId: string) => JournalEntry | undefined
   /** The payer's channels, by their ids. */
   readonly channels: ReadonlyMap<string, ChannelEntry>
@@ -84,7 +93,7 @@ export const make = (): JournalLedger => {
   const entries = new Map<string, JournalEntry>()
   const reserved = new Set<string>()
   const refused = refusals(entries)
-  const byRequest = new Map<string, Set<string>>()
+  const requests = byRequest(entries)
   const totals = new Map<string, Spending.Spending>()
   const channels = new Map<string, ChannelEntry>()
 
@@ -97,22 +106,12 @@ export const make = (): JournalLedger => {
       }
     }
   }
-  /** Every purchase looks here for an entry to send again, so entries that are over are removed. */
-  const index = (entry: JournalEntry) => {
-    if (entry.state === "settled" || entry.state === "released") return unindex(entry)
-    byRequest.set(entry.request, (byRequest.get(entry.request) ?? new Set()).add(entry.id))
-  }
-  const unindex = ({ id, request }: JournalEntry) => {
-    const siblings = byRequest.get(request)
-    siblings?.delete(id)
-    if (siblings?.size === 0) byRequest.delete(request)
-  }
   const forget = (entry: JournalEntry) => {
     count(entry, Spending.subtract)
     entries.delete(entry.id)
     reserved.delete(entry.id)
     refused.forget(entry.id)
-    unindex(entry)
+    requests.remove(entry)
   }
   /** Forgets expired reservations: nothing was signed for them, so they can cost nothing any more. */
   const forgetReservations = (now: number) => {
@@ -134,8 +133,8 @@ export const make = (): JournalLedger => {
     else reserved.delete(entry.id)
     refused.note(entry)
     // A payment that was refused moves to another request.
-    if (known !== undefined && known.request !== entry.request) unindex(known)
-    index(entry)
+    if (known !== undefined && known.request !== entry.request) requests.remove(known)
+    requests.note(entry)
     return entry
   }
   return {
@@ -147,23 +146,47 @@ export const make = (): JournalLedger => {
       for (const entry of entries.values()) {
         if (entry.at > now) continue
         if (entry.at > now - retention) return
+        if (isTopUpUnderway(entry)) continue
         forget(entry)
       }
     },
     find: (id) => entries.get(id),
     spent: (unit, host, network) => totals.get(keyAt(unit, host, network)) ?? Spending.zero(unit),
-    resumable: (request, now, isHeld) => {
-      for (const id of byRequest.get(request) ?? []) {
-        const entry = entries.get(id)
-        if (entry !== undefined && !isHeld(id) && isResumable(entry, now)) return entry
-      }
-      return undefined
-    },
+    resumable: (request, now, isHeld) =>
+      requests.of(request).find((entry) => !isHeld(entry.id) && isResumable(entry, now)),
     reusable: refused.find,
-    isOpen: (request, now) => [...(byRequest.get(request) ?? [])].some((id) => isOpen(entries.get(id), now)),
+    open: (request, now) => requests.of(request).find((entry) => isOpen(entry, now)),
+    committed: (place, now) => committedOf(entries, place, now),
     findPayment: (paymentId) => [...entries.values()].find((entry) => entry.paymentId === paymentId),
     channels,
     take: (line) => void (isChannel(line) ? channels.set(line.id, afterLine(channels.get(line.id), line)) : put(line))
+  }
+}
+
+const committedOf = (
+  entries: ReadonlyMap<string, JournalEntry>,
+  { asset, network }: Pick<JournalEntry, "network" | "asset">,
+  now: number
+): bigint =>
+  [...entries.values()]
+    .filter((entry) => entry.asset === asset && entry.network === network && isCommitted(entry, now))
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n)
+
+/** The entries of each logical request, the oldest first. Every purchase looks here, so entries that are over are removed. */
+const byRequest = (entries: ReadonlyMap<string, JournalEntry>) => {
+  const ids = new Map<string, Set<string>>()
+  const remove = ({ id, request }: JournalEntry) => {
+    const siblings = ids.get(request)
+    siblings?.delete(id)
+    if (siblings?.size === 0) ids.delete(request)
+  }
+  return {
+    remove,
+    note: (entry: JournalEntry) => {
+      if (entry.state === "settled" || entry.state === "released") return remove(entry)
+      ids.set(entry.request, (ids.get(entry.request) ?? new Set()).add(entry.id))
+    },
+    of: (request: string) => [...(ids.get(request) ?? [])].flatMap((id) => entries.get(id) ?? [])
   }
 }
 

@@ -32,6 +32,7 @@ import * as PaymentPolicy from "./PaymentPolicy.ts"
 import * as Purchase from "./Purchase.ts"
 import type { RefusalError } from "./PurchaseResponse.ts"
 import * as RefusalBody from "./RefusalBody.ts"
+import type { TopUpOrder, TopUpReceipt, TopUps } from "./topup/TopUps.ts"
 
 /**
  * Options of a client. None is required: its schemes (`ClientSchemeRegistry`) and its journal come from the context.
@@ -60,12 +61,18 @@ export interface Options {
    * all of this package, Pontage's own first.
    */
   readonly dialects?: ReadonlyArray<PayerDialect>
+  /**
+   * Looks at the account's balances, and brings money from another network where no option can be paid with them: see
+   * `allow.topUp`.
+   */
+  readonly topUp?: TopUps
 }
 
 /** The keys that all payers' options share, with their checks. */
 export const keys = {
   limits: OptionCheck.optional(PaymentLimits.check),
   allow: OptionCheck.optional(PaymentPolicy.check),
+  topUp: OptionCheck.optional(OptionCheck.having<TopUps>("topUpEvm.topUps(...)", "judge", "bring")),
   dialects: OptionCheck.optional(
     OptionCheck.list(
       OptionCheck.having<PayerDialect>("a payer's dialect, such as protocolPayer", "paymentHeader", "readRefusal")
@@ -136,6 +143,11 @@ export class PaymentClient extends Context.Service<
     /** The payer's channels, with the terms that a withdrawal needs. */
     readonly channels: Effect.Effect<ReadonlyArray<ChannelEntry>, JournalUnavailable>
     /** Whether the journal has a purchase of this request that is under way; nothing is sent. */
+    /**
+     * Brings an amount of the payer's own money from one network to another, as `confirm` agrees; with the one to the same asset
+     * that is under way, it waits for that. The fee counts against the limits.
+     */
+    readonly topUp: (order: TopUpOrder) => Effect.Effect<TopUpReceipt, PayFailure>
     readonly isOpen: (request: PayableRequest.PayableRequest) => Effect.Effect<boolean, JournalUnavailable>
     readonly status: (paymentId: string) => Effect.Effect<PaymentStatus, JournalUnavailable | ProtocolError>
   }
@@ -154,6 +166,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     schemeClients,
     choose: options.choose ?? (([first]) => first),
     confirm: options.confirm ?? (() => Effect.succeed(true)),
+    topUps: options.topUp,
+    mayTopUp: options.allow?.topUp === true,
     lookup: options.lookup ?? (() => Effect.succeed(undefined))
   }
   const purchases: Purchase.PurchaseContext = {
@@ -169,6 +183,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     refund: (request, demand, amount) => refund(context, purchases, request, demand, amount),
     channels: Effect.map(journal.channels, (channels) => [...channels.values()]),
     quote: (request, demand) => quote(context, request, demand),
+    topUp: (order) => context.topUps?.order(context, order) ?? Effect.fail(unable),
     isOpen: (request) => Effect.flatMap(PayableRequest.nameOf(request), journal.isOpen),
     status: (paymentId) => status(context, paymentId)
   })
@@ -185,11 +200,15 @@ export const layer = (
     )
   )
 
+const unable = decline("top_up_unavailable", "this client has no topUp")
+
 /** Services that decide a purchase. */
 interface ClientContext extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {
   readonly journal: PaymentJournal["Service"]
   readonly policy: PaymentPolicy.PaymentPolicy
   readonly schemeClients: ReadonlyArray<SchemeClient>
+  readonly topUps: TopUps | undefined
+  readonly mayTopUp: boolean
 }
 
 const demandOf = Effect.fnUntraced(function* (
@@ -204,8 +223,9 @@ const pay = Effect.fnUntraced(function* (
   context: ClientContext,
   purchases: Purchase.PurchaseContext,
   request: PayableRequest.PayableRequest,
-  { origin, refusal }: Demand
-) {
+  { origin, refusal }: Demand,
+  agreed?: PaymentPolicy.Quote
+): Effect.fn.Return<Response, PayFailure> {
   const { accepts } = refusal.required
   const target = yield* Effect.fromResult(admitted(context, request, origin))
   const name = yield* PayableRequest.nameOf(request)
@@ -213,9 +233,21 @@ const pay = Effect.fnUntraced(function* (
   if (earlier !== undefined) return earlier
   const reused = yield* reuseRefused(context, purchases, request, { accepts, name, target })
   if (reused !== undefined) return reused
-  const allowed = yield* Effect.fromResult(chosen(context, target, yield* judged(context, request, target, refusal)))
-  if (!(yield* context.confirm(allowed.quote))) {
-    return yield* decline("confirm_refused", `${target.host} asks ${allowed.quote.price}, and confirm said no`)
+  const offered = yield* funded(context, yield* judged(context, request, target, refusal), agreed)
+  const allowed = yield* Effect.fromResult(chosen(context, target, offered))
+  const { quote, topUp } = allowed
+  if ((topUp === undefined || topUp._tag === "Wanted") && !(yield* context.confirm(quote))) {
+    return yield* decline("confirm_refused", `${target.host} asks ${quote.price}, and confirm said no`)
+  }
+  if (topUp !== undefined && topUp._tag !== "Agreed" && context.topUps !== undefined) {
+    const renewed = yield* context.topUps.bring(context, {
+      quote,
+      topUp,
+      request: request.send(target.href, {}),
+      demandOf: (response) => demandOf(purchases.dialects, response)
+    })
+    const { agreed, demand = { origin, refusal }, response } = renewed
+    return response ?? (yield* pay(context, purchases, request, demand, agreed))
   }
   const order = orderOf(refusal, name, allowed)
   const own = OwnPurchase.of(allowed.schemeClient)
@@ -261,7 +293,7 @@ const quote = Effect.fnUntraced(function* (
   { origin, refusal }: Demand
 ) {
   const target = yield* Effect.fromResult(admitted(context, request, origin))
-  const { allowed, declined } = yield* judged(context, request, target, refusal)
+  const { allowed, declined } = yield* funded(context, yield* judged(context, request, target, refusal))
   return { payable: allowed.map(({ quote }) => quote), declined }
 })
 
@@ -393,16 +425,17 @@ const acquit = Effect.fnUntraced(function* (
   entry: JournalEntry,
   { status }: PaymentRecord
 ) {
+  // The end of a top-up is read from its chains alone.
+  if (entry.topUp !== undefined) return false
   const isOpen = entry.state === "pending" || entry.state === "refused"
   if (!isOpen || !isDead(status) || !isExpired(entry, yield* Clock.currentTimeMillis)) return false
   yield* journal.write({ ...entry, state: "released" })
   return true
 })
 
-interface Judged {
-  readonly allowed: ReadonlyArray<PaymentPolicy.Allowed>
-  readonly declined: ReadonlyArray<PaymentDeclined>
-}
+/** The options that the account can pay, by its balances if the client looks at them. */
+const funded = (context: ClientContext, offered: PaymentPolicy.Judged, agreed?: PaymentPolicy.Quote) =>
+  context.topUps?.judge(context, offered, agreed) ?? Effect.succeed(offered)
 
 /** The options that would be paid now, in the offer's order, and the reasons against the others. */
 const judged = Effect.fnUntraced(function* (
@@ -432,7 +465,7 @@ const judged = Effect.fnUntraced(function* (
     if (no !== undefined) declined.push(no)
     else if (Result.isSuccess(result)) allowed.push(result.success)
   }
-  return { allowed, declined } satisfies Judged
+  return { allowed, declined } satisfies PaymentPolicy.Judged
 })
 
 const schemeClientFor = (
@@ -452,7 +485,7 @@ const schemeClientFor = (
 const chosen = (
   { choose }: ClientContext,
   { host }: URL,
-  { allowed, declined }: Judged
+  { allowed, declined }: PaymentPolicy.Judged
 ): Result.Result<PaymentPolicy.Allowed, PaymentDeclined> => {
   if (allowed.length === 0) return Result.fail(noneAcceptable(host, declined))
   const wish = choose(allowed.map(({ quote }) => quote))

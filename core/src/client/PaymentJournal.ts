@@ -30,9 +30,9 @@ export const merged = (known: JournalLine | undefined, next: JournalLine): Journ
   return after(known === undefined || isChannel(known) ? undefined : known, next)
 }
 
-/** The lines that a log may forget at `now`: old purchases, and never a channel. */
+/** The lines that a log may forget at `now`: old purchases, and never a channel or a top-up that is under way. */
 export const isObsolete = (line: JournalLine, oldest: number): boolean =>
-  !isChannel(line) && (line.at <= oldest || line.state === "released")
+  !isChannel(line) && (line.state === "released" || (line.at <= oldest && !JournalLedger.isTopUpUnderway(line)))
 
 /** Milliseconds from its reservation for which a journal keeps an entry; older lines of a log may be forgotten. */
 export const retention = JournalLedger.retention
@@ -69,6 +69,8 @@ export interface JournalLog {
 export interface JournalBooks {
   readonly channels: ReadonlyMap<string, ChannelEntry>
   readonly spent: SpentSoFar
+  /** The oldest purchase of this logical request that is under way. */
+  readonly open: (request: string, now: number) => JournalEntry | undefined
 }
 
 /**
@@ -112,6 +114,10 @@ export class PaymentJournal extends Context.Service<
      * refused and has not expired, or is owed a response. Holds nothing.
      */
     readonly isOpen: (request: string) => Effect.Effect<boolean, JournalUnavailable>
+    /** The oldest entry of this logical request that is under way, held or not. */
+    readonly open: (request: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
+    /** The amount of an asset that payments which are signed, or are being signed, may still take from the payer. */
+    readonly committed: (asset: Pick<JournalEntry, "network" | "asset">) => Effect.Effect<bigint, JournalUnavailable>
     readonly find: (paymentId: string) => Effect.Effect<JournalEntry | undefined, JournalUnavailable>
     /** The current totals; for quotes, which reserve nothing. */
     readonly spent: Effect.Effect<SpentSoFar, JournalUnavailable>
@@ -157,10 +163,9 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
       })
     )
   const reserve = (entry: JournalEntry, exceeds: (spent: SpentSoFar) => PaymentDeclined | undefined) =>
-    step((): readonly [PaymentDeclined | undefined, ReadonlyArray<JournalEntry>] => {
-      const declined = exceeds(ledger.spent)
-      return declined === undefined ? [undefined, [entry]] : [declined, []]
-    }).pipe(Effect.flatMap((declined) => (declined === undefined ? Effect.void : Effect.fail(declined))))
+    step(() => reservation(entry, exceeds(ledger.spent))).pipe(
+      Effect.flatMap((declined) => (declined === undefined ? Effect.void : Effect.fail(declined)))
+    )
   return {
     adopt: (request) =>
       adopt(
@@ -184,10 +189,7 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
         return [entry, entry === known ? [] : [entry]]
       }),
     draw: (id, change) => {
-      const drawn = step(() => {
-        const changed = change(ledger)
-        return [changed, Result.isSuccess(changed) ? changed.success[1] : []]
-      })
+      const drawn = step(() => withLines(change(ledger)))
       return Effect.flatMap(Effect.andThen(hold(id), drawn), (changed) =>
         Effect.fromResult(Result.map(changed, ([result]) => result))
       )
@@ -195,11 +197,24 @@ export const make = (log: JournalLog): PaymentJournal["Service"] => {
     marks,
     channels: read(() => ledger.channels),
     letGo,
-    isOpen: (request) => read((now) => ledger.isOpen(request, now)),
+    isOpen: (request) => read((now) => ledger.open(request, now) !== undefined),
+    open: (request) => read((now) => ledger.open(request, now)),
+    committed: (asset) => read((now) => ledger.committed(asset, now)),
     find: (paymentId) => read(() => ledger.findPayment(paymentId)),
     spent: read(() => ledger.spent)
   }
 }
+
+const withLines = <A>(changed: Result.Result<readonly [A, ReadonlyArray<JournalLine>], PaymentDeclined>) =>
+  [changed, Result.isSuccess(changed) ? changed.success[1] : []] as const
+
+const reservation = (
+  entry: JournalEntry,
+  declined: PaymentDeclined | undefined
+): readonly [PaymentDeclined | undefined, ReadonlyArray<JournalEntry>] => [
+  declined,
+  declined === undefined ? [entry] : []
+]
 
 /** The entries that calls of this tab are sending, and their marks for the other tabs. */
 const holding = (marks: PendingMarks) => {

@@ -11,6 +11,7 @@ import type { PaymentRequirements } from "../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../protocol/ProtocolError.ts"
 import { isLoopback } from "../protocol/text/Loopback.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
+import type { TopUpOffer } from "../scheme/TopUpSource.ts"
 import * as AsciiJson from "../wire/http/AsciiJson.ts"
 import type { PaymentTerms } from "../wire/pontage/Dialect.ts"
 import { decline, type DeclineRule, type PaymentDeclined } from "./PaymentDeclined.ts"
@@ -29,6 +30,8 @@ export interface PaymentAllowances {
   readonly assets?: ReadonlyArray<string>
   readonly payees?: ReadonlyArray<string>
   readonly realms?: ReadonlyArray<string>
+  /** Whether purchases may top up a balance that is too small from another network, with the client's `topUp`; default false. */
+  readonly topUp?: boolean
 }
 
 const texts = OptionCheck.optional(OptionCheck.list(OptionCheck.text))
@@ -39,7 +42,8 @@ export const check: OptionCheck.Check<PaymentAllowances> = OptionCheck.options<P
   networks: texts,
   assets: texts,
   payees: texts,
-  realms: texts
+  realms: texts,
+  topUp: OptionCheck.optional(OptionCheck.flag)
 })
 
 /** One option of an offer that this payer can sign and its rules allow, with its cost. */
@@ -61,6 +65,30 @@ export interface Quote {
     /** Seconds that a withdrawal without the shop takes. */
     readonly withdrawDelay: number
   }
+  /** The top-up that the request needs, because no option can be paid with what the account has on its network. */
+  readonly topUp?: TopUpQuote
+}
+
+/** The cost of a top-up: money of the payer's own that goes from one network to the same account on another one. */
+export interface TopUpQuote {
+  /** The network and the asset that the money leaves, and the account on both networks. */
+  readonly from: { readonly network: string; readonly asset: string; readonly account: string }
+  /** The amount that arrives on the quote's network, in the smallest unit of its asset; it stays the payer's. */
+  readonly amount: bigint
+  /** The facilitator's fee, which alone is spent; and the amount with it. In the smallest unit of `from.asset`. */
+  readonly fee: bigint
+  readonly total: bigint
+  /** The fee and the total for people. */
+  readonly feePrice: string
+  readonly totalPrice: string
+  /** The least amount that the facilitator sends. */
+  readonly minimum: bigint
+  /** Unix seconds: later nothing is signed by this quote. */
+  readonly quotedUntil: number
+  /** Seconds that it usually takes, a rule of thumb; 0 for one that is under way, which may arrive at any moment. */
+  readonly expectedSeconds: number
+  /** Present if it is under way already, by this payment: nothing more is signed for it. */
+  readonly paymentId?: string
 }
 
 /** The amount of a unit (see `Spending`) spent in the last 24 hours: everywhere, or at one host, on one network, or both. */
@@ -75,17 +103,46 @@ export interface Allowed {
   readonly exceeds: (spent: SpentSoFar, amount?: bigint) => PaymentDeclined | undefined
   /** The limits that hold for the quote's asset. */
   readonly limits: ReadonlyArray<PaymentLimits.UnitLimit>
+  /** The top-up that it needs first. */
+  readonly topUp?: TopUpPlan
+}
+
+/** A top-up that is not signed yet. */
+export interface WantedTopUp {
+  readonly _tag: "Wanted"
+  readonly offer: TopUpOffer
+  /** The amount that arrives. */
+  readonly amount: bigint
+  /** The fee, as a payment of its own. */
+  readonly fee: Quote
+  readonly exceeds: Allowed["exceeds"]
+}
+
+/** A top-up to make, or the one to this asset that is under way already. */
+export type OpenTopUp = WantedTopUp | { readonly _tag: "Underway"; readonly asset: Asset }
+
+/** The same, or one that was agreed on with its purchase and has arrived. */
+export type TopUpPlan = OpenTopUp | { readonly _tag: "Agreed" }
+
+/** The options of an offer that would be paid now, in its order, and the reasons against the others. */
+export interface Judged {
+  readonly allowed: ReadonlyArray<Allowed>
+  readonly declined: ReadonlyArray<PaymentDeclined>
 }
 
 /** The rules, read and ready. */
 export interface PaymentPolicy {
   /** Whether a request to this URL may be paid at all. */
   readonly admit: (url: URL) => Result.Result<void, PaymentDeclined>
-  /** One offered option: its quote, or the reason why it is not paid. The totals are not checked yet. */
+  /**
+   * One offered option: its quote, or the reason why it is not paid. The totals are not checked yet. With `own`, it is the fee in this
+   * asset for money that stays the payer's: the list of payees says nothing about it.
+   */
   readonly judge: (
     request: { readonly method: string; readonly url: URL },
     requirements: PaymentRequirements,
-    schemeClient: SchemeClient
+    schemeClient: SchemeClient,
+    own?: Asset
   ) => Result.Result<Allowed, PaymentDeclined>
   /** The reason against the terms of an option, at `now` in Unix milliseconds. */
   readonly objection: (terms: PaymentTerms, url: URL, now: number) => PaymentDeclined | undefined
@@ -161,9 +218,10 @@ const isHost = (text: string): boolean =>
 const policy = (limitsOf: PaymentLimits.LimitsOf, allow: PaymentAllowances): PaymentPolicy => ({
   admit: (url) => admit(url, allow.hosts),
   objection: (terms, url, now) => objection(terms, url, now, allow.realms ?? []),
-  judge: (request, requirements, schemeClient) => {
-    const asset = Result.flatMap(recognise(requirements, schemeClient), (asset) =>
-      permit(requirements, asset, schemeClient, allow)
+  judge: (request, requirements, schemeClient, own) => {
+    const known = own === undefined ? recognise(requirements, schemeClient) : Result.succeed(own)
+    const asset = Result.flatMap(known, (asset) =>
+      permit(requirements, asset, schemeClient, own === undefined ? allow : { ...allow, payees: undefined })
     )
     return Result.flatMap(asset, (asset) => {
       const quote = quoteOf(request, requirements, asset)
@@ -270,7 +328,7 @@ const permit = (
   { payTo }: PaymentRequirements,
   asset: Asset,
   { scheme }: SchemeClient,
-  allow: PaymentAllowances
+  allow: Pick<PaymentAllowances, "networks" | "assets"> & { readonly payees?: ReadonlyArray<string> | undefined }
 ): Result.Result<Asset, PaymentDeclined> => {
   // The asset's network and not the client's: a client of all networks of its family has none of its own.
   const { network } = asset

@@ -20,6 +20,7 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
     "channel",
     "channel-jobs",
     "delivery",
+    "topup",
     "exact",
     "bridge",
     "evidence",

@@ -183,7 +183,7 @@ describe("an asset's sum", () => {
 const isOpen = (state: JournalState, at: number, owedUntil?: number) => {
   const ledger = JournalLedger.make()
   ledger.put({ ...entryOf("first", state), ...(owedUntil !== undefined && { owedUntil }) })
-  return ledger.isOpen("request", at)
+  return ledger.open("request", at) !== undefined
 }
 const expiry = 60_000 + JournalLedger.deathMargin
 
@@ -199,5 +199,36 @@ describe("a purchase", () => {
     assert.isFalse(isOpen("reserved", expiry))
     assert.isFalse(isOpen("refused", expiry))
     assert.isTrue(isOpen("refused", expiry - 1))
+  })
+})
+
+describe("a top-up", () => {
+  const topUp = "9"
+  const late = 10 * JournalLedger.retention
+
+  it("is never forgotten while it is under way", () => {
+    const ledger = JournalLedger.make()
+    ledger.put(entryOf("purchase", "pending"))
+    ledger.put({ ...entryOf("top-up", "pending"), request: "top-up", topUp })
+    ledger.prune(late)
+    assert.isUndefined(ledger.find("purchase"))
+    assert.strictEqual(ledger.open("top-up", late)?.id, "top-up")
+    assert.strictEqual(ledger.spent("$").digits, 10n)
+    ledger.put({ ...entryOf("top-up", "settled"), request: "top-up", topUp })
+    assert.isUndefined(ledger.open("top-up", late))
+    ledger.prune(late)
+    assert.isUndefined(ledger.find("top-up"))
+  })
+
+  it("and purchases that are open take their amount from the balance until they end or expire", () => {
+    const ledger = JournalLedger.make()
+    const place = { network: "eip155:8453", asset: "0xa" }
+    ledger.put({ ...entryOf("top-up", "pending"), topUp })
+    ledger.put(entryOf("reserved", "reserved"))
+    ledger.put(entryOf("settled", "settled"))
+    ledger.put({ ...entryOf("elsewhere", "pending"), network: "eip155:137" })
+    ledger.put({ ...entryOf("drawn", "pending"), draw: { channel: "c", ceiling: "10" } })
+    assert.strictEqual(ledger.committed(place, now), 20n)
+    assert.strictEqual(ledger.committed(place, 60_000 + JournalLedger.deathMargin), 0n)
   })
 })

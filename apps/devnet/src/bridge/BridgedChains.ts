@@ -76,3 +76,30 @@ export const between = Effect.fnUntraced(function* (
   const chains: BridgedChains = { first, second, home, away, lockbox, token, router: bridgeRouterAddress, attester }
   return chains
 })
+
+/** Dollars that the lockbox of the second chain can pay out, in the smallest unit. */
+const stock = 1_000_000_000_000n
+
+/**
+ * Puts the second chain's dollars behind the bridge, in the place of the plain OFT: unlike that one, they can be paid by transfer
+ * authorizations. `token` is the dollar then, and both ends of the bridge are given.
+ */
+export const withDollars = Effect.fnUntraced(function* (chains: BridgedChains) {
+  const { away, first, lockbox, second } = chains
+  const { address } = second.token
+  const ofLockbox = "constructor(address token, address endpoint, address owner)"
+  const far = yield* ContractCall.deploy(second, OftContracts.read().lockbox, ofLockbox, [
+    address,
+    away.endpoint,
+    second.accounts.deployer.address
+  ])
+  const setPeer = "function setPeer(uint32 eid, bytes32 peer)"
+  yield* ContractCall.write(first, lockbox, setPeer, [eids.second, pad(far)])
+  yield* ContractCall.write(second, far, setPeer, [eids.first, pad(lockbox)])
+  yield* second.mint(far, stock)
+  const bridges = [
+    { network: first.network, asset: first.token.address, bridge: lockbox, endpointId: eids.first as number },
+    { network: second.network, asset: address, bridge: far, endpointId: eids.second as number }
+  ]
+  return { ...chains, token: address, bridges }
+})

@@ -42,6 +42,7 @@ export default defineConfig({
           { text: "Sell", link: "/sell/" },
           { text: "Sell across networks", link: "/sell/other-networks" },
           { text: "Pay", link: "/pay/" },
+          { text: "Pay from another network", link: "/pay/top-up" },
           { text: "Run a facilitator", link: "/facilitator" },
           { text: "Go live", link: "/live" }
         ]

@@ -34,7 +34,8 @@ const decode = Schema.decodeUnknownOption(Quote)
 /** Quotes are read at every request, and are the same ones for minutes. */
 const seen = new WeakMap<OnwardQuote, typeof Quote.Type | undefined>()
 
-const read = (json: OnwardQuote): typeof Quote.Type | undefined => {
+/** Reads a quote; `undefined` for one that is not of this kind. */
+export const read = (json: OnwardQuote): typeof Quote.Type | undefined => {
   if (!seen.has(json)) seen.set(json, Option.getOrUndefined(decode(json)))
   return seen.get(json)
 }

@@ -1,0 +1,141 @@
+/**
+ * A shop that is paid on the second chain alone, and a buyer whose dollars are on the first one, without coin on either: LayerZero's
+ * published contracts between two real nodes, and a facilitator of both behind HTTP.
+ */
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import { Router } from "@koa/router"
+import { PaymentJournal } from "@pontage/core"
+import { BridgedChains, LayerZeroExecutor, RoutedSchemes } from "@pontage/devnet/bridge"
+import { exactEvm, topUpEvm } from "@pontage/evm"
+import { make as makeFetch, type PayingFetchOptions } from "@pontage/fetch"
+import { paymentMiddleware } from "@pontage/koa"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import Koa from "koa"
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
+
+import { listen } from "./OpenServer.ts"
+import * as TestMarket from "./TestMarket.ts"
+
+/** The price at the shop, and what the buyer has on the first chain, in the token's smallest unit. */
+export const price = 10_000_000n
+export const purse = 100_000_000n
+
+/** Settings of the buyer that tests change. */
+export interface BuyerSettings extends Partial<Pick<PayingFetchOptions, "limits" | "allow" | "confirm" | "journal">> {
+  readonly atLeast?: string
+  readonly waitSeconds?: number
+  /** Carries the requests to the facilitator. */
+  readonly carrier?: typeof globalThis.fetch
+}
+
+/** Opens it. */
+export const open = Effect.gen(function* () {
+  const chains = yield* Effect.flatMap(BridgedChains.make, BridgedChains.withDollars)
+  const { attester, away, bridges, first, home, second } = chains
+  const executor = yield* LayerZeroExecutor.make(home, away, attester)
+  const schemes = RoutedSchemes.make(chains, { bridges, pushAfterSeconds: 600 })
+  const assets = [
+    { network: first.network, ...first.token },
+    { network: second.network, ...second.token }
+  ]
+  const farSigner = second.accounts.signers[2]
+  const farScheme = exactEvm.facilitator({ signer: farSigner, rpcUrl: second.rpcUrl, assets })
+  const { facilitator } = yield* TestMarket.settling([schemes.facilitator, schemes.deliveries, farScheme])
+  const server = createServer()
+  const origin = yield* listen(server)
+  let runs = 0
+  const router = new Router()
+  router.get("/report", (context) => void (context.body = { reports: ++runs }))
+  router.get("/either", (context) => void (context.body = { reports: ++runs }))
+  const payment = paymentMiddleware({
+    facilitator,
+    secret: TestMarket.secret,
+    schemes: [second, first].map(({ network, rpcUrl }) => exactEvm.server({ rpcUrl, network, assets })),
+    origin,
+    router,
+    routes: {
+      "GET /report": { network: second.network, price: "$10", payTo: second.accounts.payee.address },
+      "GET /either": {
+        accepts: [second, first].map(({ accounts, network }) => ({
+          scheme: "exact",
+          network,
+          price: "$10",
+          payTo: accounts.payee.address
+        }))
+      }
+    }
+  })
+  const app = new Koa()
+  app.silent = true
+  app.use(payment).use(router.routes())
+  server.on("request", app.callback())
+  yield* Effect.addFinalizer(() => Effect.promise(() => payment.close()))
+  yield* Effect.promise(() => payment.ready())
+  const key = generatePrivateKey()
+  const account = privateKeyToAccount(key)
+  yield* first.mint(account.address, purse)
+  const signed: Array<string> = []
+  const signer = {
+    address: account.address,
+    signTypedData: (data: Parameters<typeof account.signTypedData>[0]) => {
+      signed.push(data.primaryType)
+      return account.signTypedData(data)
+    }
+  }
+  const usual = yield* Clock.Clock
+  const buyer = ({ atLeast, carrier, waitSeconds = 900, ...options }: BuyerSettings = {}, clock = usual) => {
+    const paying = makeFetch(fetch, {
+      schemes: [second, first].map(({ network }) => exactEvm.client({ signer, network, assets })),
+      limits: { perRequest: "$30" },
+      allow: { topUp: true },
+      journal: PaymentJournal.make(PaymentJournal.memoryLog()),
+      ...options,
+      topUp: topUpEvm.topUps({
+        signer,
+        facilitator: { url: facilitator, ...(carrier && { fetch: carrier }) },
+        nodes: { [first.network]: first.rpcUrl, [second.network]: second.rpcUrl },
+        assets,
+        bridges,
+        waitSeconds,
+        ...(atLeast !== undefined && { atLeast })
+      })
+    })
+    return Effect.runSync(Effect.provideService(paying, Clock.Clock, clock))
+  }
+  const folder = yield* Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(tmpdir(), "top-up-"))),
+    (path) => Effect.promise(() => rm(path, { recursive: true }))
+  )
+  return {
+    ...chains,
+    account,
+    journalFile: join(folder, "journal.jsonl"),
+    /** The environment of a program that buys by this account. */
+    environment: {
+      JOURNAL: join(folder, "program.jsonl"),
+      PRIVATE_KEY: key,
+      FACILITATOR: facilitator,
+      NODES: JSON.stringify({ [first.network]: first.rpcUrl, [second.network]: second.rpcUrl }),
+      BRIDGES: JSON.stringify({ assets, bridges })
+    },
+    buyer,
+    executor,
+    facilitator,
+    signed,
+    url: `${origin}/report`,
+    /** Is paid on either chain. */
+    either: `${origin}/either`,
+    runs: () => runs,
+    /** The signatures of top-ups. */
+    topUps: () => signed.filter((type) => type === "ReceiveWithAuthorization").length,
+    here: first.balanceOf(account.address),
+    there: second.balanceOf(account.address)
+  }
+})
+
+export type TopUpMarket = Effect.Success<typeof open>
