@@ -63,6 +63,7 @@ const openDraws = `${drawBy} state = 'reserved'`
 const drawPut = `INSERT INTO channel_draw (${drawColumns.join(", ")}) VALUES (${marks(drawColumns)})
   ON CONFLICT (channel_id, name) DO UPDATE SET
   ${excluded(drawColumns.filter((name) => !["channel_id", "name"].includes(name)))}`
+const drawChanged = "UPDATE channel_draw SET state = ?, charged = ?, lapses_at = ? WHERE channel_id = ? AND name = ?"
 const unclaimedAfter = `SELECT ${channelColumns.join(", ")} FROM payment_channel
   WHERE unclaimed_since IS NOT NULL AND network = ?
     AND unclaimed_since >= ? AND (unclaimed_since > ? OR channel_id > ?)
@@ -153,6 +154,8 @@ const recordsIn = ({ run }: Transaction, dialect: Dialect): ChannelLedger.Channe
     create: (standing) =>
       put(created, [standing.channelId, standing.network, JSON.stringify(standing.config), ...facts(standing)]),
     putChannel: (standing) => write(run, standing),
+    changeDraw: ({ channelId, charged, name, state, until }) =>
+      put(drawChanged, [state, `${charged}`, BigInt(until), channelId, name]),
     putDraw: ({ amount, channelId, charged, claimId, name, signed, state, until }) => {
       const voucher = [signed === undefined ? null : `${signed.maximum}`, jsonOf(signed?.voucher)]
       return put(drawPut, [channelId, name, claimId, `${amount}`, state, `${charged}`, BigInt(until), ...voucher])

@@ -70,6 +70,7 @@ export const make = (
           unwritten.set(standing.channelId, standing)
           return Effect.void
         }),
+      changeDraw: (draw) => Effect.map(plain.changeDraw(draw), () => void keepDraw(draw)),
       putDraw: (draw) => Effect.map(plain.putDraw(draw), () => void keepDraw(draw))
     }),
     find: (channelId) => (kept === undefined ? standings.get(channelId) : undefined),

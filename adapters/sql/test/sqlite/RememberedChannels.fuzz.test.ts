@@ -121,7 +121,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   fc.constant<Deed>((store) => store.forget(lease))
 )
 
-const statements = ["BEGIN", "COMMIT", "ROLLBACK", "RELEASE", "INSERT INTO channel_draw", "INSERT INTO payment_channel"]
+const statements = ["BEGIN", "COMMIT", "ROLLBACK", "RELEASE", "INSERT INTO channel_draw", "UPDATE channel_draw"]
 
 /** Operations of one turn, which share a transaction, and the faults meanwhile. */
 const turn = fc.record({

@@ -24,6 +24,8 @@ export interface ChannelRecords<E> {
   readonly putChannel: (standing: Standing) => Effect.Effect<void, E>
   /** Writes a draw under its name, in place of an earlier one. */
   readonly putDraw: (draw: DrawRecord) => Effect.Effect<void, E>
+  /** Writes the state, the charge and the lease of a draw that is on record under this name and claim. */
+  readonly changeDraw: (draw: DrawRecord) => Effect.Effect<void, E>
 }
 
 /** A place of records: runs steps in one transaction, at a time in Unix milliseconds, and reads beside transactions. */
@@ -161,7 +163,7 @@ const renewed = Effect.fnUntraced(function* <E>(
   yield* records.channel(channelId)
   const draw = yield* records.drawOf(channelId, claimId)
   if (draw?.state !== "reserved" || draw.until <= now) return false
-  yield* records.putDraw({ ...draw, until: Math.max(draw.until, now + lease) })
+  yield* records.changeDraw({ ...draw, until: Math.max(draw.until, now + lease) })
   return true
 })
 
@@ -174,7 +176,7 @@ const current = Effect.fnUntraced(function* <E>(
   if (standing.lapses === undefined || now < standing.lapses) return standing
   const open = yield* records.reserved(standing.channelId)
   const lapsed = open.filter(({ until }) => until <= now)
-  for (const draw of lapsed) yield* records.putDraw({ ...draw, state: "lapsed" })
+  for (const draw of lapsed) yield* records.changeDraw({ ...draw, state: "lapsed" })
   const left = open.filter(({ until }) => until > now)
   const instants = left.map(({ until }) => until)
   const next = {
@@ -212,7 +214,9 @@ const judged = Effect.fnUntraced(function* <E>(
   const standing = yield* current(records, now, found)
   const name = ChannelBooks.nameOf(draw)
   const natural = { ...draw, maximum: ChannelBooks.owed(standing) + amount }
-  const beside = draw.unique === undefined ? yield* records.draw(channelId, ChannelBooks.nameOf(natural)) : undefined
+  // No draw that is open or charged has a voucher above the highest one.
+  const isLookedFor = draw.unique === undefined && natural.maximum <= standing.signed
+  const beside = isLookedFor ? yield* records.draw(channelId, ChannelBooks.nameOf(natural)) : undefined
   const owed = ChannelBooks.baseOf(standing, amount, beside !== undefined && isUsed(beside))
   const verdict = (_tag: Exclude<DrawVerdict["_tag"], "Spent" | "Unknown">): Judged => ({
     verdict: { _tag, standing, owed },
@@ -279,7 +283,7 @@ const ended = Effect.fnUntraced(function* <E>(
   const isLapsed = draw.state === "lapsed"
   if (draw.state === "released") return { _tag: "Released", standing }
   if (isLapsed && amount === undefined) {
-    yield* records.putDraw({ ...draw, state: "released" })
+    yield* records.changeDraw({ ...draw, state: "released" })
     return { _tag: "Released", standing }
   }
   if (isLapsed && !ChannelBooks.coversLate(standing, draw)) return { _tag: "Lost" }
@@ -289,13 +293,13 @@ const ended = Effect.fnUntraced(function* <E>(
       : ChannelBooks.charged(isLapsed ? ChannelBooks.resumed(standing, draw) : standing, draw, amount, now)
   if (charged > 0n) {
     yield* records.putChannel(next)
-    yield* records.putDraw({ ...draw, state: "charged", charged })
+    yield* records.changeDraw({ ...draw, state: "charged", charged })
     return { _tag: "Charged", standing: next, charged }
   }
   const open = (yield* records.reserved(channelId)).filter(({ name }) => name !== draw.name)
   const without = isLapsed ? standing : ChannelBooks.released(standing, [draw], open)
   yield* records.putChannel(without)
-  yield* records.putDraw({ ...draw, state: amount === undefined ? "released" : "charged" })
+  yield* records.changeDraw({ ...draw, state: amount === undefined ? "released" : "charged" })
   return amount === undefined
     ? { _tag: "Released", standing: without }
     : { _tag: "Charged", standing: without, charged: 0n }

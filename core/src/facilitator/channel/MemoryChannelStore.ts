@@ -22,6 +22,11 @@ export const make = (): ChannelStore["Service"] => {
   const entries = new Map<string, Entry>()
   const drawOf = (entry: Entry | undefined, name: string | undefined) =>
     name === undefined ? undefined : entry?.draws.get(name)
+  const putDraw = (draw: DrawRecord) =>
+    Effect.sync(() => {
+      const entry = entries.get(draw.channelId)
+      if (entry !== undefined) put(entry, draw)
+    })
   const records: ChannelLedger.ChannelRecords<never> = {
     channel: (channelId) => Effect.sync(() => entries.get(channelId)?.standing),
     draw: (channelId, name) => Effect.sync(() => entries.get(channelId)?.draws.get(name)),
@@ -45,11 +50,8 @@ export const make = (): ChannelStore["Service"] => {
         const entry = entries.get(standing.channelId)
         if (entry !== undefined) entry.standing = standing
       }),
-    putDraw: (draw) =>
-      Effect.sync(() => {
-        const entry = entries.get(draw.channelId)
-        if (entry !== undefined) put(entry, draw)
-      })
+    putDraw,
+    changeDraw: putDraw
   }
   return ChannelLedger.make<never>({
     findDraw: records.drawOf,

@@ -119,8 +119,8 @@ const walked = Effect.fnUntraced(function* (schedule: ReadonlyArray<Step>) {
     switch (step._tag) {
       case "Draw": {
         model.lapse(now)
-        const maximum = model.base(step.amount) + step.amount + step.extra
-        if (maximum < 0n) break
+        const wished = model.base(step.amount) + step.amount + step.extra
+        const maximum = wished < 0n ? 0n : wished
         const unique = step.salt === undefined ? undefined : `${step.salt}`
         const name = unique ?? `${maximum}/${step.amount}`
         const claimId = `${model.runs.length}`
@@ -150,7 +150,7 @@ const walked = Effect.fnUntraced(function* (schedule: ReadonlyArray<Step>) {
           assert.strictEqual(end._tag, "Lost")
           break
         }
-        if (run.end === undefined || (run.end === "lapsed" && step.charge !== undefined)) {
+        if (run.end === undefined || run.end === "lapsed") {
           const bounded = [step.charge ?? 0n, run.amount].reduce((low, one) => (one < low ? one : low))
           run.end = step.charge === undefined ? "released" : bounded > 0n ? bounded : 0n
         }

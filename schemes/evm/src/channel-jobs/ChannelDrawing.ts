@@ -2,7 +2,14 @@
  * Draws on channels whose claims the facilitator's own key authorizes: the voucher of one request, read without the chain; the channels'
  * states; the words of receipts and corrections; and the requests that claim.
  */
-import type { ChannelAccount, ClaimRequests, PaymentRequirements, Payout, SchemeDraws } from "@pontage/core"
+import type {
+  ChannelAccount,
+  ChannelParties,
+  ClaimRequests,
+  PaymentRequirements,
+  Payout,
+  SchemeDraws
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -38,7 +45,7 @@ export const make = (chain: ChannelChain): SchemeDraws | undefined => {
   return {
     read: (request) => read(chain, authorizer, request),
     states: (ids) => states(chain, ids),
-    parties: (config) => partiesOf(configOf(config)),
+    parties: partiesByTerms(),
     receipt: (account, amount) => ({ channelState: stateOf(account), chargedAmount: `${amount}` }),
     correction: (account) => ({ channelState: stateOf(account), ...voucherOf(account) }),
     claims: (rows) => claimsOf(chain, rows),
@@ -134,6 +141,17 @@ const voucherOf = ({ voucher }: ChannelAccount) => {
   if (Result.isFailure(known)) return {}
   const { maxClaimableAmount, signature } = known.success
   return { voucherState: { signedMaxClaimable: `${maxClaimableAmount}`, signature } }
+}
+
+/** The parties by the ledger's own object of a channel's terms, which is the same one for many draws. */
+const partiesByTerms = (): SchemeDraws["parties"] => {
+  const known = new WeakMap<object, ChannelParties>()
+  return (config) => {
+    if (typeof config !== "object" || config === null) return partiesOf(configOf(config))
+    const parties = known.get(config) ?? partiesOf(configOf(config))
+    known.set(config, parties)
+    return parties
+  }
 }
 
 type Row = Parameters<SchemeDraws["claims"]>[0][number]

@@ -3,6 +3,7 @@
  * chain, and no term can be changed.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Schema from "effect/Schema"
 
 import type { Keccak256 } from "../crypto/EvmCrypto.ts"
@@ -54,9 +55,19 @@ const typeHash = /* @__PURE__ */ ChannelContract.hashText(
   "ChannelConfig(address payer,address payerAuthorizer,address receiver,address receiverAuthorizer,address token,uint40 withdrawDelay,bytes32 salt)"
 )
 
-/** The channel's id on a chain: 32 bytes in lower case. */
-export const id = (chainId: number, config: ChannelConfig, keccak256: Keccak256 = keccak_256): EvmHex.Hex =>
-  EvmHex.fromBytes(ChannelContract.digest(chainId, typeHash + words(config), keccak256))
+const capacity = 4096
+const ids = /* @__PURE__ */ BoundedMap.oldestOut<string, EvmHex.Hex>(capacity)
+
+/** The channel's id on a chain: 32 bytes in lower case. The last few thousand are cached, since each request brings its channel's terms. */
+export const id = (chainId: number, config: ChannelConfig, keccak256: Keccak256 = keccak_256): EvmHex.Hex => {
+  const terms = words(config)
+  const key = `${chainId} ${terms}`
+  const known = ids.get(key)
+  if (known !== undefined) return known
+  const computed = EvmHex.fromBytes(ChannelContract.digest(chainId, typeHash + terms, keccak256))
+  ids.set(key, computed)
+  return computed
+}
 
 /** The reason why the contract opens no such channel: the end of a sentence whose subject is the channel. */
 export const fault = (config: ChannelConfig): string | undefined => {
