@@ -75,6 +75,7 @@ export * as PaymentStore from "./facilitator/store/PaymentStore.ts"
 export type { DeliveryReport } from "./facilitator/store/Delivery.ts"
 export * as Delivery from "./facilitator/store/Delivery.ts"
 export * as Execution from "./facilitator/store/Execution.ts"
+export * as Stock from "./facilitator/store/Stock.ts"
 export * as Signals from "./facilitator/store/Signals.ts"
 export * as AssetTable from "./scheme/AssetTable.ts"
 export * as CallerShares from "./scheme/CallerShares.ts"
@@ -99,7 +100,7 @@ export type {
   SubmitResult,
   ChainHead
 } from "./scheme/SchemeFacilitator.ts"
-export type { DeliveryObservation, Departure, Onward, Push } from "./scheme/Onward.ts"
+export type { DeliveryObservation, Departure, Onward, Push, Stock as OperatorStock, StockDraw } from "./scheme/Onward.ts"
 export type {
   ChannelFacts,
   ChannelReport,

@@ -47,6 +47,25 @@ export type DeliveryObservation =
       readonly final: boolean
     }
 
+/** A part of an operator's own stock on another network: the amount that a delivery is paid from. */
+export interface StockDraw {
+  /** The name of the stock: network, asset and account. */
+  readonly stock: string
+  /** The name of the pair of assets whose deliveries have a limit of their own. */
+  readonly pair: string
+  /** In the smallest unit of the other network's token. */
+  readonly amount: bigint
+}
+
+/** The stock that a payment's delivery is paid from, by the operator's present settings. */
+export interface Stock {
+  readonly draw: StockDraw
+  /** The most that deliveries of the pair may draw in any 24 hours. */
+  readonly perDay: bigint
+  /** The stock's balance on its chain now. */
+  readonly balance: Effect.Effect<bigint, ChainUnavailable>
+}
+
 /** The onward part of a scheme facilitator. */
 export interface Onward<Payload = unknown> {
   /**
@@ -54,6 +73,11 @@ export interface Onward<Payload = unknown> {
    * clock.
    */
   destination(payment: Payment<Payload>): Network | undefined
+  /**
+   * The operator's own stock that a payment is delivered from; absent, or `undefined`, where a bridge holds its money. The engine
+   * reserves the amount together with the record, so no two payments draw the same money. Read from the signed bytes and the settings.
+   */
+  stock?(payment: Payment<Payload>): Stock | undefined
   /** Reads the departure and the delivery from both chains. Nothing is remembered between two calls. */
   observe(departure: Departure<Payload>): Effect.Effect<DeliveryObservation, ChainUnavailable>
 }

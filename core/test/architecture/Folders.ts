@@ -22,6 +22,7 @@ export const plan: Readonly<Record<string, ReadonlyArray<string>>> = {
     "delivery",
     "topup",
     "exact",
+    "inventory",
     "bridge",
     "evidence",
     "sending",

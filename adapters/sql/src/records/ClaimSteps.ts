@@ -2,7 +2,7 @@
  * The callers' writes to a record: claim it, queue it for settlement, end its execution. The core's `Execution`
  * decides; here the decision is made under the record's lock.
  */
-import { type Claim, type ExecutionEnd, PaymentChange, PaymentStore } from "@pontage/core"
+import { type Claim, type ExecutionEnd, PaymentChange, PaymentStore, Stock } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { Transaction } from "../database/Database.ts"
@@ -10,6 +10,7 @@ import type { Dialect } from "../database/SqlDialect.ts"
 import { payerOf } from "./OpenPayment.ts"
 import type { PayerRows } from "./PayerRows.ts"
 import type { RecordFault, Records } from "./Records.ts"
+import * as StockRows from "./StockRows.ts"
 
 type Stored = PaymentStore.StoredPayment
 
@@ -36,6 +37,9 @@ export const make = (dialect: Dialect, { payers, records }: Rows) => ({
     intake: PaymentStore.Intake
   ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
     yield* takeTurn(dialect, transaction, payment)
+    // Every claim takes its payer's turn first, so two claims never wait for each other.
+    const draw = payment.delivery?.draw
+    if (draw !== undefined) yield* StockRows.takeTurn(dialect, transaction, draw.stock)
     const known = yield* records.lockOne(transaction, payment.paymentId)
     return known === undefined
       ? yield* claimNew({ payers, records }, transaction, payment, claim, intake)
@@ -132,10 +136,13 @@ const claimNew = Effect.fnUntraced(function* (
   transaction: Transaction,
   payment: PaymentStore.NewPayment,
   claim: Claim | undefined,
-  { available, beside, lane }: PaymentStore.Intake
+  { available, beside, lane, stock }: PaymentStore.Intake
 ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
   const reserved = yield* reservedBy(payers, transaction, payment, beside)
   if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
+  const draw = payment.delivery?.draw
+  const short = draw && Stock.judge(draw, yield* StockRows.draws(transaction, draw.stock), stock, transaction.now)
+  if (short !== undefined) return short
   const created = yield* records.create(transaction, PaymentChange.created(payment, claim, 0n, lane, transaction.now))
   return { _tag: "Claimed", created: true, execution: claim && "granted", payment: created }
 })

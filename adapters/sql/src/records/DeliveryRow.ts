@@ -3,9 +3,15 @@ import { Amount, Delivery, type PaymentStore, Settlement } from "@pontage/core"
 import * as Schema from "effect/Schema"
 
 import type { Columns, Value } from "../database/SqlDialect.ts"
+import * as StockColumns from "./StockColumns.ts"
 
 /** The columns of a delivery. */
-export const delivering = { serial: "bigint", delivery: "text", delivering: "boolean" } as const satisfies Columns
+export const delivering = {
+  serial: "bigint",
+  delivery: "text",
+  delivering: "boolean",
+  ...StockColumns.drawing
+} as const satisfies Columns
 
 const OrNull = Schema.NullOr
 
@@ -24,15 +30,26 @@ export const DeliveryJson = Schema.fromJsonString(
     deliveredAt: OrNull(Schema.Int),
     detail: OrNull(Schema.String),
     push: OrNull(Schema.Struct({ paymentId: Schema.String, attempt: Schema.Int })),
-    final: Schema.Boolean
+    final: Schema.Boolean,
+    /** Of deliveries from an operator's own stock. */
+    draw: Schema.optionalKey(
+      Schema.Struct({
+        stock: Schema.String,
+        pair: Schema.String,
+        amount: Amount.FromText,
+        at: OrNull(Schema.Int),
+        freedAt: OrNull(Schema.Int)
+      })
+    )
   })
 )
 
 const encode = Schema.encodeSync(DeliveryJson)
 
 /** The delivery as the core defines it. */
-export const toDelivery = (row: typeof DeliveryJson.Type): Delivery.Delivery => ({
+export const toDelivery = ({ draw, ...row }: typeof DeliveryJson.Type): Delivery.Delivery => ({
   ...row,
+  ...(draw && { draw: { ...draw, at: draw.at ?? undefined, freedAt: draw.freedAt ?? undefined } }),
   arrival: row.arrival ?? undefined,
   deliveredAt: row.deliveredAt ?? undefined,
   detail: row.detail ?? undefined,
@@ -45,12 +62,14 @@ export const toDelivering = (payment: PaymentStore.StoredPayment): Readonly<Reco
   return {
     serial,
     delivery: delivery === undefined ? null : encode(jsonOf(delivery)),
-    delivering: Delivery.isOpen(payment)
+    delivering: Delivery.isOpen(payment),
+    ...StockColumns.toDrawing(delivery?.draw)
   }
 }
 
-const jsonOf = (delivery: Delivery.Delivery): typeof DeliveryJson.Type => ({
+const jsonOf = ({ draw, ...delivery }: Delivery.Delivery): typeof DeliveryJson.Type => ({
   ...delivery,
+  ...(draw && { draw: { ...draw, at: draw.at ?? null, freedAt: draw.freedAt ?? null } }),
   arrival: delivery.arrival ?? null,
   deliveredAt: delivery.deliveredAt ?? null,
   detail: delivery.detail ?? null,

@@ -10,6 +10,7 @@ import { noticeQueues } from "../migrations/NoticeQueues.ts"
 import { paymentChannels } from "../migrations/PaymentChannels.ts"
 import { probeTable } from "../migrations/ProbeTable.ts"
 import { settlementTables } from "../migrations/SettlementTables.ts"
+import { stockDraws } from "../migrations/StockDraws.ts"
 import type { Migration } from "./Migration.ts"
 
 /** Every migration, in order. A new one goes to the end. */
@@ -21,5 +22,6 @@ export const all: ReadonlyArray<Migration> = [
   keptResponses,
   paymentChannels,
   deliveries,
-  chargedVouchers
+  chargedVouchers,
+  stockDraws
 ]

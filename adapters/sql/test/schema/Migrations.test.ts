@@ -41,6 +41,10 @@ const frozen = [
   {
     sqlite: "fef487dcc2494029ff7b2af9eca0aae029d6390f2eae5d1d4bc87644990009e2",
     pg: "fef487dcc2494029ff7b2af9eca0aae029d6390f2eae5d1d4bc87644990009e2"
+  },
+  {
+    sqlite: "c8c57b30c45c28c45e29ac553a99b69732ad81e64fde4ca3cad2e966bb3d4cb6",
+    pg: "c8c57b30c45c28c45e29ac553a99b69732ad81e64fde4ca3cad2e966bb3d4cb6"
   }
 ]
 

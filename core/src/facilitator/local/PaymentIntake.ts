@@ -13,10 +13,11 @@ import { Entropy, identifier } from "../../platform/Entropy.ts"
 import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
-import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
+import { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import type { FacilitatorSchemeRegistry } from "../../scheme/FacilitatorSchemeRegistry.ts"
+import type { Stock } from "../../scheme/Onward.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { CurrentCaller } from "../Caller.ts"
 import * as Checkpoint from "../Checkpoint.ts"
@@ -29,6 +30,7 @@ import * as Delivery from "../store/Delivery.ts"
 import * as Execution from "../store/Execution.ts"
 import type { NewPayment, OpenPayments, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
+import type { Unstocked } from "../store/Stock.ts"
 import type * as ChainClock from "./ChainClock.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
 
@@ -60,6 +62,8 @@ export interface Presented extends NewPayment {
   readonly request: PaymentRequest
   /** The reason it would be refused as new; it may be on record from before. */
   readonly refusal: PaymentError | ValidationError | undefined
+  /** The operator's stock that it would be delivered from. */
+  readonly stock: Stock | undefined
 }
 
 /** A payment and its record, and whether this caller may run the resource. */
@@ -85,9 +89,10 @@ export const present = Effect.fnUntraced(function* (context: IntakeContext, requ
   const { authorization } = payment
   const requirements = Presentation.canonical(facilitator.scheme, payment.requirements)
   const destination = facilitator.onward?.destination(payment)
-  const delivery = destination === undefined ? undefined : Delivery.begin(destination)
+  const stock = facilitator.onward?.stock?.(payment)
+  const delivery = destination === undefined ? undefined : Delivery.begin(destination, stock?.draw)
   const terms = { requirements, authorization, payload, caller, notify, ...(delivery && { delivery }) }
-  return { facilitator, payment, request, paymentId, refusal, ...terms } satisfies Presented
+  return { facilitator, payment, request, paymentId, refusal, stock, ...terms } satisfies Presented
 })
 
 const ownPush = invalid(
@@ -228,11 +233,12 @@ const reserve = Effect.fnUntraced(function* (
   claim: Claim | undefined,
   lane: string | undefined
 ): Effect.fn.Return<Taken, PaymentFailure> {
+  const stock = yield* stockCover(context, presented)
   const asked = yield* Effect.result(
     BalanceCover.ask(
       { ...wanted(context, presented), openBefore },
       (cover) =>
-        Effect.onError(context.store.claim(newPayment(presented), claim, { ...cover, lane }), () =>
+        Effect.onError(context.store.claim(newPayment(presented), claim, { ...cover, lane, stock }), () =>
           giveBack(context, presented.paymentId, claim)
         ),
       (available) => judgedAgain(context, presented, available)
@@ -241,11 +247,32 @@ const reserve = Effect.fnUntraced(function* (
   if (Result.isFailure(asked)) return yield* refusedNew(context, presented, claim, asked.failure)
   const result = asked.success
   if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
+  if (result._tag === "Unstocked") return yield* unstocked(presented, result)
   yield* Checkpoint.pass("claimed")
   return result.created
     ? { presented, stored: result.payment, execution: result.execution, fresh: true, renewed: false }
     : yield* takeKnown(context, presented, result.payment, claim)
 })
+
+/** The stock that a payment draws on, as of now; the time comes first, so that what is paid meanwhile counts. */
+const stockCover = Effect.fnUntraced(function* ({ store }: IntakeContext, { stock }: Presented) {
+  if (stock === undefined) return undefined
+  const readAt = yield* store.now
+  return { readAt, perDay: stock.perDay, balance: yield* stock.balance }
+})
+
+/** Seconds after which a payment may be sent again that the operator's stock has no room for. */
+const stockRetry = 60
+
+const unstocked = ({ delivery, stock }: Presented, { left, limit }: Unstocked) => {
+  const why =
+    limit === "balance"
+      ? `the facilitator's own money on ${delivery?.network} is promised to other payments`
+      : `the facilitator's limit for 24 hours of ${stock?.draw.pair} is reached`
+  const room = left > 0n ? left : 0n
+  const message = `${why}: ${room} are left, the payment needs ${stock?.draw.amount}; nothing was sent, pay by another option or come again later`
+  return new FacilitatorUnavailable({ message, retryAfter: stockRetry })
+}
 
 const wanted = ({ store }: IntakeContext, presented: Presented) => ({
   authorization: presented.authorization,
@@ -332,6 +359,7 @@ export const claimKnown = Effect.fnUntraced(function* (context: IntakeContext, p
     context.store.claim(newPayment(presented), claim, cover)
   )
   if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
+  if (result._tag === "Unstocked") return yield* unstocked(presented, result)
   yield* provenRefusal(result.payment)
   return result
 })

@@ -9,6 +9,7 @@ import {
   isDead,
   type PaymentState
 } from "../../protocol/Settlement.ts"
+import type { StockDraw } from "../../scheme/Onward.ts"
 import type { Block } from "../../scheme/Payment.ts"
 
 /** A delivery on record. Times are Unix milliseconds. */
@@ -26,6 +27,16 @@ export interface Delivery {
   readonly push: PushRecord | undefined
   /** It is delivered for good: its block is not reorganised any more. */
   readonly final: boolean
+  /** The operator's own money that it is paid from; absent if a bridge holds the money. */
+  readonly draw?: RecordedDraw | undefined
+}
+
+/** A draw on an operator's stock. Times are Unix milliseconds. */
+export interface RecordedDraw extends StockDraw {
+  /** The time when the record was made; `undefined` before. */
+  readonly at: number | undefined
+  /** The time when it was paid for good: from then on the stock's balance lacks its amount. */
+  readonly freedAt: number | undefined
 }
 
 /** The money at its recipient. */
@@ -52,16 +63,21 @@ export type DeliveryReport =
       readonly push?: PushRecord
     }
 
-/** The delivery of a new payment to this network. */
-export const begin = (network: string): Delivery => ({
+/** The delivery of a new payment to this network, from the operator's own stock if there is a draw. */
+export const begin = (network: string, draw?: StockDraw): Delivery => ({
   network,
   status: "pending",
   arrival: undefined,
   deliveredAt: undefined,
   detail: undefined,
   push: undefined,
-  final: false
+  final: false,
+  ...(draw && { draw: { ...draw, at: undefined, freedAt: undefined } })
 })
+
+/** The delivery in a record that is made now. */
+export const recorded = (delivery: Delivery, now: number): Delivery =>
+  delivery.draw === undefined ? delivery : { ...delivery, draw: { ...delivery.draw, at: now } }
 
 /** The part of a payment's record that is about its delivery. */
 export interface Delivered {
@@ -87,7 +103,8 @@ const arrived = (
   arrival,
   detail: undefined,
   deliveredAt: delivery.deliveredAt ?? now,
-  final
+  final,
+  ...(final && delivery.draw && { draw: { ...delivery.draw, freedAt: now } })
 })
 
 const missing = (

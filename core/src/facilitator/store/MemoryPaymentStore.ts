@@ -16,6 +16,7 @@ import * as PaymentChange from "./PaymentChange.ts"
 import * as PaymentStore from "./PaymentStore.ts"
 import * as RecordAge from "./RecordAge.ts"
 import * as Signals from "./Signals.ts"
+import * as Stock from "./Stock.ts"
 
 type Store = PaymentStore.PaymentStore["Service"]
 type State = MemoryState.MemoryState
@@ -99,11 +100,14 @@ const claimNew = (
   { lanes, notices, put, records }: State,
   payment: PaymentStore.NewPayment,
   claim: Claim | undefined,
-  { available, beside, lane }: PaymentStore.Intake,
+  { available, beside, lane, stock }: PaymentStore.Intake,
   now: number
 ): PaymentStore.ClaimResult => {
   const reserved = records.reservedBy(payment, beside, now)
   if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
+  const draw = payment.delivery?.draw
+  const short = draw && Stock.judge(draw, Stock.drawsIn(records.all(), draw.stock), stock, now)
+  if (short !== undefined) return short
   records.sweep(now, (old) => lanes.isInOpenTransaction(old) || notices.isOpenFor(old))
   return {
     _tag: "Claimed",

@@ -22,6 +22,7 @@ export const created = (
   now: number
 ): StoredPayment => ({
   ...payment,
+  ...(payment.delivery && { delivery: Delivery.recorded(payment.delivery, now) }),
   serial,
   status: "accepted",
   transaction: "",
@@ -43,7 +44,7 @@ export const claimed = (
   presented: NewPayment,
   claim: Claim | undefined,
   now: number
-): Exclude<ClaimResult, { readonly _tag: "Overdrawn" }> => {
+): Exclude<ClaimResult, { readonly _tag: "Overdrawn" | "Unstocked" }> => {
   if (!Presentation.isOf(presented, known)) return { _tag: "Different", payment: known }
   if (claim === undefined) return { _tag: "Claimed", created: false, execution: undefined, payment: known }
   const [execution, run] = Execution.claim(known.execution, claim, circumstances(known, now))

@@ -22,6 +22,7 @@ import * as Execution from "./Execution.ts"
 import type { Lease, LeaseLost } from "./LaneLeases.ts"
 import type { Allowance, NetworkSpend } from "./NetworkSpend.ts"
 import type { Signals } from "./Signals.ts"
+import type { StockCover, Unstocked } from "./Stock.ts"
 
 export type { OpenDeliveries } from "./Delivery.ts"
 
@@ -84,8 +85,8 @@ export type HistoryEntry = Settlement.PaymentRecord["history"][number] & { reado
 
 /**
  * The result of a claim. `created` tells whether this call made the record; `execution` is absent for a caller without
- * a claim. `Different`: the presentation does not match the payment on record (`Presentation.isOf`). `Different` and
- * `Overdrawn` write nothing.
+ * a claim. `Different`: the presentation does not match the payment on record (`Presentation.isOf`). `Unstocked`: the operator's stock
+ * has no room for a new record's delivery (`Stock.judge`). `Different`, `Overdrawn` and `Unstocked` write nothing.
  */
 export type ClaimResult =
   | {
@@ -96,6 +97,7 @@ export type ClaimResult =
     }
   | { readonly _tag: "Different"; readonly payment: StoredPayment }
   | Overdrawn
+  | Unstocked
 
 /** The payer's other pending payments reserve a part of the balance, and this one may not fit into the rest. */
 export interface Overdrawn {
@@ -122,9 +124,14 @@ export interface Cover {
   readonly beside?: OpenPayments | undefined
 }
 
-/** The inputs of a claim: the payer's balance, and the lane in which a new record is queued at once, if any. */
+/**
+ * The inputs of a claim: the payer's balance, the lane in which a new record is queued at once, if any, and the stock that a new
+ * record draws on.
+ */
 export interface Intake extends Cover {
   readonly lane?: string | undefined
+  /** Without it no record is made that draws on a stock. */
+  readonly stock?: StockCover | undefined
 }
 
 /**

@@ -10,13 +10,17 @@ import * as Settlement from "../../protocol/Settlement.ts"
 import * as Delivery from "./Delivery.ts"
 import * as Execution from "./Execution.ts"
 import { circumstances, type StoredPayment } from "./PaymentStore.ts"
+import * as Stock from "./Stock.ts"
 
 /**
  * Whether a record was over more than `ageMillis` ago. A record of money that moved and bought nothing is kept: it
- * proves a debt. So is one whose block may still be taken back.
+ * proves a debt. So is one whose block may still be taken back, and one that counts against a limit for 24 hours.
  */
 export const isForgettable = (payment: StoredPayment, now: number, ageMillis: number): boolean =>
-  hasEnded(payment) && !isOwed(payment, now) && now - overSince(payment) > ageMillis
+  hasEnded(payment) &&
+  !isOwed(payment, now) &&
+  !Stock.isCounted(payment, now) &&
+  now - overSince(payment) > ageMillis
 
 /** Whether a record, and with it every later one, is younger than this. */
 export const isYoung = ({ history }: StoredPayment, now: number, ageMillis: number): boolean =>

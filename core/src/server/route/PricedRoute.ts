@@ -301,7 +301,7 @@ const onwardOf = (
   if (onward === undefined)
     return Result.fail(`${place}onward: payments by ${scheme.family} do not go on to other networks`)
   return Result.mapError(
-    onward({ asset, payTo, network: wanted.network, arriving: wanted.asset }),
+    onward({ asset, payTo, network: wanted.network, arriving: wanted.asset, inventory: wanted.inventory }),
     (problem) => `${place}onward: ${problem}`
   )
 }

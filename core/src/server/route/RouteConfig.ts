@@ -19,9 +19,10 @@ export interface AcceptTerms {
   readonly asset?: string
   /**
    * The network, and where it has several the asset, that the money goes on to. The buyer pays on `network`, the price and the fee of the
-   * bridge; the price arrives at `payTo` on this one.
+   * bridge; the price arrives at `payTo` on this one. With `inventory` no bridge brings it: the buyer pays that account of the
+   * facilitator's operator, whom you trust to pay you from its own money.
    */
-  readonly onward?: { readonly network: string; readonly asset?: string }
+  readonly onward?: { readonly network: string; readonly asset?: string; readonly inventory?: string }
   /** Sent as `extra`, in addition to the scheme's own fields. */
   readonly extra?: Readonly<Record<string, Schema.Json>>
 }

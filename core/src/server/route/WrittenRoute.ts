@@ -19,7 +19,13 @@ const acceptFields = {
   payTo: Schema.String,
   price: Schema.optional(Schema.String),
   asset: Schema.optional(Schema.String),
-  onward: Schema.optional(Schema.Struct({ network: Schema.String, asset: Schema.optional(Schema.String) })),
+  onward: Schema.optional(
+    Schema.Struct({
+      network: Schema.String,
+      asset: Schema.optional(Schema.String),
+      inventory: Schema.optional(Schema.String)
+    })
+  ),
   extra: Schema.optional(Schema.Record(Schema.String, Schema.Json))
 }
 
@@ -78,7 +84,9 @@ export interface Entry {
   readonly payTo: string
   readonly price: string | undefined
   readonly asset: string | undefined
-  readonly onward: { readonly network: string; readonly asset?: string | undefined } | undefined
+  readonly onward:
+    | { readonly network: string; readonly asset?: string | undefined; readonly inventory?: string | undefined }
+    | undefined
   readonly extra: Readonly<Record<string, Schema.Json>> | undefined
 }
 

@@ -14,6 +14,7 @@ import * as StoreLaneLaws from "./StoreLaneLaws.ts"
 import * as StoreNoticeLaws from "./StoreNoticeLaws.ts"
 import * as StoreRefusedLaws from "./StoreRefusedLaws.ts"
 import * as StoreReservationLaws from "./StoreReservationLaws.ts"
+import * as StoreStockLaws from "./StoreStockLaws.ts"
 import * as StoreWriteLaws from "./StoreWriteLaws.ts"
 
 export { type StoreLaw, type StoreSubject, Subject }
@@ -30,5 +31,6 @@ export const all: ReadonlyArray<StoreLaw> = [
   ...StoreNoticeLaws.laws,
   ...StoreAllowanceLaws.laws,
   ...StoreForgetLaws.laws,
-  ...StoreDeliveryLaws.laws
+  ...StoreDeliveryLaws.laws,
+  ...StoreStockLaws.laws
 ]

@@ -119,7 +119,7 @@ export const claimed = Effect.fnUntraced(function* (
   if (result._tag === "Claimed") return result
   return result._tag === "Different"
     ? yield* new LawBroken({ message: `a payment was taken for another one: ${result.payment.paymentId}` })
-    : yield* new LawBroken({ message: `a payment that fits was refused, ${result.reserved} being reserved` })
+    : yield* new LawBroken({ message: `a payment that fits was refused: ${result._tag}` })
 })
 
 /** A payment in the store, with its execution held by the returned claim. */

@@ -38,7 +38,7 @@ export interface ServedRoutes {
 }
 
 /** Seconds for which a quote holds, and milliseconds for which it is given to all who ask. */
-const quoteSeconds = 600
+export const quoteSeconds = 600
 const freshMillis = 30_000
 /** The time that a caller waits for a quote: for the first one, and for one that replaces another. */
 const firstWait = "3 seconds"
@@ -158,7 +158,7 @@ export const make = (
 ): Effect.Effect<QuoteReport> => {
   const made = new Map<BridgeCrossing, Effect.Effect<Quote | string>>()
   const quoteOf = (crossing: BridgeCrossing) => {
-    const known = made.get(crossing) ?? renewing(quoted(guard, served, crossing, chainHead), crossing)
+    const known = made.get(crossing) ?? renewing(quoted(guard, served, crossing, chainHead), `routes to ${crossing.chain.network}`)
     made.set(crossing, known)
     return known
   }
@@ -179,10 +179,10 @@ export const make = (
   }))
 }
 
-/** The quote of a crossing, or the reason why there is none. */
-const renewing = (
-  make: ReturnType<typeof quoted>,
-  { chain: { network } }: BridgeCrossing
+/** The quote that an effect makes, anew twice a minute at most, or the reason why there is none; `name` names it in the log. */
+export const renewing = <E extends { readonly message: string }>(
+  make: Effect.Effect<Quote, E>,
+  name: string
 ): Effect.Effect<Quote | string> => {
   let last: Quote | undefined
   let reason: string | undefined
@@ -193,7 +193,7 @@ const renewing = (
     ({ message }) => {
       last = undefined
       reason = message
-      return Effect.logWarning(`routes to ${network} cannot be quoted now: ${message}`)
+      return Effect.logWarning(`${name} cannot be quoted now: ${message}`)
     }
   ).pipe(Effect.ensuring(Effect.sync(() => void (renewal = undefined))))
   return Effect.gen(function* () {

@@ -7,6 +7,8 @@ import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
 import * as RouteSettings from "../bridge/RouteSettings.ts"
+import * as InventorySettings from "../inventory/InventorySettings.ts"
+import type { ServedInventory } from "../inventory/ServedInventory.ts"
 import { EvmCrypto } from "../crypto/EvmCrypto.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -31,6 +33,7 @@ import * as PermitCall from "../transfer/PermitCall.ts"
 import * as TransferSimulation from "../transfer/TransferSimulation.ts"
 import * as UserOperation from "../transfer/UserOperation.ts"
 import * as ContractPayers from "./ContractPayers.ts"
+import * as EvmChainCheck from "./EvmChainCheck.ts"
 import { addressOf, type EvmSender, senderOf } from "./EvmSender.ts"
 import { type Batches, check, type Options } from "./ExactEvmOptions.ts"
 import * as OperationPayers from "./OperationPayers.ts"
@@ -52,6 +55,7 @@ export interface ExactEvmChain extends EvmSender {
   readonly minimum: MinimumPrice.Minimum
   readonly batches: ServedBatches | undefined
   readonly routes: RouteSettings.RouteService | undefined
+  readonly inventory: ServedInventory | undefined
 }
 
 const defaultMaximum = 50
@@ -120,6 +124,18 @@ export const connect = Effect.fnUntraced(function* (
         sender.assets,
         { signer: EvmAddress.checksum(from), rpcTimeoutMillis: options.rpcTimeoutMillis },
         options.routes
+      )),
+    inventory:
+      options.inventory &&
+      (yield* InventorySettings.make(
+        rpc,
+        {
+          network: sender.network,
+          assets: sender.assets,
+          rpcTimeoutMillis: options.rpcTimeoutMillis,
+          prove: EvmChainCheck.asset
+        },
+        options.inventory
       ))
   }
 })

@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as ExactEvm from "../payment/ExactEvm.ts"
+import * as InventoryTerms from "../payment/InventoryTerms.ts"
 import * as RouteTerms from "../payment/RouteTerms.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
@@ -123,7 +124,7 @@ const clientOf = ({ assets, network, routes, rpcUrl, signer }: Options): SchemeC
       return asset === undefined || on === undefined || (chain ?? on) !== on ? undefined : table.find(on, asset)
     },
     objection: (requirements, asset) =>
-      RouteTerms.isRouted(requirements)
+      goesOn(requirements)
         ? (routes?.objection(signer, requirements, asset) ?? (routes === undefined ? withoutRoutes : undefined))
         : objectionTo(signer, requirements, asset),
     chainObjection: (requirements, asset) =>
@@ -131,14 +132,18 @@ const clientOf = ({ assets, network, routes, rpcUrl, signer }: Options): SchemeC
         ? signer.operations.chainObjection(asset.network, rpcUrl)
         : Effect.undefined,
     sign: (request) =>
-      RouteTerms.isRouted(request.requirements)
+      goesOn(request.requirements)
         ? (routes?.sign(signer, payer, request) ?? Effect.fail(new SigningFailed({ message: withoutRoutes })))
         : sign(signer, { reader, rpcUrl }, payer, request)
   }
 }
 
+/** Whether an offer's money goes on to another network. */
+const goesOn = (requirements: PaymentRequirements.PaymentRequirements): boolean =>
+  RouteTerms.isRouted(requirements) || InventoryTerms.isInventory(requirements)
+
 const withoutRoutes =
-  "its money goes on to another network by a bridge; give exactEvm.client routes: exactEvm.routes() to pay such offers"
+  "its money goes on to another network; give exactEvm.client routes: exactEvm.routes() to pay such offers"
 
 const signerIn = ({ account, signer }: Pick<AnyOptions, "account" | "signer">): EvmSigner => {
   if (signer !== undefined && account === undefined) return signer
@@ -166,7 +171,7 @@ const isByOperation = (
   signer: EvmSigner,
   asset: Asset,
   requirements: PaymentRequirements.PaymentRequirements
-): boolean => !RouteTerms.isRouted(requirements) && methodFor(signer, asset, requirements) === "userOperation"
+): boolean => !goesOn(requirements) && methodFor(signer, asset, requirements) === "userOperation"
 
 const objectionTo = (
   signer: EvmSigner,

@@ -10,6 +10,7 @@ import {
   invalid,
   OwnTransfer,
   type ObservedPayment,
+  type Onward,
   type Payment,
   type SchemeFacilitator
 } from "@pontage/core"
@@ -19,6 +20,9 @@ import * as RouteOnward from "../bridge/RouteOnward.ts"
 import * as EvmConclusion from "../evidence/EvmConclusion.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
 import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
+import * as InventoryOnward from "../inventory/InventoryOnward.ts"
+import * as InventoryQuotes from "../inventory/InventoryQuotes.ts"
+import * as ServedInventory from "../inventory/ServedInventory.ts"
 import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
@@ -103,12 +107,37 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
       Effect.map(EvmConclusion.conclude(chain.lagGuard, chainHead, soughtOf(chain, observedPayment)), (conclusion) =>
         conclusion._tag === "Unused" ? { ...conclusion, ...reasonOf(chain, observedPayment) } : conclusion
       ),
-    ...(chain.routes && {
-      quotes: Effect.map(chain.routes.report, ({ quotes }) => quotes),
-      unquoted: Effect.map(chain.routes.report, ({ unquoted }) => unquoted)
-    }),
-    onward: RouteOnward.make(rpc, chain.routes?.served),
+    ...quotesOf(chain),
+    onward: onwardOf(chain),
     signers: EvmLane.balances(chain)
+  }
+}
+
+/** The quotes of all ways to other networks, and the reasons why there is none. */
+const quotesOf = ({ inventory, routes }: ExactEvmChain): Pick<SchemeFacilitator, "quotes" | "unquoted"> => {
+  const reports = [...(routes ? [routes.report] : []), ...(inventory ? [InventoryQuotes.make(inventory)] : [])]
+  const all = Effect.all(reports, { concurrency: "unbounded" })
+  return reports.length === 0
+    ? {}
+    : {
+        quotes: Effect.map(all, (found) => found.flatMap(({ quotes }) => quotes)),
+        unquoted: Effect.map(all, (found) => found.flatMap(({ unquoted }) => unquoted))
+      }
+}
+
+/** The money of a payment goes on by a bridge, or the operator brings its own. */
+const onwardOf = (chain: ExactEvmChain): Onward<SignedAuthorization> => {
+  const { inventory, routes, rpc } = chain
+  const bridged = RouteOnward.make(rpc, routes?.served)
+  return {
+    destination: (payment) => payment.payload.inventory?.network ?? bridged.destination(payment),
+    stock: ({ payload }) => inventory && ServedInventory.stockOf(inventory, payload),
+    observe: (departure) => {
+      const signed = departure.payment.payload.inventory
+      return signed === undefined
+        ? bridged.observe(departure)
+        : InventoryOnward.observe(chain, inventory, departure, signed)
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 import * as OptionCheck from "@pontage/core/OptionCheck"
 
 import * as RouteSettings from "../bridge/RouteSettings.ts"
+import * as InventorySettings from "../inventory/InventorySettings.ts"
 import * as MinimumPrice from "../sending/MinimumPrice.ts"
 import type * as ContractPayers from "./ContractPayers.ts"
 import * as SenderOptions from "./SenderOptions.ts"
@@ -91,6 +92,11 @@ export interface Options extends SenderOptions.SenderOptions, MinimumPrice.Minim
   readonly permit2?: boolean
   /** Payments whose money goes on to another network by a bridge; default none. */
   readonly routes?: RouteSettings.Routes
+  /**
+   * Payments that the operator delivers on another network from its own money; default none. It is custody: between the two payments
+   * the operator holds the buyer's money.
+   */
+  readonly inventory?: InventorySettings.Inventory
 }
 
 /** The check of {@link Options}. */
@@ -120,5 +126,6 @@ export const check = OptionCheck.options<Options>({
     })
   ),
   permit2: OptionCheck.optional(OptionCheck.flag),
-  routes: OptionCheck.optional(RouteSettings.check)
+  routes: OptionCheck.optional(RouteSettings.check),
+  inventory: OptionCheck.optional(InventorySettings.check)
 })

@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 
 import * as EvmCrypto from "../crypto/EvmCrypto.ts"
+import * as InventoryOffers from "../inventory/InventoryOffers.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import * as ExactEvmReading from "../payment/ExactEvmReading.ts"
@@ -68,7 +69,10 @@ export const server = (options: Options): SchemeServer => {
     network: chain,
     asset: table.find,
     assetNames: table.names,
-    onward: (option) => RouteOffers.make(known, option),
+    onward: (option) =>
+      option.inventory === undefined
+        ? RouteOffers.make(known, option)
+        : InventoryOffers.make(table, option, option.inventory),
     extra: (asset, offered) => methodsIn(EvmAsset.methodsOf(asset, offered)),
     read: (requirements, payload) => ExactEvmReading.read(requirements.network, table.find, requirements, payload),
     inspect: Effect.fnUntraced(function* (requirements, json) {

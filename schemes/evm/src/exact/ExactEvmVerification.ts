@@ -3,10 +3,19 @@
  * validity, blocklists and pauses at once (for a user operation `OperationPayers`). The token itself calls an account with code (ERC-1271), so this module does not
  * check such a signature; the account's code is checked separately.
  */
-import type { ChainUnavailable, FacilitatorUnavailable, Payment, PaymentError, ValidationError } from "@pontage/core"
+import {
+  type ChainUnavailable,
+  Delivery,
+  type FacilitatorUnavailable,
+  type Payment,
+  type PaymentError,
+  type ValidationError
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import * as ServedInventory from "../inventory/ServedInventory.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
+import * as InventoryReading from "../payment/InventoryReading.ts"
 import * as RouteReading from "../payment/RouteReading.ts"
 import * as MinimumPrice from "../sending/MinimumPrice.ts"
 import * as EvmRefusal from "../transfer/EvmRefusal.ts"
@@ -25,10 +34,15 @@ export const verify = Effect.fnUntraced(function* (
   payment: Payment<SignedAuthorization>
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
   const { authorization, payload } = payment
-  // The fee of a route pays the operator for the bridge, so what arrives is compared.
-  yield* MinimumPrice.prove(chain.minimum, payload.token, authorization.arrival?.amount ?? authorization.amount)
+  // The fee of a way to another network pays the operator for it, so what arrives is compared. A delivery is owed, whatever it costs.
+  if (!Delivery.isPush(payment.requirements))
+    yield* MinimumPrice.prove(chain.minimum, payload.token, authorization.arrival?.amount ?? authorization.amount)
   yield* chain.losses.allow(payment)
   if (payload.route !== undefined) yield* RouteReading.agree(payment.requirements, payload.route)
+  if (payload.inventory !== undefined) {
+    yield* InventoryReading.agree(payment.requirements, payload.inventory)
+    yield* ServedInventory.verify(chain.inventory, payload, payload.inventory)
+  }
   const call = yield* callOf(payment)
   yield* chain.prove(payload.token)
   yield* PermitPayers.explained(chain.lagGuard, payload, verifyCall(chain, call, payment))

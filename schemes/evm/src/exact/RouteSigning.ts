@@ -4,6 +4,7 @@
  */
 import {
   type Asset,
+  Misconfigured,
   type PaymentRequirements,
   SigningFailed,
   type SignedPayment,
@@ -15,7 +16,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+import * as InventorySigning from "../inventory/InventorySigning.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
+import * as InventoryTerms from "../payment/InventoryTerms.ts"
 import * as RouteTerms from "../payment/RouteTerms.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
@@ -45,19 +48,49 @@ export interface PayerRoutes {
 export interface Options {
   /** Bridges beside the known ones: both ends of each. */
   readonly bridges?: ReadonlyArray<EvmBridges.CustomBridge>
+  /**
+   * The accounts of operators that may deliver from their own money (inventories); default none. A payment to one of them is the
+   * operator's until it has paid the shop.
+   */
+  readonly inventories?: ReadonlyArray<string>
 }
 
-const check = OptionCheck.options<Options>({ bridges: OptionCheck.optional(EvmBridges.check) })
+const check = OptionCheck.options<Options>({
+  bridges: OptionCheck.optional(EvmBridges.check),
+  inventories: OptionCheck.optional(OptionCheck.list(OptionCheck.text))
+})
 
-/** Makes the part of `exactEvm.client` that pays over bridges, over those known here. Throws `Misconfigured` for an invalid bridge. */
+/**
+ * Makes the part of `exactEvm.client` that pays over bridges, over those known here, and to inventories. Throws `Misconfigured` for an
+ * invalid bridge or account.
+ */
 export const routes = (options: Options = {}): PayerRoutes => {
-  const { bridges = [] } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.routes"))
+  const { bridges = [], inventories = [] } = Result.getOrThrow(OptionCheck.read(check, options, "exactEvm.routes"))
   const known = Result.getOrThrow(EvmBridges.table(bridges))
+  const trusted = new Set(inventories.map(accountOf))
   return {
-    objection: (signer, requirements, asset) => objection(signer, known, requirements, asset),
-    sign: (signer, from, request) => sign(signer, known, from, request)
+    objection: (signer, requirements, asset) => {
+      if (signer.operations?.isOnly === true || !EvmAsset.hasAuthorizations(asset)) return withoutAuthorizations
+      const terms: Result.Result<unknown, string> = InventoryTerms.isInventory(requirements)
+        ? InventorySigning.termsOf(trusted, requirements, asset)
+        : termsOf(known, requirements, asset)
+      return Result.isFailure(terms) ? terms.failure : undefined
+    },
+    sign: (signer, from, request) =>
+      InventoryTerms.isInventory(request.requirements)
+        ? InventorySigning.sign(signer, trusted, from, request)
+        : sign(signer, known, from, request)
   }
 }
+
+const accountOf = (text: string): EvmAddress.Address => {
+  const account = EvmAddress.fromText(text)
+  if (account !== undefined) return account
+  throw new Misconfigured({ message: `exactEvm.routes: inventories: "${text}" is not an address` })
+}
+
+const withoutAuthorizations =
+  "it is paid by a transfer authorization (EIP-3009) of a plain account, which this client does not sign"
 
 /** The terms of an offer's route, or the reason why this client does not sign it. */
 const termsOf = (
@@ -92,21 +125,6 @@ const termsOf = (
     if (recipient === EvmAddress.zero) yield* Result.fail("its route leads to the zero address")
     return terms
   })
-
-const objection = (
-  { operations }: EvmSigner,
-  bridges: EvmBridges.EvmBridges,
-  requirements: PaymentRequirements.PaymentRequirements,
-  asset: Asset
-): string | undefined => {
-  if (operations?.isOnly === true || !EvmAsset.hasAuthorizations(asset)) {
-    return "it is paid by a transfer authorization (EIP-3009) of a plain account, which this client does not sign"
-  }
-  return Result.match(termsOf(bridges, requirements, asset), {
-    onFailure: (reason) => reason,
-    onSuccess: () => undefined
-  })
-}
 
 const sign = Effect.fnUntraced(function* (
   signer: EvmSigner,

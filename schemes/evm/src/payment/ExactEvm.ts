@@ -14,6 +14,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as InventoryRoute from "../route/InventoryRoute.ts"
 import * as Eip2612 from "../transfer/Eip2612.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as PayerDelegation from "../transfer/PayerDelegation.ts"
@@ -80,7 +81,21 @@ export const RoutedPayload = /* @__PURE__ */ Schema.Struct({
 
 export type RoutedPayload = typeof RoutedPayload.Type
 
+/**
+ * The payload of a payment that an operator delivers from its inventory: the authorization of the operator's account, and the route that
+ * its nonce names.
+ */
+export const InventoryPayload = /* @__PURE__ */ Schema.Struct({
+  signature: Schema.String,
+  authorization: Eip3009.TransferWithAuthorization,
+  inventory: InventoryRoute.InventoryRoute,
+  binding: /* @__PURE__ */ Schema.optionalKey(RequestBinding)
+})
+
+export type InventoryPayload = typeof InventoryPayload.Type
+
 const decode = /* @__PURE__ */ Schema.decodeUnknownEffect(Payload)
+const decodeInventory = /* @__PURE__ */ Schema.decodeUnknownEffect(InventoryPayload)
 const decodeRouted = /* @__PURE__ */ Schema.decodeUnknownEffect(RoutedPayload)
 const decodeOperation = /* @__PURE__ */ Schema.decodeUnknownEffect(OperationPayload)
 const decodePermit = /* @__PURE__ */ Schema.decodeUnknownEffect(PermitPayload)
@@ -92,10 +107,11 @@ export const decodePayload = (json: unknown): Effect.Effect<Payload, ValidationE
   )
 
 /** The way to pay of a payload, by the field that only it has; everything else is read as an authorization. */
-export const methodOf = (json: unknown): "authorization" | "userOperation" | "permit2" | "route" => {
+export const methodOf = (json: unknown): "authorization" | "userOperation" | "permit2" | "route" | "inventory" => {
   if (typeof json !== "object" || json === null) return "authorization"
   if ("userOperation" in json) return "userOperation"
   if ("route" in json) return "route"
+  if ("inventory" in json) return "inventory"
   return "permit2Authorization" in json ? "permit2" : "authorization"
 }
 
@@ -109,6 +125,12 @@ export const decodeOperationPayload = (json: unknown): Effect.Effect<OperationPa
 export const decodeRoutedPayload = (json: unknown): Effect.Effect<RoutedPayload, ValidationError> =>
   Effect.mapError(decodeRouted(json), (error) =>
     invalid("malformed", "payload_fields", `the payload is not a payment by a route: ${error.message}`)
+  )
+
+/** Decodes the payload of a payment to an inventory; fails with `malformed`. */
+export const decodeInventoryPayload = (json: unknown): Effect.Effect<InventoryPayload, ValidationError> =>
+  Effect.mapError(decodeInventory(json), (error) =>
+    invalid("malformed", "payload_fields", `the payload is not a payment to an inventory: ${error.message}`)
   )
 
 /** Decodes the payload of a transfer by Permit2; fails with `malformed`. */

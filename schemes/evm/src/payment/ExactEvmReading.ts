@@ -18,6 +18,8 @@ import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
+import * as InventoryReading from "./InventoryReading.ts"
+import * as InventoryTerms from "./InventoryTerms.ts"
 import * as OperationReading from "./OperationReading.ts"
 import * as PermitReading from "./PermitReading.ts"
 import * as RouteReading from "./RouteReading.ts"
@@ -31,6 +33,7 @@ export interface SignedAuthorization extends ExactEvm.Payload {
   readonly operation?: OperationReading.SignedOperation | undefined
   readonly permit?: PermitReading.SignedPermit | undefined
   readonly route?: RouteReading.SignedRoute | undefined
+  readonly inventory?: InventoryReading.SignedInventory | undefined
   readonly token: Asset
   readonly cache: PaymentCache
 }
@@ -59,7 +62,7 @@ export const read = Effect.fnUntraced(function* (
   json: unknown
 ) {
   const payload = yield* decoded(network, requirements, json)
-  const { authorization, binding, operation, permit, route } = payload
+  const { authorization, binding, inventory, operation, permit, route } = payload
   const token = requirements.asset === undefined ? undefined : tokenOf(network, requirements.asset)
   if (token === undefined) {
     const message = `payments in ${requirements.asset ?? "an unnamed asset"} on ${network} are not settled here`
@@ -76,7 +79,7 @@ export const read = Effect.fnUntraced(function* (
   }
   if (binding !== undefined) {
     const bound = yield* ExactEvm.boundNonce(binding)
-    const tag = route === undefined ? operation?.tag : route.route.tag
+    const tag = route?.route.tag ?? inventory?.route.tag ?? operation?.tag
     if (authorization.nonce !== bound && tag !== bound) {
       const message = "the authorization's nonce does not match its challenge and salt"
       return yield* invalid("binding_mismatch", "nonce_not_bound", message)
@@ -85,6 +88,10 @@ export const read = Effect.fnUntraced(function* (
   if (route === undefined && (RouteTerms.isRouted(requirements) || authorization.to === BridgeRoute.router)) {
     const message = "the offer is paid by a route, and money that reaches its router in another way stays there"
     return yield* refuse("INVALID_RECIPIENT", "route_missing", message)
+  }
+  if (inventory === undefined && InventoryTerms.isInventory(requirements)) {
+    const message = "the offer is delivered from an inventory, and money that reaches it without a route pays for nothing"
+    return yield* refuse("INVALID_RECIPIENT", "inventory_missing", message)
   }
   if (authorization.to === EvmAddress.zero) {
     return yield* refuse("INVALID_RECIPIENT", "zero_address", "the payment goes to the zero address")
@@ -101,7 +108,8 @@ export const read = Effect.fnUntraced(function* (
       validAfter: seconds(authorization.validAfter),
       validBefore: seconds(authorization.validBefore),
       binding,
-      ...(route && { arrival: { amount: route.route.minimum, asked: route.asked } })
+      ...(route && { arrival: { amount: route.route.minimum, asked: route.asked } }),
+      ...(inventory && { arrival: { amount: inventory.route.amount, asked: inventory.asked } })
     }
   }
   return payment
@@ -119,6 +127,8 @@ const decoded = Effect.fnUntraced(function* (
       return yield* PermitReading.read(yield* ExactEvm.decodePermitPayload(json))
     case "route":
       return yield* RouteReading.read(network, requirements, yield* ExactEvm.decodeRoutedPayload(json))
+    case "inventory":
+      return yield* InventoryReading.read(network, requirements, yield* ExactEvm.decodeInventoryPayload(json))
     case "authorization":
       return yield* ExactEvm.decodePayload(json)
   }

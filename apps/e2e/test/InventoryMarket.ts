@@ -1,0 +1,172 @@
+/**
+ * A market across two chains without a bridge between them: buyers have money on the first one, the shop is paid on the second one, and
+ * the facilitator's operator brings the price from its own account there.
+ */
+import { createServer } from "node:http"
+
+import { Router } from "@koa/router"
+import type { FacilitatorScheme } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
+import { EvmTestChain } from "@pontage/evm/testing"
+import { settlementOf, wrapFetch } from "@pontage/fetch"
+import { paymentMiddleware } from "@pontage/koa"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import Koa from "koa"
+
+import { listen } from "./OpenServer.ts"
+import * as TestMarket from "./TestMarket.ts"
+
+/** The price at the shop and the operator's fee, in the tokens' smallest unit. */
+export const price = 10_000_000n
+export const fee = 50_000n
+
+/** The chains, with the tokens that every party is configured with. */
+export interface TwoChains {
+  readonly first: EvmTestChain.Shape
+  readonly second: EvmTestChain.Shape
+  readonly assets: ReadonlyArray<EvmTestChain.TestToken & { readonly network: string }>
+  /** The key of the operator's inventory. */
+  readonly operator: EvmTestChain.Shape["accounts"]["stranger"]
+}
+
+/** Starts both chains; the inventory has this balance on the second one. */
+export const chains = Effect.fnUntraced(function* (balance: bigint) {
+  const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: 31_338 })], {
+    concurrency: "unbounded"
+  })
+  const operator = first.accounts.stranger
+  yield* second.mint(operator.address, balance)
+  const assets = [first, second].map(({ network, token }) => ({ network, ...token }))
+  return { first, second, assets, operator } satisfies TwoChains
+})
+
+/** Settings of the inventory that differ from the defaults of these tests. */
+export interface Settings {
+  readonly perDay?: bigint
+  readonly fee?: bigint
+  readonly farUrl?: string
+  readonly nearUrl?: string
+}
+
+/** Blocks behind the head from which a block counts as final. */
+export const finalityDepth = 2
+
+/** The schemes of the facilitator on both chains. */
+export const schemesOf = (
+  { assets, first, operator, second }: TwoChains,
+  { farUrl = second.rpcUrl, fee: asked = fee, nearUrl = first.rpcUrl, perDay = 1_000_000_000n }: Settings = {}
+): ReadonlyArray<FacilitatorScheme> => [
+  exactEvm.facilitator({
+    signer: first.accounts.signers[0],
+    rpcUrl: nearUrl,
+    network: first.network,
+    assets,
+    finalityDepth,
+    inventory: {
+      signer: operator,
+      pairs: [
+        { to: { network: second.network, rpcUrl: farUrl, finalityDepth }, fee: asked, minimumAmount: 1_000_000n, perDay }
+      ]
+    }
+  }),
+  exactEvm.facilitator({
+    signer: second.accounts.signers[1],
+    rpcUrl: farUrl,
+    network: second.network,
+    assets,
+    finalityDepth
+  })
+]
+
+/** How a market is opened. */
+export interface Options<E> extends Settings {
+  readonly serve: "departed" | "delivered"
+  /** The inventory's balance on the second chain. */
+  readonly balance?: bigint
+  /** Starts the facilitator; its URL. Default one in this process. */
+  readonly facilitator?: (market: TwoChains) => Effect.Effect<string, E, Scope.Scope>
+}
+
+/** Opens it. */
+export const open = Effect.fnUntraced(function* <E = never>({
+  balance = 100_000_000n,
+  facilitator: start,
+  serve,
+  ...settings
+}: Options<E>) {
+  const market = yield* chains(balance)
+  const inProcess = Effect.map(TestMarket.settling(schemesOf(market, settings)), ({ facilitator }) => facilitator)
+  const facilitator = yield* start === undefined ? inProcess : start(market)
+  const shop = yield* shopOf(market, facilitator, serve)
+  const { first, operator, second } = market
+  const buyer = (index: number) => buyerOf(market, shop.origin, index)
+  return {
+    ...market,
+    facilitator,
+    ...shop,
+    buyer,
+    received: second.balanceOf(first.accounts.payee.address),
+    earned: first.balanceOf(operator.address),
+    stock: second.balanceOf(operator.address),
+    mineBoth: Effect.all([first.mine(finalityDepth + 1), second.mine(finalityDepth + 1)])
+  }
+})
+
+/** The shop. */
+const shopOf = Effect.fnUntraced(function* (
+  { assets, first, operator, second }: TwoChains,
+  facilitator: string,
+  serve: "departed" | "delivered"
+) {
+  const server = createServer()
+  const origin = yield* listen(server)
+  let runs = 0
+  const router = new Router()
+  router.get("/report", (context) => void (context.body = { reports: ++runs }))
+  const payment = paymentMiddleware({
+    facilitator,
+    secret: TestMarket.secret,
+    schemes: [exactEvm.server({ rpcUrl: first.rpcUrl, network: first.network, assets })],
+    origin,
+    router,
+    routes: {
+      "GET /report": {
+        network: first.network,
+        price: "$10",
+        payTo: first.accounts.payee.address,
+        onward: { network: second.network, inventory: operator.address },
+        maxTimeoutSeconds: 120,
+        serve
+      }
+    }
+  })
+  const app = new Koa()
+  app.silent = true
+  app.use(payment).use(router.routes())
+  server.on("request", app.callback())
+  yield* Effect.addFinalizer(() => Effect.promise(() => payment.close()))
+  yield* Effect.promise(() => payment.ready())
+  return { origin, runs: () => runs }
+})
+
+/** One of the buyers: it trusts the operator. */
+const buyerOf = ({ assets, first, operator }: TwoChains, origin: string, index: number) => {
+  const payer = first.accounts.payers[index] ?? first.accounts.payers[0]
+  const buy = wrapFetch(fetch, {
+    schemes: [
+      exactEvm.client({
+        signer: payer,
+        network: first.network,
+        assets,
+        routes: exactEvm.routes({ inventories: [operator.address] })
+      })
+    ],
+    limits: { perRequest: "$30" }
+  })
+  return Effect.promise(async () => {
+    const response = await buy(`${origin}/report`)
+    const settled = settlementOf(response)
+    return { status: response.status, body: await response.text(), paymentId: settled?.paymentId ?? "" }
+  })
+}

@@ -1,0 +1,165 @@
+/**
+ * The onward part of payments that an operator delivers from its inventory. The operator's payment to the shop is an ordinary payment of
+ * `exact` on the other network, signed by the inventory's key once the buyer's money is final: its nonce follows from the buyer's, so the
+ * other token makes it once, however often it is signed and sent.
+ */
+import { ChainUnavailable, type ChainHead, type DeliveryObservation, type Departure } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
+import * as EvmTokenState from "../evidence/EvmTokenState.ts"
+import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
+import type * as EvmRpc from "../node/EvmRpc.ts"
+import * as ExactEvm from "../payment/ExactEvm.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
+import type { SignedInventory } from "../payment/InventoryReading.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmHex from "../primitives/EvmHex.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as InventoryRoute from "../route/InventoryRoute.ts"
+import * as Eip3009 from "../transfer/Eip3009.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as EvmRevert from "../transfer/EvmRevert.ts"
+import { signatureOf } from "../wallet/EvmSigner.ts"
+import { pairOf, type ServedInventory, type ServedPair } from "./ServedInventory.ts"
+
+/** A time that never comes: a payment that waits for coin or for the token stays the same one. */
+const forever = 4_102_444_800n
+/** Gas for a payment that is tried. */
+const payoutGas = 300_000n
+/** Seconds by which the clock of one chain may be ahead of the other's. */
+const clockSkew = 600
+
+/** The chain that buyers pay on. */
+export interface NearChain {
+  readonly rpc: EvmRpc.Shape
+  readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
+}
+
+/** Observes the delivery of a payment to an inventory. */
+export const observe = Effect.fnUntraced(function* (
+  near: NearChain,
+  inventory: ServedInventory | undefined,
+  { block, payment, transaction }: Departure<SignedAuthorization>,
+  signed: SignedInventory
+): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
+  const { authorization, token } = payment.payload
+  const pair = inventory && pairOf(inventory, token, signed)
+  if (inventory === undefined || pair === undefined || authorization.to !== inventory.account) {
+    return blocked("this facilitator is not configured for its inventory any more; configure it again")
+  }
+  const payout = payoutOf(inventory, payment.payload, signed)
+  const seen = yield* landed(near, payment.payload, transaction)
+  const end = yield* endOf(pair, payout, seen.time - clockSkew)
+  if (end !== undefined) return end
+  // A reorganisation would take the buyer's money back after the shop has been paid.
+  if (block.number > (yield* near.chainHead).final || seen.number !== block.number)
+    return { _tag: "Underway", reason: `it is paid once the block ${block.number} of ${near.rpc.network} is final` }
+  const signature = yield* signedBy(inventory, pair, payout)
+  const refusal = yield* trial(pair, payout, signature)
+  if (refusal !== undefined) return blocked(`${pair.chain.network} would refuse it now: ${refusal}`)
+  return {
+    _tag: "Ready",
+    push: {
+      requirements: {
+        scheme: ExactEvm.scheme.name,
+        network: pair.chain.network,
+        maxAmountRequired: `${payout.value}`,
+        resource: "urn:pontage:delivery",
+        payTo: EvmAddress.checksum(payout.to),
+        asset: pair.arriving.address
+      },
+      payload: { signature, authorization: Eip3009.onWire(payout) }
+    }
+  }
+})
+
+const blocked = (reason: string): DeliveryObservation => ({ _tag: "Blocked", reason })
+
+/** The operator's payment to the shop. */
+const payoutOf = (
+  { account, network }: ServedInventory,
+  { authorization, token }: SignedAuthorization,
+  { route }: SignedInventory
+): Eip3009.TransferWithAuthorization => ({
+  from: account,
+  to: EvmAddress.fromText(route.recipient) ?? EvmAddress.zero,
+  value: route.amount,
+  validAfter: 0n,
+  validBefore: forever,
+  nonce: InventoryRoute.payoutNonceOf({
+    chainId: EvmNetwork.chainId(network),
+    token: EvmAsset.domain(token).verifyingContract,
+    payer: authorization.from,
+    nonce: authorization.nonce
+  })
+})
+
+/** The block of the buyer's transfer and its time, as the first chain shows it now; a node that does not is `ChainUnavailable`. */
+const landed = Effect.fnUntraced(function* (
+  { rpc }: NearChain,
+  { authorization, token }: SignedAuthorization,
+  transaction: string
+): Effect.fn.Return<{ readonly number: bigint; readonly time: number }, ChainUnavailable> {
+  const receipt = yield* EvmTransferEvidence.canonicalReceipt(rpc, EvmHex.fromTrusted(transaction))
+  const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
+  const isPaid =
+    receipt !== undefined &&
+    EvmTransferEvidence.judge(expected, EvmTransferEvidence.usesIn(receipt.logs)) === "paid"
+  if (isPaid) return { number: receipt.blockNumber, time: receipt.time }
+  const message = `the node of ${rpc.network} does not show the payment of ${transaction}`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
+})
+
+/** What the other chain shows of the operator's payment; `undefined` while its authorization is not used. */
+const endOf = Effect.fnUntraced(function* (
+  { arriving, chain }: ServedPair,
+  payout: Eip3009.TransferWithAuthorization,
+  since: number
+): Effect.fn.Return<DeliveryObservation | undefined, ChainUnavailable> {
+  const { rpc } = chain.lagGuard
+  const expected = { token: EvmAsset.domain(arriving).verifyingContract, authorization: payout }
+  const { isEnded, newest } = yield* chain.lagGuard.confirm((newest) =>
+    Effect.map(EvmTokenState.hasEnded(rpc, expected, newest), (isEnded) => ({ isEnded, newest }))
+  )
+  if (!isEnded) return undefined
+  const end = yield* EvmAuthorizationSearch.fromTime(rpc, { expected, since: 0n }, Math.max(since, 0), newest)
+  const seen = end && (yield* EvmTransferEvidence.reader(rpc)({ expected, isOurs: () => true }, end))
+  if (seen?._tag === "Failed") {
+    return blocked(`the inventory's own key has used up the nonce of its payment: ${seen.error.detail}`)
+  }
+  if (seen?._tag !== "Settled") {
+    const message = `${rpc.network} has the payment of the nonce ${payout.nonce}, and no node shows by which transaction`
+    return yield* new ChainUnavailable({ network: rpc.network, message })
+  }
+  const { block, transaction } = seen
+  const { final } = yield* chain.chainHead
+  return { _tag: "Delivered", transaction, block, amount: payout.value, final: block.number <= final }
+})
+
+const signedBy = (
+  { signer }: ServedInventory,
+  { arriving, chain: { network } }: ServedPair,
+  payout: Eip3009.TransferWithAuthorization
+): Effect.Effect<EvmHex.Hex, ChainUnavailable> =>
+  Effect.mapError(
+    signatureOf(signer, Eip3009.typedData(EvmAsset.domain(arriving), payout)),
+    ({ message }) => new ChainUnavailable({ network, message: `the inventory's payment cannot be signed: ${message}` })
+  )
+
+/** Tries the payment; the reason why it would fail now, if it would. */
+const trial = Effect.fnUntraced(function* (
+  { arriving, chain: { lagGuard } }: ServedPair,
+  payout: Eip3009.TransferWithAuthorization,
+  signature: EvmHex.Hex
+): Effect.fn.Return<string | undefined, ChainUnavailable> {
+  const { verifyingContract: to } = EvmAsset.domain(arriving)
+  const call = { to, data: Eip3009.encodeTransferByParts(payout, signature), gas: payoutGas }
+  const outcome = yield* lagGuard.judge(
+    (block) => lagGuard.rpc.call(call, block),
+    ({ _tag }) => _tag === "Reverted"
+  )
+  if (outcome._tag === "Returned") return undefined
+  const reason = yield* EvmRevert.explain(outcome)
+  return reason._tag === "Other" ? reason.message : reason._tag
+})

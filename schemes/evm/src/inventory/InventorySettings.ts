@@ -1,0 +1,178 @@
+/**
+ * The settings of an operator's inventory, and the service that they make: buyers pay to the operator's account on this network, and the
+ * operator pays the shop from the same account on another one. It is custody: between the two the operator holds the buyer's money.
+ */
+import { type Asset, type AssetTable, type ChainUnavailable, Misconfigured } from "@pontage/core"
+import * as OptionCheck from "@pontage/core/OptionCheck"
+import * as Effect from "effect/Effect"
+
+import * as EvmChainHead from "../node/EvmChainHead.ts"
+import * as EvmLagGuard from "../node/EvmLagGuard.ts"
+import * as EvmRpc from "../node/EvmRpc.ts"
+import * as EvmAddress from "../primitives/EvmAddress.ts"
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as EvmAsset from "../transfer/EvmAsset.ts"
+import type { EvmSigner } from "../wallet/EvmSigner.ts"
+import type { ServedInventory, ServedPair } from "./ServedInventory.ts"
+
+/** A pair of tokens: one that buyers pay in here, and one that shops get on another network. */
+export interface InventoryPair {
+  /** The token that buyers pay in, by symbol or address; default the network's dollar stablecoin. */
+  readonly asset?: string
+  /** Where shops are paid. The facilitator has to settle `exact` there: its payments are sent by that network's signers. */
+  readonly to: {
+    readonly network: string
+    readonly rpcUrl: string
+    /** The token that shops get, by symbol or address; default the network's dollar stablecoin. It has as many decimals as the first. */
+    readonly asset?: string
+    /** Blocks behind the head from which a block there counts as final; default 64. */
+    readonly finalityDepth?: number
+  }
+  /** The fee that buyers pay beside the price, in the token's smallest unit: it has to cover the gas of both payments. */
+  readonly fee: bigint
+  /** The least price, in the token's smallest unit; default 1. */
+  readonly minimumAmount?: bigint
+  /** The highest price of one payment, in the token's smallest unit; default `perDay`. */
+  readonly maximumAmount?: bigint
+  /** The most that is paid to shops over this pair in any 24 hours, in the token's smallest unit. */
+  readonly perDay: bigint
+}
+
+/** Settings of an inventory. */
+export interface Inventory {
+  /** The key of the account that buyers pay to, and that pays shops: the same address on all networks, without code. */
+  readonly signer: EvmSigner
+  readonly pairs: ReadonlyArray<InventoryPair>
+}
+
+/** The check of {@link Inventory}. */
+export const check = OptionCheck.options<Inventory>({
+  signer: OptionCheck.having<EvmSigner>(
+    "a signer, such as exactEvm.localSigner(privateKey) or a viem local account",
+    "address",
+    "signTypedData"
+  ),
+  pairs: OptionCheck.list(
+    OptionCheck.options<InventoryPair>({
+      asset: OptionCheck.optional(OptionCheck.text),
+      to: OptionCheck.options<InventoryPair["to"]>({
+        network: OptionCheck.text,
+        rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
+        asset: OptionCheck.optional(OptionCheck.text),
+        finalityDepth: OptionCheck.optional(OptionCheck.whole())
+      }),
+      fee: OptionCheck.amount(),
+      minimumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
+      maximumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
+      perDay: OptionCheck.amount(1n)
+    })
+  )
+})
+
+/** The facilitator that serves an inventory. */
+export interface InventoryOwner {
+  readonly network: ServedInventory["network"]
+  readonly assets: AssetTable.AssetTable
+  /** The time for which any node is waited for; `undefined` for the default. */
+  readonly rpcTimeoutMillis: number | undefined
+  /** Compares a token with its chain. */
+  readonly prove: (rpc: EvmRpc.Shape, token: Asset) => Effect.Effect<void, ChainUnavailable | Misconfigured>
+}
+
+/** Makes the service: connects to the other networks, and compares both tokens of each pair with their chains. */
+export const make = Effect.fnUntraced(function* (
+  near: EvmRpc.Shape,
+  owner: InventoryOwner,
+  { pairs, signer }: Inventory
+): Effect.fn.Return<ServedInventory, Misconfigured | ChainUnavailable> {
+  const account = EvmAddress.fromText(signer.address)
+  if (account === undefined) return yield* wrong(`signer: its address "${signer.address}" is not an address`)
+  if (pairs.length === 0) return yield* wrong("pairs: give at least one pair, or leave inventory out")
+  yield* isPlain(near, account)
+  const served: Array<ServedPair> = []
+  for (const pair of pairs) {
+    const one = yield* pairOf(near, owner, account, pair)
+    if (served.some((other) => other.name === one.name)) {
+      return yield* wrong(`pairs: ${one.name} is there twice; keep one`)
+    }
+    served.push(one)
+  }
+  return { account, signer, network: owner.network, pairs: served }
+})
+
+const pairOf = Effect.fnUntraced(function* (
+  near: EvmRpc.Shape,
+  { assets, network, prove, rpcTimeoutMillis }: InventoryOwner,
+  account: EvmAddress.Address,
+  { asset, fee, maximumAmount, minimumAmount = 1n, perDay, to }: InventoryPair
+): Effect.fn.Return<ServedPair, Misconfigured | ChainUnavailable> {
+  const far = EvmNetwork.fromText(to.network)
+  if (far === undefined) {
+    return yield* wrong(`pairs: to.network "${to.network}" ${EvmNetwork.fault}; inventories pay on EVM networks alone`)
+  }
+  if (far === network) return yield* wrong(`pairs: to.network ${far} is the network that is paid on`)
+  const paid = yield* tokenOf(assets, network, asset)
+  const arriving = yield* tokenOf(assets, far, to.asset)
+  const name = `${paid.symbol} on ${network} to ${arriving.symbol} on ${far}`
+  if (paid.decimals !== arriving.decimals) {
+    return yield* wrong(`pairs: ${name}: the tokens have ${paid.decimals} and ${arriving.decimals} decimals`)
+  }
+  const most = maximumAmount ?? perDay
+  if (minimumAmount > most || most > perDay) {
+    return yield* wrong(`pairs: ${name}: minimumAmount, maximumAmount and perDay have to rise in this order`)
+  }
+  const url = to.rpcUrl
+  const node = yield* EvmRpc.make({
+    url,
+    network: far,
+    ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis })
+  })
+  const chainId = yield* node.chainId
+  if (EvmNetwork.fromChainId(chainId) !== far) {
+    return yield* wrong(`pairs: ${name}: the RPC configured for ${far} serves ${EvmNetwork.fromChainId(chainId)}`)
+  }
+  const lagGuard = EvmLagGuard.make(node)
+  yield* prove(near, paid)
+  yield* prove(lagGuard.rpc, arriving)
+  yield* isPlain(lagGuard.rpc, account)
+  const depth = to.finalityDepth === undefined ? {} : { finalityDepth: to.finalityDepth }
+  const chainHead = EvmChainHead.make(lagGuard.rpc, depth)
+  return {
+    name,
+    paid,
+    arriving,
+    fee,
+    minimumAmount,
+    maximumAmount: most,
+    perDay,
+    chain: { network: far, lagGuard, chainHead }
+  }
+})
+
+const tokenOf = Effect.fnUntraced(function* (
+  assets: AssetTable.AssetTable,
+  network: string,
+  text: string | undefined
+): Effect.fn.Return<Asset, Misconfigured> {
+  const asset = assets.find(network, text)
+  if (asset === undefined) {
+    return yield* wrong(`pairs: the token ${text ?? "of dollars"} on ${network} is not known; give it as one of assets`)
+  }
+  return EvmAsset.hasAuthorizations(asset)
+    ? asset
+    : yield* wrong(
+        `pairs: ${asset.symbol} on ${network} has no transfer authorizations (EIP-3009), by which inventories are paid and pay`
+      )
+})
+
+/** The account's key alone signs for it: another account's code could spend the money, or refuse it. */
+const isPlain = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  account: EvmAddress.Address
+): Effect.fn.Return<void, Misconfigured | ChainUnavailable> {
+  if ((yield* rpc.getCode(account)) === "0x") return
+  return yield* wrong(`signer: ${EvmAddress.checksum(account)} has code on ${rpc.network}; give a plain account`)
+})
+
+const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
+  Effect.fail(new Misconfigured({ message: `exactEvm.facilitator: inventory: ${what}` }))
