@@ -4,7 +4,9 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
+import { encodeFunctionData } from "viem"
 
 import * as InventoryMarket from "./InventoryMarket.ts"
 
@@ -64,6 +66,145 @@ describe("a purchase from an inventory", () => {
       assert.include(delivery, { network: second.network, amount: `${price}` })
       assert.match(delivery?.transaction ?? "", /^0x[0-9a-f]{64}$/)
       assert.strictEqual((yield* second.transfers()).filter(({ from }) => from === operator.address).length, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("sells the last of the inventory once, and charges nothing to the buyer who comes second", () =>
+    Effect.gen(function* () {
+      const market = yield* InventoryMarket.open({ serve: "departed", balance: price + price / 2n })
+      const { buyer, earned, first, received, runs, stock } = market
+      const results = yield* Effect.all([buyer(0), buyer(1)], { concurrency: "unbounded" })
+      assert.strictEqual(results.filter(({ status }) => status === 200).length, 1, JSON.stringify(results))
+      assert.include(results.find(({ status }) => status === 0)?.body, "is promised to other payments")
+      assert.strictEqual(runs(), 1)
+      assert.strictEqual(yield* earned, price + fee)
+      yield* first.mine(InventoryMarket.finalityDepth)
+      yield* Effect.repeat(received, { until: (amount) => amount > 0n, schedule: often })
+      assert.strictEqual(yield* received, price)
+      assert.strictEqual(yield* stock, price / 2n)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is not offered where the inventory is below the price", () =>
+    Effect.gen(function* () {
+      const { buyer, earned, origin, runs } = yield* InventoryMarket.open({ serve: "departed", balance: price - 1n })
+      const offer = yield* Effect.promise(() => fetch(`${origin}/report`))
+      assert.strictEqual(offer.status, 503)
+      assert.notInclude(yield* Effect.promise(() => offer.text()), '"inventory"')
+      assert.strictEqual((yield* buyer(0)).status, 503)
+      assert.strictEqual(runs(), 0)
+      assert.strictEqual(yield* earned, 0n)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("waits where the other token refuses its payee, and delivers once it does not", () =>
+    Effect.gen(function* () {
+      const market = yield* InventoryMarket.open({ serve: "departed" })
+      const { buyer, facilitator, first, received, second } = market
+      const { deployer, payee } = second.accounts
+      const call = (functionName: "blacklist" | "unBlacklist") =>
+        second.send({
+          from: deployer.address,
+          to: second.token.address,
+          data: encodeFunctionData({ abi: InventoryMarket.blocking, functionName, args: [payee.address] })
+        })
+      yield* call("blacklist")
+      const { paymentId, status } = yield* buyer(0)
+      assert.strictEqual(status, 200)
+      yield* first.mine(InventoryMarket.finalityDepth)
+      const stuck = yield* Effect.repeat(deliveryOf(facilitator, paymentId), {
+        until: (seen) => seen?.status === "stuck",
+        schedule: often
+      })
+      assert.include(stuck?.detail, "would refuse it now")
+      yield* call("unBlacklist")
+      yield* Effect.repeat(received, { until: (amount) => amount > 0n, schedule: often })
+      assert.strictEqual(yield* received, price)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("waits for money that the operator has taken out of the inventory", () =>
+    Effect.gen(function* () {
+      const market = yield* InventoryMarket.open({ serve: "departed", balance: price })
+      const { buyer, facilitator, first, operator, received, second } = market
+      const { paymentId, status } = yield* buyer(0)
+      assert.strictEqual(status, 200)
+      yield* InventoryMarket.sweep(second, operator, 1n)
+      yield* first.mine(InventoryMarket.finalityDepth)
+      const stuck = yield* Effect.repeat(deliveryOf(facilitator, paymentId), {
+        until: (seen) => seen?.status === "stuck",
+        schedule: often
+      })
+      assert.include(stuck?.detail, "would refuse it now")
+      yield* second.mint(operator.address, 1n)
+      yield* Effect.repeat(received, { until: (amount) => amount > 0n, schedule: often })
+      assert.strictEqual(yield* received, price)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("waits for coin of the signer that sends the operator's payments", () =>
+    Effect.gen(function* () {
+      const market = yield* InventoryMarket.open({ serve: "departed" })
+      const { buyer, facilitator, first, received, second } = market
+      const { address } = second.accounts.signers[1]
+      yield* second.setBalance(address, 0n)
+      const { paymentId, status } = yield* buyer(0)
+      assert.strictEqual(status, 200)
+      yield* first.mine(InventoryMarket.finalityDepth)
+      yield* Effect.repeat(deliveryOf(facilitator, paymentId), {
+        until: (seen) => seen?.detail?.includes("push") === true,
+        schedule: often
+      })
+      assert.strictEqual(yield* received, 0n)
+      yield* second.setBalance(address, 10n ** 18n)
+      yield* Effect.repeat(received, { until: (amount) => amount > 0n, schedule: often })
+      assert.strictEqual(yield* received, price)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("pays once more where the other chain takes the payment back, and never twice", () =>
+    Effect.gen(function* () {
+      const market = yield* InventoryMarket.open({ serve: "delivered" })
+      const { buyer, facilitator, first, operator, received, second, stock } = market
+      const bought = yield* Effect.forkScoped(buyer(0))
+      yield* Effect.repeat(market.earned, { until: (amount) => amount > 0n, schedule: often })
+      const before = yield* second.snapshot
+      yield* first.mine(InventoryMarket.finalityDepth)
+      const { paymentId, status } = yield* Fiber.join(bought)
+      assert.strictEqual(status, 200)
+      yield* second.revert(before)
+      assert.strictEqual(yield* received, 0n)
+      yield* second.mine(1)
+      yield* Effect.repeat(received, { until: (amount) => amount > 0n, schedule: often })
+      yield* second.mine(InventoryMarket.finalityDepth + 1)
+      yield* Effect.repeat(deliveryOf(facilitator, paymentId), {
+        until: (seen) => seen?.status === "delivered",
+        schedule: often
+      })
+      assert.strictEqual(yield* received, price)
+      assert.strictEqual(yield* stock, 90_000_000n)
+      assert.strictEqual((yield* second.transfers()).filter(({ from }) => from === operator.address).length, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("pays nobody for a payment that its own chain takes back before its block is final", () =>
+    Effect.gen(function* () {
+      const market = yield* InventoryMarket.open({ serve: "departed" })
+      const { buyer, earned, facilitator, first, received, second } = market
+      const before = yield* first.snapshot
+      const { paymentId, status } = yield* buyer(0)
+      assert.strictEqual(status, 200)
+      yield* first.revert(before)
+      // The payer has moved its money in the other branch: the payment can not be made again.
+      yield* InventoryMarket.sweep(first, first.accounts.payers[0], 1_000_000_000n)
+      yield* first.mine(InventoryMarket.finalityDepth + 2)
+      yield* Effect.repeat(recordOf(facilitator, paymentId), {
+        until: ({ status: now }) => now === "sent" || now === "accepted" || now === "failed",
+        schedule: often
+      })
+      assert.strictEqual(yield* earned, 0n)
+      assert.strictEqual(yield* received, 0n)
+      assert.strictEqual((yield* second.transfers()).length, 11)
     }).pipe(Effect.scoped)
   )
 })

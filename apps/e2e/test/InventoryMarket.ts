@@ -6,13 +6,14 @@ import { createServer } from "node:http"
 
 import { Router } from "@koa/router"
 import type { FacilitatorScheme } from "@pontage/core"
-import { exactEvm } from "@pontage/evm"
+import { Eip3009, exactEvm } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
 import { paymentMiddleware } from "@pontage/koa"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import Koa from "koa"
+import { encodeFunctionData, parseAbi } from "viem"
 
 import { listen } from "./OpenServer.ts"
 import * as TestMarket from "./TestMarket.ts"
@@ -164,9 +165,42 @@ const buyerOf = ({ assets, first, operator }: TwoChains, origin: string, index: 
     ],
     limits: { perRequest: "$30" }
   })
-  return Effect.promise(async () => {
+  const bought = Effect.tryPromise(async () => {
     const response = await buy(`${origin}/report`)
     const settled = settlementOf(response)
     return { status: response.status, body: await response.text(), paymentId: settled?.paymentId ?? "" }
   })
+  return Effect.catch(bought, ({ cause }) => Effect.succeed({ status: 0, body: String(cause), paymentId: "" }))
 }
+
+/** The owner's calls of the test token that block an account. */
+export const blocking = parseAbi(["function blacklist(address account)", "function unBlacklist(address account)"])
+
+/** Takes tokens out of an account that has no coin: by its own signed transfer, which a stranger sends. */
+export const sweep = Effect.fnUntraced(function* (
+  chain: EvmTestChain.Shape,
+  from: EvmTestChain.Shape["accounts"]["stranger"],
+  value: bigint
+) {
+  const { deployer } = chain.accounts
+  const { address: verifyingContract, name, version } = chain.token
+  const authorization = {
+    from: from.address,
+    to: deployer.address,
+    value,
+    validAfter: 0n,
+    validBefore: 4_102_444_800n,
+    nonce: `0x${"5e".repeat(32)}` as const
+  }
+  const domain = { name, version, chainId: chain.chainId, verifyingContract }
+  const signature = yield* Effect.promise(() =>
+    from.signTypedData({ domain, types: Eip3009.types, primaryType: "TransferWithAuthorization", message: authorization })
+  )
+  const abi = parseAbi([
+    "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)"
+  ])
+  const { nonce, to, validAfter, validBefore } = authorization
+  const args = [from.address, to, value, validAfter, validBefore, nonce, signature] as const
+  const data = encodeFunctionData({ abi, functionName: "transferWithAuthorization", args })
+  yield* chain.send({ from: deployer.address, to: verifyingContract, data })
+})

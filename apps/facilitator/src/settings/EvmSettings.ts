@@ -30,6 +30,7 @@ import {
   whole
 } from "./EnvironmentVariable.ts"
 import { ContractAddress, NetworkText } from "./EvmText.ts"
+import * as InventorySettings from "./InventorySettings.ts"
 import * as RouteSettings from "./RouteSettings.ts"
 
 /** Which accounts with code may pay. */
@@ -312,11 +313,13 @@ export const tables = {
   evmOperations: operations,
   ...ChannelSettings.tables,
   ...RouteSettings.tables,
+  ...InventorySettings.tables,
   evm: shared
 }
 
 /** Values of these variables. */
-export interface EvmValues extends ChannelSettings.ChannelValues, RouteSettings.RouteValues {
+export interface EvmValues
+  extends ChannelSettings.ChannelValues, RouteSettings.RouteValues, InventorySettings.InventoryValues {
   readonly evmNode: Values<typeof node>
   readonly evmTerms: Values<typeof terms>
   readonly evmBatches: Values<typeof batches>
@@ -344,6 +347,8 @@ export interface EvmSettings {
   readonly evmChannels?: ChannelSettings.ChannelKeys
   /** Absent where no payments go on to another network. */
   readonly evmRoutes?: RouteSettings.SharedTerms
+  /** Absent where the operator delivers nothing from its own money. */
+  readonly inventory?: InventorySettings.InventoryTerms
   /** Least balance of each signer for the service to be ready, in wei. */
   readonly evmMinimumGas: bigint
   /** Most that settling may cost on each network in 24 hours, in wei. */
@@ -355,12 +360,14 @@ export const fromValues = (values: EvmValues): EvmSettings => {
   const { assets = [], gasCeiling, minimumGas = 1n, signerKey } = values.evm
   const channels = ChannelSettings.keysOf(values)
   const routes = RouteSettings.sharedOf(values)
+  const inventory = InventorySettings.fromValues(values)
   return {
     evm: networksOf(values),
     evmSignerKeys: (signerKey?.split(",") ?? []).map((key) => Redacted.make(key)),
     evmAssets: assets,
     ...(channels && { evmChannels: channels }),
     ...(routes && { evmRoutes: routes }),
+    ...(inventory && { inventory }),
     evmMinimumGas: minimumGas,
     evmGasCeiling: gasCeiling
   }
@@ -448,6 +455,15 @@ export const contradictions = (
     ...RouteSettings.contradictions(values, {
       signerKeys: [evm.signerKey, values.evmChannels.signerKey, values.evmChannels.authorizerKey],
       entries: evm.entries?.flatMap(({ routes }) => routes ?? [])
+    }),
+    ...InventorySettings.contradictions(values, {
+      networks: evm.entries?.map(({ network }) => network) ?? [],
+      signerKeys: [
+        evm.signerKey,
+        values.evmChannels.signerKey,
+        values.evmChannels.authorizerKey,
+        values.evmRoutes.signerKey
+      ]
     })
   )
   return mistakes

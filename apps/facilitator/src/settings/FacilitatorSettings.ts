@@ -81,6 +81,7 @@ export const check: OptionCheck.Check<FacilitatorSettings> = OptionCheck.options
   evmAssets: OptionCheck.any(),
   evmChannels: OptionCheck.any(),
   evmRoutes: OptionCheck.any(),
+  inventory: OptionCheck.any(),
   evmMinimumGas: OptionCheck.amount(),
   evmGasCeiling: OptionCheck.optional(OptionCheck.amount()),
   telemetry: OptionCheck.any(),

@@ -18,6 +18,7 @@ import * as TonSettings from "../settings/TonSettings.ts"
 import type { TronSettings } from "../settings/TronSettings.ts"
 import type { ConfiguredChain } from "./ChainConnections.ts"
 import * as EvmSigners from "./EvmSigners.ts"
+import * as InventorySchemes from "./InventorySchemes.ts"
 import * as InstalledEmulation from "./InstalledEmulation.ts"
 import * as RouteSchemes from "./RouteSchemes.ts"
 
@@ -29,9 +30,11 @@ export const make = Effect.fnUntraced(function* (
   const { ton, tron } = settings
   const signers = yield* Effect.forEach(settings.evmSignerKeys, (key) => EvmSigners.make(signerVariable, key, crypto))
   const channels = settings.evmChannels && (yield* channelSignersOf(settings.evmChannels, crypto))
+  const inventory = yield* InventorySchemes.make(settings, crypto)
   const chains: Array<ConfiguredChain> = settings.evm.flatMap((one) => {
     const place = { network: one.network ?? "eip155", node: EvmSigners.originOf(one.rpcUrl) }
-    const exact = { ...place, scheme: "exact", connect: evmScheme(settings, one, signers) }
+    const stock = InventorySchemes.optionOf(inventory, one.network)
+    const exact = { ...place, scheme: "exact", connect: evmScheme(settings, one, signers, stock) }
     return channels === undefined || one.channels === undefined
       ? [exact]
       : [exact, { ...place, scheme: "batch-settlement", connect: channelScheme(settings, one, one.channels, channels) }]
@@ -56,7 +59,8 @@ export const make = Effect.fnUntraced(function* (
 const evmScheme = (
   { callers, evmAssets: assets, evmRoutes }: FacilitatorSettings,
   { network, routes, rpcUrl, terms }: EvmNetworkSettings,
-  signer: ReadonlyArray<EvmTransactionSigner>
+  signer: ReadonlyArray<EvmTransactionSigner>,
+  inventory: ReturnType<typeof InventorySchemes.optionOf>
 ): FacilitatorScheme =>
   Effect.suspend(() => {
     let label = network ?? "eip155"
@@ -66,6 +70,7 @@ const evmScheme = (
       ...terms,
       assets,
       ...(routes && evmRoutes && { routes: RouteSchemes.optionOf(routes, evmRoutes) }),
+      ...(inventory && { inventory }),
       rpcUrl: Redacted.value(rpcUrl),
       ...(network !== undefined && { network }),
       onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)

@@ -13,7 +13,7 @@ import { Entropy, identifier } from "../../platform/Entropy.ts"
 import { type PaymentError, refuse } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
-import { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import type { FacilitatorSchemeRegistry } from "../../scheme/FacilitatorSchemeRegistry.ts"
@@ -261,17 +261,15 @@ const stockCover = Effect.fnUntraced(function* ({ store }: IntakeContext, { stoc
   return { readAt, perDay: stock.perDay, balance: yield* stock.balance }
 })
 
-/** Seconds after which a payment may be sent again that the operator's stock has no room for. */
-const stockRetry = 60
-
+/** A refusal, though money may come in later: the payer can pay by another option at once. */
 const unstocked = ({ delivery, stock }: Presented, { left, limit }: Unstocked) => {
   const why =
     limit === "balance"
       ? `the facilitator's own money on ${delivery?.network} is promised to other payments`
       : `the facilitator's limit for 24 hours of ${stock?.draw.pair} is reached`
   const room = left > 0n ? left : 0n
-  const message = `${why}: ${room} are left, the payment needs ${stock?.draw.amount}; nothing was sent, pay by another option or come again later`
-  return new FacilitatorUnavailable({ message, retryAfter: stockRetry })
+  const message = `${why}: ${room} are left, the payment needs ${stock?.draw.amount}; nothing was sent, pay by another option`
+  return invalid("unsupported_authorization", limit === "day" ? "stock_day_limit" : "stock_promised", message)
 }
 
 const wanted = ({ store }: IntakeContext, presented: Presented) => ({

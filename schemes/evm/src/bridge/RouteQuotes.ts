@@ -210,7 +210,7 @@ export const renewing = <E extends { readonly message: string }>(
     }
     return last !== undefined && Number(last["quotedUntil"]) * 1000 > now
       ? last
-      : (reason ?? `The node of ${network} does not answer`)
+      : (reason ?? `the node that ${name} need does not answer`)
   })
 }
 

@@ -1,0 +1,102 @@
+/**
+ * Settings of the operator's inventory: its key, and the pairs of tokens by which buyers pay it on one network and it pays shops on another.
+ * Both networks are settled on by entries of `PONTAGE_EVM`.
+ */
+import { EvmNetwork } from "@pontage/evm"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+import { make, NativeAmount, namesSet, PositiveAmount, type Values } from "./EnvironmentVariable.ts"
+
+/** A pair. Networks of other families are refused by a sentence of their own. */
+const Pair = Schema.Struct({
+  from: Schema.NonEmptyString,
+  to: Schema.NonEmptyString,
+  asset: Schema.optionalKey(Schema.NonEmptyString),
+  toAsset: Schema.optionalKey(Schema.NonEmptyString),
+  fee: NativeAmount,
+  minimumAmount: Schema.optionalKey(PositiveAmount),
+  maximumAmount: Schema.optionalKey(PositiveAmount),
+  perDay: PositiveAmount
+})
+
+const table = {
+  pairs: make(
+    "PONTAGE_BRIDGE_INVENTORY",
+    "a JSON list of pairs of networks, each with from (where buyers pay), to (where shops are paid), fee and perDay (in the token's smallest unit, as text) and, optionally, asset and toAsset (symbol or address), minimumAmount and maximumAmount",
+    `'[{"from":"arbitrum","to":"polygon","fee":"50000","perDay":"1000000000"}]'`,
+    Schema.fromJsonString(Schema.NonEmptyArray(Pair))
+  ),
+  key: make(
+    "PONTAGE_BRIDGE_INVENTORY_KEY",
+    "the private key of the account that buyers pay to and that pays shops, 0x and 64 hexadecimal digits",
+    "0x<64 hexadecimal digits>",
+    Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{64}$/))
+  )
+}
+
+/** The variables. */
+export const tables = { bridgeInventory: table }
+
+/** Values of these variables. */
+export interface InventoryValues {
+  readonly bridgeInventory: Values<typeof table>
+}
+
+/** The operator's inventory. */
+export interface InventoryTerms {
+  readonly key: Redacted.Redacted
+  readonly pairs: ReadonlyArray<typeof Pair.Type>
+}
+
+/** The settings; `undefined` without an inventory. */
+export const fromValues = ({ bridgeInventory: { key, pairs } }: InventoryValues): InventoryTerms | undefined =>
+  key === undefined || pairs === undefined ? undefined : { key: Redacted.make(key), pairs }
+
+/** The other settings that contradict these. */
+export interface Beside {
+  /** The networks of the entries of `PONTAGE_EVM`, as they are written; none is `undefined`. */
+  readonly networks: ReadonlyArray<string | undefined>
+  /** The variables of keys that schemes sign with. */
+  readonly signerKeys: ReadonlyArray<string | undefined>
+}
+
+/** Contradictions between these variables, and to others. */
+export const contradictions = (values: InventoryValues, { networks, signerKeys }: Beside): ReadonlyArray<string> => {
+  const { key, pairs } = values.bridgeInventory
+  if (pairs === undefined) {
+    return namesSet(table, values.bridgeInventory).map(
+      (name) => `${name}: no inventory is served without PONTAGE_BRIDGE_INVENTORY; set that too, or remove it`
+    )
+  }
+  const known = new Set(networks.map((one) => one && EvmNetwork.fromText(one)))
+  const mistakes = [...new Set(pairs.flatMap(({ from, to }) => [from, to]))].flatMap((one) => objectionTo(known, one))
+  if (key === undefined) {
+    return [
+      ...mistakes,
+      "PONTAGE_BRIDGE_INVENTORY_KEY: no key pays shops; set it to the private key of an account of its own, which holds the tokens that shops get"
+    ]
+  }
+  const others = new Set(signerKeys.flatMap((text) => text?.toLowerCase().split(",") ?? []))
+  return others.has(key.toLowerCase())
+    ? [
+        ...mistakes,
+        "PONTAGE_BRIDGE_INVENTORY_KEY: the key is set for something else too; the money of buyers has an account of its own"
+      ]
+    : mistakes
+}
+
+/** Why a network of a pair is not served. */
+const objectionTo = (known: ReadonlySet<string | undefined>, text: string): ReadonlyArray<string> => {
+  const network = EvmNetwork.fromText(text)
+  if (network !== undefined && known.has(network)) return []
+  const reason =
+    network === undefined
+      ? "is not an EVM network; buyers pay inventories, and inventories pay shops, on EVM networks alone"
+      : "is not settled on; give it an entry with its network in PONTAGE_EVM"
+  return [`PONTAGE_BRIDGE_INVENTORY: ${text} ${reason}`]
+}
+
+/** Whether two texts name one network. */
+export const isSame = (one: string, other: string | undefined): boolean =>
+  other !== undefined && EvmNetwork.fromText(one) === EvmNetwork.fromText(other)

@@ -1,0 +1,69 @@
+/** The operator's inventory as the option of a network's `exact` scheme, and the words by which the log marks it. */
+import type { Misconfigured } from "@pontage/core"
+import type { EvmCrypto, EvmSigner } from "@pontage/evm"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+
+import type { EvmNetworkSettings } from "../settings/EvmSettings.ts"
+import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
+import * as InventorySettings from "../settings/InventorySettings.ts"
+import type { ConfiguredChain } from "./ChainConnections.ts"
+import * as EvmSigners from "./EvmSigners.ts"
+
+/** The inventory of the settings, with its signer. */
+export interface Inventory {
+  readonly signer: EvmSigner.EvmSigner
+  readonly pairs: InventorySettings.InventoryTerms["pairs"]
+  /** All EVM networks that are settled on. */
+  readonly networks: ReadonlyArray<EvmNetworkSettings>
+}
+
+/** Makes the inventory; `undefined` without one. The log says what the operator takes on. */
+export const make = Effect.fnUntraced(function* (
+  { evm, inventory }: FacilitatorSettings,
+  crypto: EvmCrypto.Shape
+): Effect.fn.Return<Inventory | undefined, Misconfigured> {
+  if (inventory === undefined) return undefined
+  const { key, pairs } = inventory
+  const signer = yield* EvmSigners.make("PONTAGE_BRIDGE_INVENTORY_KEY", key, crypto)
+  const names = pairs.map(({ from, perDay, to }) => `${from} to ${to} (at most ${perDay} in 24 hours)`)
+  yield* Effect.logWarning(
+    `PONTAGE_BRIDGE_INVENTORY: custody: the account ${signer.address} takes buyers' money and pays shops from its own: ${names.join(", ")}`
+  )
+  return { signer, pairs, networks: evm }
+})
+
+/** The pairs that buyers pay on this network. */
+const pairsFrom = ({ pairs }: Inventory, network: string | undefined) =>
+  pairs.filter(({ from }) => InventorySettings.isSame(from, network))
+
+/** The option `inventory` of `exactEvm.facilitator` on a network; `undefined` where no buyer pays there. */
+export const optionOf = (inventory: Inventory | undefined, network: string | undefined) => {
+  if (inventory === undefined) return undefined
+  const pairs = pairsFrom(inventory, network).flatMap(({ from: _, to, toAsset, ...terms }) => {
+    const far = farOf(inventory, to)
+    return far === undefined ? [] : [{ ...terms, to: toOf(far, to, toAsset) }]
+  })
+  return pairs.length === 0 ? undefined : { signer: inventory.signer, pairs }
+}
+
+const farOf = ({ networks }: Inventory, to: string) =>
+  networks.find(({ network }) => InventorySettings.isSame(to, network))
+
+/** The other network is the one of its own entry: its payments are sent there. */
+const toOf = ({ rpcUrl, terms }: EvmNetworkSettings, network: string, asset: string | undefined) => ({
+  network,
+  rpcUrl: Redacted.value(rpcUrl),
+  ...(asset !== undefined && { asset }),
+  ...(terms?.finalityDepth !== undefined && { finalityDepth: terms.finalityDepth })
+})
+
+/** The other networks that buyers of this one are served for, as a log names them. */
+export const placeOf = (
+  inventory: Inventory,
+  network: string | undefined
+): Pick<ConfiguredChain, "network" | "node"> => {
+  const pairs = pairsFrom(inventory, network)
+  const nodes = pairs.flatMap(({ to }) => farOf(inventory, to)?.rpcUrl ?? [])
+  return { network: pairs.map(({ to }) => to).join(", "), node: nodes.map(EvmSigners.originOf).join(", ") }
+}

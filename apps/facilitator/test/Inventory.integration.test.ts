@@ -1,0 +1,157 @@
+/**
+ * The service with an operator's inventory as a process of its own, killed and started again between the two payments, on two real nodes:
+ * the shop is paid once, and the limits hold across restarts.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { FacilitatorClient, PaymentPayload, type PaymentRequirements } from "@pontage/core"
+import { EvmAddress, exactEvm } from "@pontage/evm"
+import { EvmTestChain } from "@pontage/evm/testing"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+
+import * as ServiceProcess from "./ServiceProcess.ts"
+import * as TestPayment from "./TestPayment.ts"
+
+const price = 10_000_000n
+const fee = 50_000n
+const often = Schedule.spaced("100 millis")
+
+/** Two chains, the variables of an operator, and payments to its inventory. */
+const opened = Effect.fnUntraced(function* (perDay = 1_000_000_000n) {
+  const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: 31_338 })], {
+    concurrency: "unbounded"
+  })
+  const { payee, signers } = first.accounts
+  const operator = signers[3]
+  yield* second.mint(operator.address, 100_000_000n)
+  const assets = [first, second].map(({ network, token }) => ({ network, ...token }))
+  const entry = ({ network, rpcUrl }: EvmTestChain.Shape) => ({ network, rpcUrl, finalityDepth: 2 })
+  const environment = {
+    PORT: "0",
+    PONTAGE_STORE: ServiceProcess.freshFile(),
+    PONTAGE_EVM: JSON.stringify([entry(first), entry(second)]),
+    PONTAGE_EVM_SIGNER_KEY: signers[0].privateKey,
+    PONTAGE_EVM_ASSETS: JSON.stringify(assets),
+    PONTAGE_BRIDGE_INVENTORY: JSON.stringify([
+      { from: first.network, to: second.network, fee: `${fee}`, perDay: `${perDay}` }
+    ]),
+    PONTAGE_BRIDGE_INVENTORY_KEY: operator.privateKey
+  }
+  const requirements: PaymentRequirements.PaymentRequirements = {
+    scheme: "exact",
+    network: first.network,
+    maxAmountRequired: `${price + fee}`,
+    resource: "https://shop.example/report",
+    payTo: operator.address,
+    asset: first.token.address,
+    extra: {
+      assetTransferMethod: "inventory",
+      inventory: {
+        network: second.network,
+        asset: EvmAddress.checksum(EvmAddress.fromText(second.token.address) ?? EvmAddress.zero),
+        payTo: payee.address,
+        amount: `${price}`,
+        fee: `${fee}`,
+        quotedUntil: 4_102_444_800
+      }
+    }
+  }
+  const paid = Effect.fnUntraced(function* (payer: number) {
+    const signer = first.accounts.payers[payer] ?? first.accounts.payers[0]
+    const routes = exactEvm.routes({ inventories: [operator.address] })
+    const client = exactEvm.client({ signer, network: first.network, assets, routes })
+    const asset = client.asset(requirements)
+    if (asset === undefined) return yield* Effect.die(new Error("the token is not known"))
+    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 60
+    const { payload } = yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
+    const paymentPayload = PaymentPayload.sealPayload("exact", first.network, payload)
+    return { paymentPayload, paymentRequirements: requirements }
+  })
+  const settle = Effect.fnUntraced(function* (url: string, payer: number) {
+    const client = yield* FacilitatorClient.make({ url })
+    return yield* client.settle(yield* paid(payer), TestPayment.claim(payer))
+  })
+  const payouts = Effect.map(second.transfers(), (all) =>
+    all.filter(({ from, to }) => from === operator.address && to === payee.address).map(({ value }) => value)
+  )
+  return { first, second, environment, paid, settle, payouts, operator, signer: signers[0] }
+})
+
+const started = Effect.fnUntraced(function* (environment: Readonly<Record<string, string>>) {
+  const service = yield* ServiceProcess.run(environment)
+  const url = yield* service.url
+  const kill = Effect.andThen(
+    Effect.sync(() => service.process.kill("SIGKILL")),
+    service.exited
+  )
+  return { ...service, url, kill }
+})
+
+const delivered = (url: string, paymentId: string) =>
+  Effect.repeat(
+    Effect.promise(async () => {
+      const { delivery } = (await (await fetch(`${url}/payments/${paymentId}`)).json()) as {
+        readonly delivery?: { readonly status: string; readonly transaction?: string }
+      }
+      return delivery
+    }),
+    { until: (seen) => seen?.status === "delivered", schedule: often }
+  )
+
+describe("the service with an inventory", () => {
+  it.live("is marked as custody at start, and keeps the limit of a day when it is killed and started again", () =>
+    Effect.gen(function* () {
+      const { environment, first, operator, settle } = yield* opened(price + price / 2n)
+      const before = yield* started(environment)
+      assert.include(before.output.join(""), `custody: the account ${operator.address}`)
+      assert.notInclude(before.output.join(""), operator.privateKey)
+      const supported = yield* Effect.promise(async () => (await fetch(`${before.url}/supported`)).text())
+      assert.include(supported, `"maximumAmount":"${price + price / 2n}"`)
+      assert.strictEqual((yield* settle(before.url, 0)).status, "included")
+      yield* before.kill
+      const { url } = yield* started(environment)
+      const refusal = yield* Effect.flip(settle(url, 1))
+      assert.strictEqual("detail" in refusal ? refusal.detail : refusal._tag, "stock_day_limit")
+      assert.strictEqual(yield* first.balanceOf(operator.address), price + fee)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("pays the shop after it was killed between the buyer's payment and its own", () =>
+    Effect.gen(function* () {
+      const { environment, first, payouts, settle } = yield* opened()
+      const before = yield* started(environment)
+      const { paymentId } = yield* settle(before.url, 0)
+      yield* before.kill
+      assert.deepStrictEqual(yield* payouts, [])
+      yield* first.mine(2)
+      const { url } = yield* started(environment)
+      yield* delivered(url, paymentId)
+      assert.deepStrictEqual(yield* payouts, [price])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live.each(["kept", "dropped"] as const)(
+    "pays the shop once after it was killed with its own payment sent, and the node has %s it",
+    (fate) =>
+      Effect.gen(function* () {
+        const { environment, first, payouts, second, settle, signer } = yield* opened()
+        const before = yield* started(environment)
+        yield* second.setAutomine(false)
+        const { paymentId } = yield* settle(before.url, 0)
+        yield* first.mine(2)
+        const pooled = Effect.promise(() => second.client.getBlock({ blockTag: "pending", includeTransactions: true }))
+        const { transactions } = yield* Effect.repeat(pooled, {
+          until: (block) => block.transactions.some(({ from }) => from === signer.address.toLowerCase()),
+          schedule: often
+        })
+        yield* before.kill
+        if (fate === "dropped") yield* Effect.forEach(transactions, ({ hash }) => second.drop(hash))
+        const { url } = yield* started(environment)
+        yield* second.setIntervalMining(1)
+        yield* delivered(url, paymentId)
+        yield* second.mine(3)
+        assert.deepStrictEqual(yield* payouts, [price])
+      }).pipe(Effect.scoped)
+  )
+})
