@@ -100,7 +100,14 @@ export type {
   SubmitResult,
   ChainHead
 } from "./scheme/SchemeFacilitator.ts"
-export type { DeliveryObservation, Departure, Onward, Push, Stock as OperatorStock, StockDraw } from "./scheme/Onward.ts"
+export type {
+  DeliveryObservation,
+  Departure,
+  Onward,
+  Push,
+  Stock as OperatorStock,
+  StockDraw
+} from "./scheme/Onward.ts"
 export type {
   ChannelFacts,
   ChannelReport,

@@ -38,7 +38,10 @@ export const chains = Effect.fnUntraced(function* (balance: bigint) {
   })
   const operator = first.accounts.stranger
   yield* second.mint(operator.address, balance)
-  const assets = [first, second].map(({ network, token }) => ({ network, ...token }))
+  const assets = [
+    { network: first.network, ...first.token },
+    { network: second.network, ...second.token }
+  ]
   return { first, second, assets, operator } satisfies TwoChains
 })
 
@@ -67,7 +70,12 @@ export const schemesOf = (
     inventory: {
       signer: operator,
       pairs: [
-        { to: { network: second.network, rpcUrl: farUrl, finalityDepth }, fee: asked, minimumAmount: 1_000_000n, perDay }
+        {
+          to: { network: second.network, rpcUrl: farUrl, finalityDepth },
+          fee: asked,
+          minimumAmount: 1_000_000n,
+          perDay
+        }
       ]
     }
   }),
@@ -194,7 +202,12 @@ export const sweep = Effect.fnUntraced(function* (
   }
   const domain = { name, version, chainId: chain.chainId, verifyingContract }
   const signature = yield* Effect.promise(() =>
-    from.signTypedData({ domain, types: Eip3009.types, primaryType: "TransferWithAuthorization", message: authorization })
+    from.signTypedData({
+      domain,
+      types: Eip3009.types,
+      primaryType: "TransferWithAuthorization",
+      message: authorization
+    })
   )
   const abi = parseAbi([
     "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)"

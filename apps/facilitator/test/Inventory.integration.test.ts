@@ -17,6 +17,8 @@ const price = 10_000_000n
 const fee = 50_000n
 const often = Schedule.spaced("100 millis")
 
+const entry = ({ network, rpcUrl }: EvmTestChain.Shape) => ({ network, rpcUrl, finalityDepth: 2 })
+
 /** Two chains, the variables of an operator, and payments to its inventory. */
 const opened = Effect.fnUntraced(function* (perDay = 1_000_000_000n) {
   const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: 31_338 })], {
@@ -25,8 +27,10 @@ const opened = Effect.fnUntraced(function* (perDay = 1_000_000_000n) {
   const { payee, signers } = first.accounts
   const operator = signers[3]
   yield* second.mint(operator.address, 100_000_000n)
-  const assets = [first, second].map(({ network, token }) => ({ network, ...token }))
-  const entry = ({ network, rpcUrl }: EvmTestChain.Shape) => ({ network, rpcUrl, finalityDepth: 2 })
+  const assets = [
+    { network: first.network, ...first.token },
+    { network: second.network, ...second.token }
+  ]
   const environment = {
     PORT: "0",
     PONTAGE_STORE: ServiceProcess.freshFile(),

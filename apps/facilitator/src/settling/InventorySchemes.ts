@@ -40,12 +40,22 @@ const pairsFrom = ({ pairs }: Inventory, network: string | undefined) =>
 /** The option `inventory` of `exactEvm.facilitator` on a network; `undefined` where no buyer pays there. */
 export const optionOf = (inventory: Inventory | undefined, network: string | undefined) => {
   if (inventory === undefined) return undefined
-  const pairs = pairsFrom(inventory, network).flatMap(({ from: _, to, toAsset, ...terms }) => {
+  const pairs = pairsFrom(inventory, network).flatMap(({ to, toAsset, ...terms }) => {
     const far = farOf(inventory, to)
-    return far === undefined ? [] : [{ ...terms, to: toOf(far, to, toAsset) }]
+    return far === undefined ? [] : [{ ...limitsOf(terms), to: toOf(far, to, toAsset) }]
   })
   return pairs.length === 0 ? undefined : { signer: inventory.signer, pairs }
 }
+
+type Limits = Omit<Inventory["pairs"][number], "from" | "to" | "toAsset">
+
+const limitsOf = ({ asset, fee, maximumAmount, minimumAmount, perDay }: Limits): Limits => ({
+  fee,
+  perDay,
+  ...(asset !== undefined && { asset }),
+  ...(minimumAmount !== undefined && { minimumAmount }),
+  ...(maximumAmount !== undefined && { maximumAmount })
+})
 
 const farOf = ({ networks }: Inventory, to: string) =>
   networks.find(({ network }) => InventorySettings.isSame(to, network))

@@ -18,8 +18,8 @@ import * as TonSettings from "../settings/TonSettings.ts"
 import type { TronSettings } from "../settings/TronSettings.ts"
 import type { ConfiguredChain } from "./ChainConnections.ts"
 import * as EvmSigners from "./EvmSigners.ts"
-import * as InventorySchemes from "./InventorySchemes.ts"
 import * as InstalledEmulation from "./InstalledEmulation.ts"
+import * as InventorySchemes from "./InventorySchemes.ts"
 import * as RouteSchemes from "./RouteSchemes.ts"
 
 /** Scheme facilitators of all families in the settings. Fails with `Misconfigured` for an invalid key. */

@@ -17,10 +17,7 @@ import * as Stock from "./Stock.ts"
  * proves a debt. So is one whose block may still be taken back, and one that counts against a limit for 24 hours.
  */
 export const isForgettable = (payment: StoredPayment, now: number, ageMillis: number): boolean =>
-  hasEnded(payment) &&
-  !isOwed(payment, now) &&
-  !Stock.isCounted(payment, now) &&
-  now - overSince(payment) > ageMillis
+  hasEnded(payment) && !isOwed(payment, now) && !Stock.isCounted(payment, now) && now - overSince(payment) > ageMillis
 
 /** Whether a record, and with it every later one, is younger than this. */
 export const isYoung = ({ history }: StoredPayment, now: number, ageMillis: number): boolean =>

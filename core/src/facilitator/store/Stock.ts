@@ -2,13 +2,12 @@
  * The operator's own stock on another network, from which deliveries are paid. A new record draws its amount from the stock in the
  * same step that makes it, so that no two payments are promised the same money, and a pair's limit for 24 hours holds across restarts.
  */
-import { isDead } from "../../protocol/Settlement.ts"
+import { isDead, type PaymentState } from "../../protocol/Settlement.ts"
 import type { StockDraw } from "../../scheme/Onward.ts"
-import type { RecordedDraw } from "./Delivery.ts"
-import type { StoredPayment } from "./PaymentStore.ts"
+import type { Delivered, RecordedDraw } from "./Delivery.ts"
 
 /**
- * What is known of a stock: its balance on the chain, and the time by the store's clock before that was read. A draw that was paid
+ * The present state of a stock: its balance on the chain, and the time by the store's clock before that was read. A draw that was paid
  * for good since then counts as reserved, because its money may still have been in that balance.
  */
 export interface StockCover {
@@ -23,7 +22,7 @@ export interface StockCover {
 export interface Unstocked {
   readonly _tag: "Unstocked"
   readonly limit: "balance" | "day"
-  /** What is left of the limit, in the token's smallest unit. */
+  /** The rest of the limit, in the token's smallest unit. */
   readonly left: bigint
 }
 
@@ -48,12 +47,17 @@ export const judge = (
   return undefined
 }
 
+/** The part of a record that its draw depends on. */
+interface Drawing extends Delivered {
+  readonly status: PaymentState
+}
+
 /** Whether a record still counts against the limit for 24 hours of the stock that it draws on. */
-export const isCounted = ({ delivery, status }: StoredPayment, now: number): boolean =>
+export const isCounted = ({ delivery, status }: Drawing, now: number): boolean =>
   delivery?.draw !== undefined && !isDead(status) && (delivery.draw.at ?? now) > now - dayMillis
 
 /** The draws on a stock among these records. A payment that never moved its money draws nothing. */
-export function* drawsIn(records: Iterable<StoredPayment>, stock: string): Generator<RecordedDraw> {
+export function* drawsIn(records: Iterable<Drawing>, stock: string): Generator<RecordedDraw> {
   for (const { delivery, status } of records) {
     if (delivery?.draw?.stock === stock && !isDead(status)) yield delivery.draw
   }

@@ -104,14 +104,13 @@ const landed = Effect.fnUntraced(function* (
   const receipt = yield* EvmTransferEvidence.canonicalReceipt(rpc, EvmHex.fromTrusted(transaction))
   const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
   const isPaid =
-    receipt !== undefined &&
-    EvmTransferEvidence.judge(expected, EvmTransferEvidence.usesIn(receipt.logs)) === "paid"
+    receipt !== undefined && EvmTransferEvidence.judge(expected, EvmTransferEvidence.usesIn(receipt.logs)) === "paid"
   if (isPaid) return { number: receipt.blockNumber, time: receipt.time }
   const message = `the node of ${rpc.network} does not show the payment of ${transaction}`
   return yield* new ChainUnavailable({ network: rpc.network, message })
 })
 
-/** What the other chain shows of the operator's payment; `undefined` while its authorization is not used. */
+/** The end of the operator's payment on the other chain; `undefined` while its authorization is not used. */
 const endOf = Effect.fnUntraced(function* (
   { arriving, chain }: ServedPair,
   payout: Eip3009.TransferWithAuthorization,

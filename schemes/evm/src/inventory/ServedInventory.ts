@@ -94,7 +94,10 @@ export const verify = Effect.fnUntraced(function* (
   const pair = inventory && pairOf(inventory, token, signed)
   const { network, route } = signed
   if (inventory === undefined || pair === undefined) {
-    return yield* refused("unserved", `leads to ${route.asset} on ${network}, which is not served; pay by another option`)
+    return yield* refused(
+      "unserved",
+      `leads to ${route.asset} on ${network}, which is not served; pay by another option`
+    )
   }
   if (authorization.to !== inventory.account) {
     return yield* refused("account", `pays ${EvmAddress.checksum(authorization.to)}, not the facilitator's account`)

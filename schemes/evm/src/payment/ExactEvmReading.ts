@@ -90,7 +90,8 @@ export const read = Effect.fnUntraced(function* (
     return yield* refuse("INVALID_RECIPIENT", "route_missing", message)
   }
   if (inventory === undefined && InventoryTerms.isInventory(requirements)) {
-    const message = "the offer is delivered from an inventory, and money that reaches it without a route pays for nothing"
+    const message =
+      "the offer is delivered from an inventory, and money that reaches it without a route pays for nothing"
     return yield* refuse("INVALID_RECIPIENT", "inventory_missing", message)
   }
   if (authorization.to === EvmAddress.zero) {

@@ -64,8 +64,8 @@ export const nonceOf = (
     tag
   ])
 
-/** What names a payment to an inventory for good: the nonce that its payer has used on its chain. */
-export interface InventoryPayment extends InventoryPlace {
+/** The name of a payment to an inventory: the nonce that its payer has used on its chain. */
+export interface InventoryPayment extends Omit<InventoryPlace, "account"> {
   readonly payer: EvmAddress.Address
   readonly nonce: EvmHex.Hex
 }
@@ -74,5 +74,5 @@ export interface InventoryPayment extends InventoryPlace {
  * The nonce of the operator's payment to the shop. It follows from the payer's alone, so the other token pays each route once, whatever
  * the operator's records say.
  */
-export const payoutNonceOf = ({ chainId, nonce, payer, token }: Omit<InventoryPayment, "account">): EvmHex.Hex =>
+export const payoutNonceOf = ({ chainId, nonce, payer, token }: InventoryPayment): EvmHex.Hex =>
   nonceFrom(["pontage payout 1", `${chainId}`, token, payer, nonce])

@@ -32,7 +32,10 @@ const opened = Effect.gen(function* () {
   const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: 31_338 })])
   const { payee, payers, signers, stranger } = first.accounts
   const operator = signers[3]
-  const assets = [first, second].map(({ network, token }) => ({ network, ...token }))
+  const assets = [
+    { network: first.network, ...first.token },
+    { network: second.network, ...second.token }
+  ]
   const settings = (terms: object = {}) => ({
     signer: signers[0],
     rpcUrl: first.rpcUrl,
@@ -79,14 +82,31 @@ const opened = Effect.gen(function* () {
       assets,
       routes: exactEvm.routes({ inventories })
     })
-  const signed = Effect.fnUntraced(function* (requirements: Offer, client = clientOf(operator.address, stranger.address)) {
+  const signed = Effect.fnUntraced(function* (
+    requirements: Offer,
+    client = clientOf(operator.address, stranger.address)
+  ) {
     const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
     return yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
   })
   const verifiedBy = (one: typeof facilitator, requirements: Offer, payload: unknown) =>
     outcomeOf(Effect.flatMap(one.read(requirements, payload), (payment) => one.verify(payment)))
   const verified = (requirements: Offer, payload: unknown) => verifiedBy(facilitator, requirements, payload)
-  return { first, second, operator, settings, facilitator, asset, server, option, offer, clientOf, signed, verified, verifiedBy }
+  return {
+    first,
+    second,
+    operator,
+    settings,
+    facilitator,
+    asset,
+    server,
+    option,
+    offer,
+    clientOf,
+    signed,
+    verified,
+    verifiedBy
+  }
 })
 
 describe("a payment to an inventory", () => {

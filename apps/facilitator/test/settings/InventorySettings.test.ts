@@ -1,0 +1,61 @@
+import { inspect } from "node:util"
+
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+
+import * as FacilitatorSettings from "../../src/settings/FacilitatorSettings.ts"
+
+const read = FacilitatorSettings.fromEnvironment
+const keyOf = (digit: string) => `0x${digit.repeat(64)}`
+const pair = { from: "arbitrum", to: "polygon", fee: "50000", perDay: "1000000000" }
+const pairs = (change: object = {}) => JSON.stringify([{ ...pair, ...change }])
+const node = {
+  PONTAGE_EVM: JSON.stringify([
+    { network: "arbitrum", rpcUrl: "https://one.example" },
+    { network: "eip155:137", rpcUrl: "https://two.example" }
+  ]),
+  PONTAGE_EVM_SIGNER_KEY: keyOf("1")
+}
+const served = { ...node, PONTAGE_BRIDGE_INVENTORY: pairs(), PONTAGE_BRIDGE_INVENTORY_KEY: keyOf("3") }
+
+describe("settings of an inventory", () => {
+  it.effect("are the pairs of networks and a key of their own, which is hidden", () =>
+    Effect.gen(function* () {
+      const more = { asset: "USDT0", toAsset: "USDC", minimumAmount: "1000000", maximumAmount: "20000000" }
+      const { inventory } = yield* read({ ...served, PONTAGE_BRIDGE_INVENTORY: pairs(more) })
+      const amounts = { fee: 50_000n, minimumAmount: 1_000_000n, maximumAmount: 20_000_000n, perDay: 1_000_000_000n }
+      assert.deepStrictEqual(inventory?.pairs, [{ ...pair, ...more, ...amounts }])
+      assert.strictEqual(inventory && Redacted.value(inventory.key), keyOf("3"))
+      assert.notInclude(inspect(inventory, { depth: 8 }), keyOf("3"))
+      assert.isUndefined((yield* read(node)).inventory)
+    })
+  )
+
+  it.effect.each([
+    ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: "polygon" }],
+    ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: "[]" }],
+    ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ toll: "1" }) }],
+    ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ perDay: "0" }) }],
+    ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ fee: 50_000 }) }],
+    ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ perDay: "1.5" }) }],
+    [
+      "PONTAGE_BRIDGE_INVENTORY: tron:mainnet is not",
+      { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "tron:mainnet" }) }
+    ],
+    ["PONTAGE_BRIDGE_INVENTORY: ton:-239 is not", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "ton:-239" }) }],
+    ["PONTAGE_BRIDGE_INVENTORY: base is not settled", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "base" }) }],
+    ["PONTAGE_BRIDGE_INVENTORY_KEY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY_KEY: "sEcReT" }],
+    ["PONTAGE_BRIDGE_INVENTORY_KEY: no key", { ...served, PONTAGE_BRIDGE_INVENTORY_KEY: undefined }],
+    ["PONTAGE_BRIDGE_INVENTORY_KEY: the key is set", { ...served, PONTAGE_BRIDGE_INVENTORY_KEY: keyOf("1") }],
+    ["PONTAGE_BRIDGE_INVENTORY_KEY: no inventory", { ...node, PONTAGE_BRIDGE_INVENTORY_KEY: keyOf("3") }],
+    ["PONTAGE_BRIDGE_INVENTORIES: no such setting", { ...served, PONTAGE_BRIDGE_INVENTORIES: pairs() }]
+  ] as const)("name the mistake, %s, and never the value", ([begin, environment]) =>
+    Effect.gen(function* () {
+      const { message } = yield* Effect.flip(read(environment))
+      assert.isTrue(message.startsWith(begin), message)
+      assert.notInclude(message, "sEcReT")
+      assert.notMatch(message, /([1-4])\1{63}/)
+    })
+  )
+})
