@@ -3,7 +3,7 @@
  * the shop is paid once, and the limits hold across restarts.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorClient, PaymentPayload, type PaymentRequirements } from "@pontage/core"
+import { FacilitatorClient, Network, PaymentPayload, type PaymentRequirements } from "@pontage/core"
 import { EvmAddress, exactEvm } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
@@ -44,7 +44,7 @@ const opened = Effect.fnUntraced(function* (perDay = 1_000_000_000n) {
   }
   const requirements: PaymentRequirements.PaymentRequirements = {
     scheme: "exact",
-    network: first.network,
+    network: Network.make(first.network),
     maxAmountRequired: `${price + fee}`,
     resource: "https://shop.example/report",
     payTo: operator.address,

@@ -1,6 +1,6 @@
 /** Payments to an inventory that a hostile payer or shop has made up, against the facilitator and the client, on two real chains. */
 import { assert, describe, it } from "@effect/vitest"
-import type { PaymentRequirements, SchemeClient } from "@pontage/core"
+import { Network, type PaymentRequirements, type SchemeClient } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -58,7 +58,7 @@ const opened = Effect.gen(function* () {
   yield* second.mint(operator.address, 100_000_000n)
   const facilitator = yield* exactEvm.facilitator(settings())
   const server = exactEvm.server({ rpcUrl: first.rpcUrl, network: first.network, assets })
-  const asset = server.asset(first.network, undefined)
+  const asset = server.asset(Network.make(first.network), undefined)
   if (asset === undefined || server.onward === undefined || facilitator.quotes === undefined) {
     return yield* Effect.die(new Error("the schemes serve no inventory"))
   }
@@ -68,7 +68,7 @@ const opened = Effect.gen(function* () {
   if (quoted === undefined) return yield* Effect.die(new Error("no quote is for the shop's option"))
   const offer: Offer = {
     scheme: "exact",
-    network: first.network,
+    network: Network.make(first.network),
     maxAmountRequired: `${quoted.amount}`,
     resource: "https://shop.example/report",
     payTo: quoted.payTo,
@@ -82,10 +82,8 @@ const opened = Effect.gen(function* () {
       assets,
       routes: exactEvm.routes({ inventories })
     })
-  const signed = Effect.fnUntraced(function* (
-    requirements: Offer,
-    client = clientOf(operator.address, stranger.address)
-  ) {
+  const signed = Effect.fnUntraced(function* (requirements: Offer) {
+    const client = clientOf(operator.address, stranger.address)
     const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
     return yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
   })
