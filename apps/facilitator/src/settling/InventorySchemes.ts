@@ -7,7 +7,6 @@ import * as Redacted from "effect/Redacted"
 import type { EvmNetworkSettings } from "../settings/EvmSettings.ts"
 import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
 import * as InventorySettings from "../settings/InventorySettings.ts"
-import type { ConfiguredChain } from "./ChainConnections.ts"
 import * as EvmSigners from "./EvmSigners.ts"
 
 /** The inventory of the settings, with its signer. */
@@ -67,13 +66,3 @@ const toOf = ({ rpcUrl, terms }: EvmNetworkSettings, network: string, asset: str
   ...(asset !== undefined && { asset }),
   ...(terms?.finalityDepth !== undefined && { finalityDepth: terms.finalityDepth })
 })
-
-/** The other networks that buyers of this one are served for, as a log names them. */
-export const placeOf = (
-  inventory: Inventory,
-  network: string | undefined
-): Pick<ConfiguredChain, "network" | "node"> => {
-  const pairs = pairsFrom(inventory, network)
-  const nodes = pairs.flatMap(({ to }) => farOf(inventory, to)?.rpcUrl ?? [])
-  return { network: pairs.map(({ to }) => to).join(", "), node: nodes.map(EvmSigners.originOf).join(", ") }
-}

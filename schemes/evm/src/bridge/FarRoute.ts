@@ -25,8 +25,8 @@ const pauseMillis = 5_000
 
 type Found = ReadonlyArray<BridgeCrossing>
 
-interface State {
-  found: Found | undefined
+interface State<A> {
+  found: A | undefined
   /** The failure of the last attempt. */
   failure: ChainUnavailable | Misconfigured | undefined
   /** Unix milliseconds: no attempt before. */
@@ -48,17 +48,29 @@ export const make = Effect.fnUntraced(function* (
     const [first] = found
     return first && { network: first.chain.network, crossings: Effect.succeed(found) }
   }
-  const state: State = { found: undefined, failure: undefined, notBefore: 0, attempt: undefined }
-  const crossings = crossingsOf(network, state, find)
-  yield* Effect.ignore(crossings(startWait))
-  if (state.failure?._tag === "Misconfigured") return yield* state.failure
-  return { network, crossings: crossings(callerWait) }
+  return { network, crossings: yield* whenever(network, find) }
 })
 
-const crossingsOf = (
+/**
+ * Makes the effect that gives a thing which another network's node is needed for, as soon as that node answers: it is tried now, and again
+ * whenever it is needed. `Misconfigured` at once fails the start.
+ */
+export const whenever = <A>(
   network: Network.Network,
-  state: State,
-  find: Effect.Effect<Found, ChainUnavailable | Misconfigured>
+  find: Effect.Effect<A, ChainUnavailable | Misconfigured>
+): Effect.Effect<Effect.Effect<A, ChainUnavailable>, Misconfigured> =>
+  Effect.gen(function* () {
+    const state: State<A> = { found: undefined, failure: undefined, notBefore: 0, attempt: undefined }
+    const found = foundOf(network, state, find)
+    yield* Effect.ignore(found(startWait))
+    if (state.failure?._tag === "Misconfigured") return yield* state.failure
+    return found(callerWait)
+  })
+
+const foundOf = <A>(
+  network: Network.Network,
+  state: State<A>,
+  find: Effect.Effect<A, ChainUnavailable | Misconfigured>
 ) => {
   const attempt = Effect.match(find, {
     onSuccess: (found) => void (state.found = found),
@@ -76,11 +88,11 @@ const crossingsOf = (
   })
 }
 
-const reasonOf = (network: Network.Network, { failure }: State): string =>
+const reasonOf = (network: Network.Network, { failure }: State<unknown>): string =>
   failure?.message ?? `The node of ${network} does not answer`
 
 /** The service starts without these routes, so that the log alone says when they begin. */
-const logged = (network: Network.Network, state: State): Effect.Effect<void> =>
+const logged = (network: Network.Network, state: State<unknown>): Effect.Effect<void> =>
   state.found === undefined
     ? Effect.logWarning(`payments do not go on to ${network}: ${reasonOf(network, state)}`)
     : Effect.logInfo(`payments go on to ${network}`)

@@ -158,7 +158,8 @@ export const make = (
 ): Effect.Effect<QuoteReport> => {
   const made = new Map<BridgeCrossing, Effect.Effect<Quote | string>>()
   const quoteOf = (crossing: BridgeCrossing) => {
-    const known = made.get(crossing) ?? renewing(quoted(guard, served, crossing, chainHead), `routes to ${crossing.chain.network}`)
+    const known =
+      made.get(crossing) ?? renewing(quoted(guard, served, crossing, chainHead), `routes to ${crossing.chain.network}`)
     made.set(crossing, known)
     return known
   }

@@ -71,6 +71,7 @@ export const make = (
     })
     const isFor = isOver(account, paid, arriving)
     return {
+      network: arriving.network,
       onRecord: (price) => offer(price, 0n, 0),
       quoted: (price, quotes) => {
         const quote = quotes.map(read).find((one) => one !== undefined && isFor(one))

@@ -55,6 +55,7 @@ export const observe = Effect.fnUntraced(function* (
   // A reorganisation would take the buyer's money back after the shop has been paid.
   if (block.number > (yield* near.chainHead).final || seen.number !== block.number)
     return { _tag: "Underway", reason: `it is paid once the block ${block.number} of ${near.rpc.network} is final` }
+  yield* pair.proven
   const signature = yield* signedBy(inventory, pair, payout)
   const refusal = yield* trial(pair, payout, signature)
   if (refusal !== undefined) return blocked(`${pair.chain.network} would refuse it now: ${refusal}`)

@@ -24,6 +24,7 @@ const quoted = Effect.fnUntraced(function* (
   pair: ServedPair
 ): Effect.fn.Return<RouteQuotes.Quote, ChainUnavailable> {
   const { arriving, chain, fee, minimumAmount, paid } = pair
+  yield* pair.proven
   const balance = yield* balanceOf(inventory, pair)
   const account = EvmAddress.checksum(inventory.account)
   if (balance < minimumAmount) {

@@ -6,6 +6,7 @@ import { type Asset, type AssetTable, type ChainUnavailable, Misconfigured } fro
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
+import * as FarRoute from "../bridge/FarRoute.ts"
 import * as EvmChainHead from "../node/EvmChainHead.ts"
 import * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
@@ -127,14 +128,14 @@ const pairOf = Effect.fnUntraced(function* (
     network: far,
     ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis })
   })
-  const chainId = yield* node.chainId
-  if (EvmNetwork.fromChainId(chainId) !== far) {
-    return yield* wrong(`pairs: ${name}: the RPC configured for ${far} serves ${EvmNetwork.fromChainId(chainId)}`)
-  }
   const lagGuard = EvmLagGuard.make(node)
   yield* prove(near, paid)
-  yield* prove(lagGuard.rpc, arriving)
-  yield* isPlain(lagGuard.rpc, account)
+  const proof = Effect.gen(function* () {
+    const served = EvmNetwork.fromChainId(yield* node.chainId)
+    if (served !== far) return yield* wrong(`pairs: ${name}: the RPC configured for ${far} serves ${served}`)
+    yield* prove(lagGuard.rpc, arriving)
+    return yield* isPlain(lagGuard.rpc, account)
+  })
   const depth = to.finalityDepth === undefined ? {} : { finalityDepth: to.finalityDepth }
   const chainHead = EvmChainHead.make(lagGuard.rpc, depth)
   return {
@@ -145,6 +146,7 @@ const pairOf = Effect.fnUntraced(function* (
     minimumAmount,
     maximumAmount: most,
     perDay,
+    proven: yield* FarRoute.whenever(far, Effect.as(proof, true)),
     chain: { network: far, lagGuard, chainHead }
   }
 })

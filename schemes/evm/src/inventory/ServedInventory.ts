@@ -37,6 +37,8 @@ export interface ServedPair {
   readonly maximumAmount: bigint
   readonly perDay: bigint
   readonly chain: FarChain
+  /** Succeeds once the other network's node has answered as configured: nothing is taken in or signed before. */
+  readonly proven: Effect.Effect<unknown, ChainUnavailable>
 }
 
 /** An inventory. */
@@ -90,7 +92,7 @@ export const verify = Effect.fnUntraced(function* (
   inventory: ServedInventory | undefined,
   { authorization, token }: SignedAuthorization,
   signed: SignedInventory
-): Effect.fn.Return<void, ValidationError> {
+): Effect.fn.Return<void, ValidationError | ChainUnavailable> {
   const pair = inventory && pairOf(inventory, token, signed)
   const { network, route } = signed
   if (inventory === undefined || pair === undefined) {
@@ -102,6 +104,7 @@ export const verify = Effect.fnUntraced(function* (
   if (authorization.to !== inventory.account) {
     return yield* refused("account", `pays ${EvmAddress.checksum(authorization.to)}, not the facilitator's account`)
   }
+  yield* pair.proven
   const recipient = EvmAddress.fromText(route.recipient)
   const unpayable = [EvmAddress.zero, inventory.account, EvmAsset.domain(pair.arriving).verifyingContract]
   if (
