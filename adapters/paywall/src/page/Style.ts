@@ -13,8 +13,8 @@ export const textOn = (color: string): string => (luminance(color) > 0.179 ? "#0
 
 /** The style with the shop's colour. */
 export const style = (accent: string): string => `
-:root{color-scheme:light dark;--accent:${accent};--on-accent:${textOn(accent)};--ground:#fff;--side:#f6f7f9;--text:#1a1f2b;--quiet:#596273;--line:#dfe3ea;--line-strong:#8791a1;--good:#0a6b3d;--good-ground:#eaf6ef;--bad:#a3212f;--bad-ground:#fdf0f1;--warn:#7a4b00;--warn-ground:#fdf5e6}
-@media(prefers-color-scheme:dark){:root{--ground:#14171d;--side:#0d0f14;--text:#eef1f6;--quiet:#a3acbb;--line:#2b313c;--line-strong:#7c8697;--good:#6fd3a0;--good-ground:#12261c;--bad:#ff9aa3;--bad-ground:#2c1518;--warn:#f2c36b;--warn-ground:#2a2010}}
+:root{color-scheme:light dark;--accent:${accent};--on-accent:${textOn(accent)};--ground:#fff;--side:#f6f7f9;--chosen:#f6f7f9;--text:#1a1f2b;--quiet:#596273;--line:#dfe3ea;--line-strong:#8791a1;--good:#0a6b3d;--good-ground:#eaf6ef;--bad:#a3212f;--bad-ground:#fdf0f1;--warn:#7a4b00;--warn-ground:#fdf5e6}
+@media(prefers-color-scheme:dark){:root{--ground:#14171d;--side:#0d0f14;--chosen:#222833;--text:#eef1f6;--quiet:#a3acbb;--line:#2b313c;--line-strong:#7c8697;--good:#6fd3a0;--good-ground:#12261c;--bad:#ff9aa3;--bad-ground:#2c1518;--warn:#f2c36b;--warn-ground:#2a2010}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;-webkit-font-smoothing:antialiased;min-height:100vh;display:grid;grid-template:auto 1fr/minmax(0,1fr)}
 h1,h2,p,dl,dd,dt,ol,ul,fieldset,legend{margin:0;padding:0;border:0;font:inherit}
@@ -41,7 +41,7 @@ legend{font-size:15px;font-weight:600;margin-bottom:10px}
 .networks{display:grid;border:1px solid var(--line);border-radius:10px;overflow:hidden}
 .networks label{display:flex;align-items:center;gap:12px;padding:13px 14px;cursor:pointer;min-height:48px}
 .networks label+label{border-top:1px solid var(--line)}
-.networks label:has(:checked){background:var(--side)}
+.networks label:has(:checked){background:var(--chosen)}
 .networks input{width:18px;height:18px;margin:0;accent-color:var(--accent);flex:none}
 .networks span{flex:1}
 .networks span+span{flex:none;color:var(--quiet);font-variant-numeric:tabular-nums}
@@ -54,6 +54,8 @@ button.second,.button.second{background:transparent;color:var(--text);border-col
 button img{width:22px;height:22px;border-radius:5px}
 button[disabled]{background:var(--side);color:var(--quiet);border-color:var(--line);cursor:not-allowed;font-weight:400;font-size:14px}
 .note{font-size:14px;color:var(--quiet);margin-top:12px}
+.wallets:empty+.note{margin-top:0}
+.note,.what,.card p,button,.button,footer{text-wrap:balance}
 .form{border-top:1px solid var(--line);padding-top:16px;font-size:14px;color:var(--quiet)}
 .more{margin-top:20px}
 .note+.button,.note+button{margin-top:12px}
@@ -74,6 +76,7 @@ button[disabled]{background:var(--side);color:var(--quiet);border-color:var(--li
 .receipt{display:grid;grid-template-columns:auto minmax(0,1fr);gap:6px 18px;margin-top:12px;font-size:14px}
 .receipt dt{color:var(--quiet)}
 .receipt dd{overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
+@media(max-width:480px){.receipt{grid-template-columns:minmax(0,1fr);gap:0}.receipt dd{margin-bottom:8px}}
 pre{margin:0 0 14px;max-height:420px;overflow:auto;padding:14px;border:1px solid var(--line);border-radius:10px;background:var(--side);font:13px/1.55 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
 .shown{max-width:100%;border-radius:10px;border:1px solid var(--line);margin-bottom:14px;display:block}
 iframe.shown{width:100%;height:420px;background:#fff}

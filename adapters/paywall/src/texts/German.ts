@@ -13,7 +13,7 @@ export const german: Texts = {
   looking: "Wallets werden gesucht …",
   noWallet:
     "In diesem Browser wurde keine Wallet gefunden. Installieren oder entsperren Sie eine Wallet für {network} und laden Sie die Seite neu.",
-  cannotSign: "{wallet} kann keine Zahlung unterschreiben, die andere senden (signMessage)",
+  cannotSign: "{wallet} kann hier nicht bezahlen: Ihr fehlt signMessage von TON Connect",
   payerFee: "Ihre Wallet zahlt zusätzlich die Gebühr des Netzes, in TRX.",
   noScript: "Diese Seite braucht JavaScript, um Ihre Wallet zu erreichen.",
   programs: "Programme lesen das Angebot an derselben Adresse, ohne Browser.",
@@ -21,7 +21,7 @@ export const german: Texts = {
   connect: "Wallet verbinden",
   open: "{wallet} öffnen",
   openWhy:
-    "Ihre Wallet verbindet sich durch diesen Link, auf diesem Gerät. Kommen Sie auf diese Seite zurück, wenn Sie dort zugestimmt haben.",
+    "Auf diesem Gerät verbindet sich Ihre Wallet durch diesen Link. Kommen Sie auf diese Seite zurück, wenn Sie dort zugestimmt haben.",
   sign: "In der Wallet unterschreiben",
   send: "An den Shop senden",
   wait: "Auf die Chain warten",
