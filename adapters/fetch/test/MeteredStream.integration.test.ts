@@ -1,9 +1,12 @@
 /** A buyer's metered streams, at a real HTTP server that may be hostile. */
 import { assert, describe, it } from "@effect/vitest"
 import { type ChannelEntry, PaymentJournal, type PaymentLimits } from "@pontage/core"
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 import { settlementOf, streamOf } from "../src/index.ts"
+import * as LeapClock from "./LeapClock.ts"
 import * as StreamShop from "./StreamShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
@@ -12,6 +15,7 @@ interface BuyerOptions {
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
   readonly onTrouble?: (error: unknown) => void
   readonly balance?: bigint
+  readonly clock?: Clock.Clock
 }
 
 /** A buyer at a shop: what it signed, what it was told, and what it was paid for. */
@@ -67,6 +71,30 @@ describe("a metered stream", () => {
     // The next one begins at what was charged, and needs no correction.
     await buyer.read()
     assert.deepStrictEqual(shop.vouchers.slice(4), [1300n, 1600n, 1900n, 2200n])
+  })
+
+  it("goes on where a demand overtakes the piece that it follows", async () => {
+    const looked = Promise.withResolvers<void>()
+    const arrived = Promise.withResolvers<void>()
+    await using shop = await StreamShop.open({ held: (piece) => (piece === 2 ? looked.promise : undefined) })
+    // The buyer's pause ends when the piece is there, which is sent when the pause has begun.
+    const clock = LeapClock.make()
+    const pausing: Clock.Clock = {
+      ...clock, // oxlint-disable-line no-misused-spread -- it is a plain object
+      sleep: (duration) =>
+        Duration.toMillis(duration) >= 1000
+          ? clock.sleep(duration)
+          : Effect.promise(() => (looked.resolve(), arrived.promise))
+    }
+    const buyer = buyerOf(shop, { clock: pausing })
+    const response = await buyer.open()
+    let text = ""
+    for await (const chunk of response.body!) {
+      text += new TextDecoder().decode(chunk)
+      if (text.includes("piece 2")) arrived.resolve()
+    }
+    assert.strictEqual(pieces(text), 10)
+    assert.deepInclude(await streamOf(response)?.ended, { outcome: "complete", charged: 1000n, signed: 1200n })
   })
 
   it.each([

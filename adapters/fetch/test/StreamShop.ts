@@ -30,6 +30,8 @@ export interface StreamPlan {
   readonly need?: (honest: Readonly<Record<string, string>>) => unknown
   /** The end as it is sent; `undefined` sends none. */
   readonly end?: (honest: Readonly<Record<string, string>>) => unknown
+  /** Resolves when this piece may be sent: the shop's demands overtake it, as they do where the two go different ways to the socket. */
+  readonly held?: (piece: number) => Promise<void> | undefined
   /** Whether a piece is sent for what is charged. */
   readonly delivers?: (piece: number) => boolean
   /** Told of each deposit, which is made at once. */
@@ -116,7 +118,10 @@ export const open = async (plan: StreamPlan = {}): Promise<StreamShop> => {
       owed += tick
       units++
       if (plan.delivers?.(piece) === false) continue
-      if (isEvents) response.write(`data: piece ${piece}\n\n`)
+      const held = plan.held?.(piece)
+      const write = () => void response.write(`data: piece ${piece}\n\n`)
+      if (held !== undefined) void held.then(write)
+      else if (isEvents) write()
       else response.write("x".repeat(pieceBytes))
     }
     const honest = {

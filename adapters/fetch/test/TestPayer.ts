@@ -29,6 +29,8 @@ export interface TestPayerOptions extends Partial<PayingFetchOptions> {
   readonly base?: FetchFunction
   /** An effect of the wallet before it signs. */
   readonly before?: () => Promise<void>
+  /** Default: one that does not wait. */
+  readonly clock?: Clock.Clock
 }
 
 /** A signing scheme, and the requests that it received. */
@@ -54,10 +56,11 @@ export const wallet = (before?: () => Promise<void>) => {
   return { schemeClient, signed }
 }
 
-export const make = ({ base = globalThis.fetch, before, ...options }: TestPayerOptions = {}): TestPayer => {
+export const make = (given: TestPayerOptions = {}): TestPayer => {
+  const { base = globalThis.fetch, before, clock = LeapClock.make(), ...options } = given
   const { schemeClient, signed } = wallet(before)
   const fetch = Effect.runSync(
-    makeFetch(base, { schemes: [schemeClient], ...options }).pipe(Effect.provideService(Clock.Clock, LeapClock.make()))
+    makeFetch(base, { schemes: [schemeClient], ...options }).pipe(Effect.provideService(Clock.Clock, clock))
   )
   return { fetch, signed }
 }

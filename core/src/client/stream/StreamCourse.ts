@@ -116,9 +116,23 @@ const answered = (
   if (need.channelId !== scene.offered.id) {
     return Effect.sync(() => stop(cell, "stopped", stopped(cell, "asks for a voucher of another channel")))
   }
-  const step = required <= progress.ceiling ? repeated(cell) : extended(cell, required, BigInt(need.acceptedCumulative))
-  return StreamVoucher.inTurn(scene, step)
+  if (required <= progress.ceiling) return StreamVoucher.inTurn(scene, repeated(cell))
+  const extending = StreamVoucher.inTurn(scene, extended(cell, required, BigInt(need.acceptedCumulative)))
+  return Effect.andThen(arrived(cell, required), extending)
 }
+
+/** Milliseconds between two looks whether what is paid for has come, and the most looks. */
+const lookPause = 50
+const mostLooks = 20
+
+/** Waits until what has come covers the earlier windows, for a second at most: a shop's demand may overtake its last events. */
+const arrived = Effect.fnUntraced(function* (cell: CourseCell, required: bigint) {
+  for (let look = 0; look < mostLooks; look++) {
+    const step = due(cell, yield* Clock.currentTimeMillis)
+    if ((yield* StreamVoucher.ceilingOf(cell.course.scene, step)).next >= required) return
+    yield* Effect.sleep(lookPause)
+  }
+})
 
 /** Sends the highest voucher again: the shop asks for what it allows already. */
 const repeated = Effect.fnUntraced(function* (cell: CourseCell): Effect.fn.Return<void, PurchaseFailure> {
