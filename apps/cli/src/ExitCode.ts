@@ -5,8 +5,8 @@ export const meanings = {
   done: [0, "the response was served (a status below 400)"],
   failed: [1, "a fault of the program itself, or a check of `validate` that failed"],
   usage: [2, "the arguments or the settings are wrong; nothing was sent"],
-  declined: [3, "your limits or you declined; nothing was signed"],
-  refused: [4, "the shop refused the payment"],
+  declined: [3, "your limits or you declined; nothing was signed, or a metered stream ended at --max-stream"],
+  refused: [4, "the shop refused the payment, or ended a metered stream without the rest"],
   pending: [
     5,
     "the outcome of a payment is not known yet, or its response broke off; the same command sends the same payment again"

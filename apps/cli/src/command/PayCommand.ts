@@ -1,5 +1,6 @@
 /** `pontage pay <url>`: like curl, and pays if the server asks for it. */
-import { type JournalEntry, Price, type Quote } from "@pontage/core"
+import { type FollowedStream, type JournalEntry, OfferedStream, Price, type Quote } from "@pontage/core"
+import { streamOf } from "@pontage/fetch"
 import * as Result from "effect/Result"
 
 import { CommandFailed, misused } from "../CommandFailed.ts"
@@ -13,6 +14,7 @@ import * as Question from "../terminal/Question.ts"
 import * as QuoteText from "../terminal/QuoteText.ts"
 import * as ResponseOutput from "../terminal/ResponseOutput.ts"
 import * as Screen from "../terminal/Screen.ts"
+import * as StreamText from "../terminal/StreamText.ts"
 import * as WalletFolder from "../wallet/WalletFolder.ts"
 import type { CommandContext } from "./CommandContext.ts"
 import * as PayerOptions from "./PayerOptions.ts"
@@ -24,6 +26,10 @@ export const table = {
   include: { short: "i", help: "Show the response's status and headers before its body" },
   output: { short: "o", value: "file", help: "Write the body to a file" },
   max: { value: "price", help: "The most to pay for this request; default $0.10" },
+  "max-stream": {
+    value: "price",
+    help: "The most to pay for an answer that is sold by the unit as it comes; default --max"
+  },
   "max-per-day": { value: "price", help: "The most to pay in 24 hours, by the journal" },
   yes: { short: "y", help: "Pay within the limits without a question" },
   ...PayerOptions.table
@@ -49,13 +55,19 @@ interface Run {
   readonly began: number
 }
 
+const questionOf = (values: Values, quote: Quote): string => {
+  if (quote.deposit !== undefined) return `Deposit ${quote.deposit.price}?`
+  if (OfferedStream.of(quote) === undefined) return `Pay ${quote.price}?`
+  return `Pay ${quote.price} ahead, and up to ${values["max-stream"] ?? values.max ?? "$0.10"} for the whole stream?`
+}
+
 /** Asks, or decides by the options without a terminal. */
 const agreement =
   (values: Values, screen: Screen.Screen, signal: AbortSignal) =>
   async (quote: Quote, payer: string): Promise<boolean> => {
     QuoteText.show(screen, quote, payer)
     if (values.yes === true) return true
-    if (screen.isInteractive) return Question.isYes(`Pay ${quote.price}?`, signal)
+    if (screen.isInteractive) return Question.isYes(questionOf(values, quote), signal)
     if (values.max !== undefined) return true
     const message = `nobody can be asked whether to pay ${quote.price}: give --max ${quote.price.slice(1)}, or --yes`
     throw new CommandFailed({ exit: "declined", kind: "PaymentDeclined", rule: "confirm_refused", message })
@@ -65,7 +77,11 @@ const agreement =
 export const run = async (args: ReadonlyArray<string>, { signal: stop }: CommandContext): Promise<number> => {
   const { values, words } = CommandLine.read(table, args)
   const plan = RequestOptions.read(values, words, "pay")
-  const limits = { max: priceOf("max", values.max), maxPerDay: priceOf("max-per-day", values["max-per-day"]) }
+  const limits = {
+    max: priceOf("max", values.max),
+    maxPerDay: priceOf("max-per-day", values["max-per-day"]),
+    maxStream: priceOf("max-stream", values["max-stream"])
+  }
   if (values.output !== undefined) ResponseOutput.demandWritable(values.output)
   const screen = Screen.make(values.quiet === true || values.json === true)
   const signal = RequestOptions.withTime(stop, plan)
@@ -78,7 +94,8 @@ export const run = async (args: ReadonlyArray<string>, { signal: stop }: Command
     const paying = PayerSession.make({ values, plan, screen, signal, journal, ...limits, agree })
     const response = await paying(plan.url, { ...plan.init, signal })
     screen.wait(undefined)
-    return await finish(one, response)
+    const stream = streamOf(response)
+    return await (stream === undefined ? finish(one, response) : finishStream(one, response, stream))
   } catch (error) {
     screen.wait(undefined)
     return report(one, error)
@@ -123,6 +140,28 @@ const finish = async (one: Run, response: Response): Promise<number> => {
   await journal.arrived()
   if (process.stdout.isTTY && values.output === undefined) process.stdout.write("\n")
   if (open !== undefined) sayPending(one, open)
+  return ExitCode.numberOf(exit)
+}
+
+/** Writes a metered stream as it comes, and then what it cost. */
+const finishStream = async (one: Run, response: Response, stream: FollowedStream): Promise<number> => {
+  const { began, journal, screen, signal, values } = one
+  const { headers, status, url } = response
+  const isDocument = values.json === true
+  if (values.include === true && !isDocument) process.stdout.write(ResponseOutput.head(response))
+  const content = isDocument && values.output === undefined ? await ResponseOutput.forDocument(response) : undefined
+  if (content === undefined) await ResponseOutput.write(response, values.output, signal)
+  const end = await stream.ended
+  const entry = journal.current()
+  const exit = StreamText.exitOf(end)
+  if (isDocument) {
+    const payment = entry && { ...documentOf(entry, journal), stream: StreamText.documentOf(entry, stream, end) }
+    const body = content ?? { file: values.output }
+    print({ url, status, headers: Object.fromEntries(headers), ...body, payment, exit: ExitCode.numberOf(exit) })
+    return ExitCode.numberOf(exit)
+  }
+  if (process.stdout.isTTY && values.output === undefined) process.stdout.write("\n")
+  if (entry !== undefined) StreamText.show(screen, entry, stream, end, (performance.now() - began) / 1000)
   return ExitCode.numberOf(exit)
 }
 

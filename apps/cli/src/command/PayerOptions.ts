@@ -15,7 +15,7 @@ export const table = {
     help: "A file with a key (64 hexadecimal digits) or a keystore; ton=path and tron=path for these chains"
   },
   "password-file": { value: "path", help: "A file with the wallet's password; or the variable PONTAGE_PASSWORD" },
-  rpc: { value: "network=url", many: true, help: "The node for payments on TON and TRON" },
+  rpc: { value: "network=url", many: true, help: "The node for payments on TON and TRON, and through channels" },
   json: { help: "Print one JSON document" },
   quiet: { short: "s", help: "Say nothing but failures" }
 } as const satisfies OptionTable

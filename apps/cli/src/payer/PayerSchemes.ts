@@ -3,7 +3,7 @@
  * chain of `npm start` and `pontage devnet` is paid with its own well-known key if there is no other.
  */
 import type { SchemeClient } from "@pontage/core"
-import { exactEvm } from "@pontage/evm"
+import { channelEvm, exactEvm } from "@pontage/evm"
 import { exactTon } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
 
@@ -40,6 +40,15 @@ const signerFor = <Family extends ChainFamily>(
 
 const node = (nodes: Nodes, network: string): string => nodes[network] ?? ""
 
+/** The clients that pay through channels: on each EVM network whose node is known, since it says where a channel stands. */
+const channels = (wallets: ReadonlyArray<PayerWallet>, nodes: Nodes, isLocal: boolean): ReadonlyArray<SchemeClient> =>
+  Object.entries(nodes).flatMap(([network, rpcUrl]) => {
+    if (!network.startsWith("eip155:")) return []
+    const isOwn = isLocal && network === localNetwork && !wallets.some(({ family }) => family === "evm")
+    const signer = isOwn ? exactEvm.localSigner(localKey) : signerFor(wallets, "evm")
+    return [channelEvm.client({ signer, network, rpcUrl })]
+  })
+
 /** The schemes of these wallets. `isLocal` tells that the shop is on this machine. */
 export const make = (
   wallets: ReadonlyArray<PayerWallet>,
@@ -53,6 +62,7 @@ export const make = (
   return [
     ...(isLocal && !hasEvm ? [local] : []),
     exactEvm.client({ signer: signerFor(wallets, "evm"), network: "eip155:*" }),
+    ...channels(wallets, nodes, isLocal),
     ...["ton:mainnet", "ton:testnet", "ton:local"].map((network) =>
       exactTon.client({ signer: ton, network, rpcUrl: node(nodes, network) })
     ),

@@ -1,5 +1,5 @@
 /** A `fetch` that pays for one command: with its wallets, within its limits, by its journal, telling its progress. */
-import { PayerDialects, type Quote } from "@pontage/core"
+import { PayerDialects, PaymentDeclined, type Quote, StreamStopped } from "@pontage/core"
 import { type FetchFunction, type PayingFetch, wrapFetch } from "@pontage/fetch"
 import * as Redacted from "effect/Redacted"
 
@@ -8,6 +8,7 @@ import type { RequestPlan } from "../command/RequestOptions.ts"
 import { type CommandFailed, unusableWallet } from "../CommandFailed.ts"
 import type { Values } from "../CommandLine.ts"
 import * as Question from "../terminal/Question.ts"
+import * as SafeText from "../terminal/SafeText.ts"
 import type { Screen } from "../terminal/Screen.ts"
 import * as ChainFamily from "../wallet/ChainFamily.ts"
 import * as WalletFolder from "../wallet/WalletFolder.ts"
@@ -27,6 +28,8 @@ export interface SessionOptions {
   readonly max?: string | undefined
   /** The most in 24 hours, as a price. */
   readonly maxPerDay?: string | undefined
+  /** The most for one metered stream, as a price. */
+  readonly maxStream?: string | undefined
   /** Whether to pay this quote, whose payer is named; asked once, before anything is signed. */
   readonly agree: (quote: Quote, payer: string) => Promise<boolean>
 }
@@ -59,7 +62,7 @@ const noKey = (quote: Quote): CommandFailed =>
 
 /** Makes the session's `fetch`. */
 export const make = (options: SessionOptions): PayingFetch => {
-  const { agree, journal, max, maxPerDay, plan, screen, values } = options
+  const { agree, journal, max, maxPerDay, maxStream, plan, screen, values } = options
   const sources = { keyFiles: values["key-file"] ?? [], wallet: values.wallet }
   const wallets = PayerWallet.all(sources, passwordOf(options))
   const nodes = PayerNetworks.nodesFrom(values.rpc ?? [])
@@ -79,14 +82,29 @@ export const make = (options: SessionOptions): PayingFetch => {
     schemes: PayerSchemes.make(wallets, nodes, plan.isLocal),
     limits: {
       ...(max !== undefined && { perRequest: max }),
-      ...(maxPerDay !== undefined && { perDay: maxPerDay })
+      ...(maxPerDay !== undefined && { perDay: maxPerDay }),
+      ...(maxStream !== undefined && { perStream: maxStream })
     },
     ...(values.network !== undefined && { allow: { networks: values.network } }),
     ...(journal !== undefined && { journal: journal.journal }),
-    onTrouble: (error) => screen.say(`The journal could not be written: ${String(error)}`),
-    choose: (quotes) => quotes.find((quote) => walletFor(quote) !== undefined) ?? quotes.find(isPlayMoney) ?? quotes[0],
+    onTrouble: (error) => screen.say(troubleText(error)),
+    choose: (quotes) => {
+      // A channel locks a deposit for one request; a stream is sold in no other way.
+      const ranked = [...quotes.filter((quote) => !isChannel(quote)), ...quotes.filter(isChannel)]
+      return ranked.find((quote) => walletFor(quote) !== undefined) ?? ranked.find(isPlayMoney) ?? ranked[0]
+    },
     confirm
   })
+}
+
+const isChannel = ({ requirements }: Quote): boolean => requirements.scheme === channelScheme
+
+/** The scheme that pays through channels. */
+const channelScheme = "batch-settlement"
+
+const troubleText = (error: unknown): string => {
+  if (error instanceof PaymentDeclined || error instanceof StreamStopped) return SafeText.line(error.message, 500)
+  return `The journal could not be written: ${String(error)}`
 }
 
 const payerOf = ({ signer, source }: PayerWallet.PayerWallet): string =>

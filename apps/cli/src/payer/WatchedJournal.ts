@@ -10,6 +10,7 @@ import { type JournalEntry, PaymentJournal } from "@pontage/core"
 import { fileJournal } from "@pontage/fetch/node"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 
 import { unusableWallet } from "../CommandFailed.ts"
 
@@ -77,11 +78,19 @@ const watched = ({ close, journal }: Awaited<ReturnType<typeof fileJournal>>): W
       ...journal,
       adopt: (request) => Effect.tap(journal.adopt(request), (entry) => Effect.sync(() => adopted(entry))),
       adoptRefused: (fits) => Effect.tap(journal.adoptRefused(fits), (entry) => Effect.sync(() => adopted(entry))),
+      draw: (id, change) =>
+        journal.draw(id, (books) =>
+          Result.map(change(books), (drawn) => {
+            for (const line of drawn[1]) if (!("kind" in line)) note(line)
+            return drawn
+          })
+        ),
       write: (entry) => {
         // Noted before it is written: a payment that is stopped while the disk is slow is told all the same.
         note(entry)
         if (entry.state === "refused") seen.refused = entry.id
-        const isServed = entry.state === "settled" && entry.headers !== undefined && seen.refused !== entry.id
+        const isPaid = entry.state === "settled" && entry.headers !== undefined && entry.draw === undefined
+        const isServed = isPaid && seen.refused !== entry.id
         if (!isServed) return Effect.tap(journal.write(entry), (written) => Effect.sync(() => note(written)))
         seen.served = entry
         return Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.as(journal.write(owedFrom(entry, now)), entry))
