@@ -30,7 +30,7 @@ const poolOf = ({ context: { journal }, offered, order }: Scene): StreamAccount.
   const all = pools.get(journal) ?? new Map<string, StreamAccount.StreamPool>()
   pools.set(journal, all)
   const name = `${offered.id} ${new URL(order.quote.url).host}`
-  const pool = all.get(name) ?? { accounts: new Set(), arrivals: 0 }
+  const pool = all.get(name) ?? StreamAccount.emptyPool()
   all.set(name, pool)
   return pool
 }
@@ -65,7 +65,7 @@ export const follow = Effect.fnUntraced(function* (
     bytes: 0n,
     seen: pool.arrivals
   }
-  pool.accounts.add(account)
+  StreamAccount.join(pool, account)
   const course: StreamCourse.StreamCourse = {
     scene: { ...scene, terms },
     pool,

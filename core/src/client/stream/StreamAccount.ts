@@ -26,6 +26,48 @@ export interface StreamPool {
   readonly accounts: Set<StreamAccount>
   /** The number of chunks or events with content that have come in any of them. */
   arrivals: number
+  /** Whether several have been under way at once since there was none. */
+  isShared: boolean
+  /** The charge of ended streams above their own vouchers, which those of the others cover. */
+  taken: bigint
+  /** The amount that ended streams were signed for and not charged. */
+  spare: bigint
+}
+
+/** A pool without streams. */
+export const emptyPool = (): StreamPool => ({
+  accounts: new Set(),
+  arrivals: 0,
+  isShared: false,
+  taken: 0n,
+  spare: 0n
+})
+
+/** Adds a stream. */
+export const join = (pool: StreamPool, account: StreamAccount): void => {
+  pool.accounts.add(account)
+  pool.isShared ||= pool.accounts.size > 1
+}
+
+/** The most that a stream can have been charged: a shop gives a window to the stream of the channel that waits for it first. */
+export const mostCharged = ({ accounts, isShared, spare }: StreamPool, account: StreamAccount): bigint =>
+  isShared ? [...accounts].reduce((sum, { total }) => sum + total, spare) : account.total
+
+/** Takes an ended stream out. Returns the change of the channel's charges, in which all windows of its streams count already. */
+export const leave = (pool: StreamPool, account: StreamAccount, charged: bigint): bigint => {
+  pool.accounts.delete(account)
+  const surplus = charged - account.total
+  const [wanted, left] = surplus > 0n ? [surplus, pool.spare] : [-surplus, pool.taken]
+  const met = wanted < left ? wanted : left
+  if (surplus > 0n) {
+    pool.spare -= met
+    pool.taken += surplus - met
+  } else {
+    pool.taken -= met
+    pool.spare += wanted - met
+  }
+  if (pool.accounts.size === 0) Object.assign(pool, { isShared: false, taken: 0n, spare: 0n })
+  return surplus > 0n ? met : met - wanted
 }
 
 /** The measure of a stream, by its unit and by whether its body is of server-sent events. */
@@ -47,12 +89,12 @@ const isCounted = ({ measure }: StreamAccount): boolean => measure !== "arrival"
  * The amount that the next voucher may add: a window, less what was signed and has not come. A rest below the price of a unit is
  * left out, since it buys nothing. Nothing, while nothing has come since the last voucher.
  */
-export const allowance = ({ accounts, arrivals }: StreamPool, account: StreamAccount, now: number): bigint => {
+export const allowance = ({ accounts, arrivals, taken }: StreamPool, account: StreamAccount, now: number): bigint => {
   const { measure, seen, terms } = account
   if (measure === undefined || arrivals <= seen) return 0n
   if (measure === "arrival") return terms.window
   const counted = [...accounts].filter(isCounted)
-  const ahead = counted.reduce((sum, one) => sum + one.total - received(one, now), 0n)
+  const ahead = counted.reduce((sum, one) => sum + one.total - received(one, now), -taken)
   if (ahead < terms.tick) return terms.window
   return ahead < terms.window ? terms.window - ahead : 0n
 }

@@ -129,7 +129,8 @@ const mostLooks = 20
 const arrived = Effect.fnUntraced(function* (cell: CourseCell, required: bigint) {
   for (let look = 0; look < mostLooks; look++) {
     const step = due(cell, yield* Clock.currentTimeMillis)
-    if ((yield* StreamVoucher.ceilingOf(cell.course.scene, step)).next >= required) return
+    const { pool, scene } = cell.course
+    if ((yield* StreamVoucher.ceilingOf(scene, step, required, pool.isShared)).next >= required) return
     yield* Effect.sleep(lookPause)
   }
 })
@@ -156,8 +157,8 @@ const extended = Effect.fnUntraced(function* (
   const { arrivals } = pool
   const room = StreamLimit.roomOf(scene.order, account.total)
   const isCut = room.amount !== undefined && room.amount < allowed
-  const step = isCut ? (room.amount ?? 0n) : allowed
-  const { next, signed } = yield* StreamVoucher.ceilingOf(scene, step)
+  const wanted = isCut ? (room.amount ?? 0n) : allowed
+  const { next, signed, step } = yield* StreamVoucher.ceilingOf(scene, wanted, required, pool.isShared)
   if (allowed === 0n) {
     return required === 0n
       ? undefined

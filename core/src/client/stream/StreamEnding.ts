@@ -10,6 +10,7 @@ import type { Settlement } from "../../protocol/Settlement.ts"
 import { larger } from "../ChannelFunds.ts"
 import * as Purchase from "../Purchase.ts"
 import type { StreamEnd } from "./FollowedStream.ts"
+import * as StreamAccount from "./StreamAccount.ts"
 import { type CourseCell, StreamStopped } from "./StreamCourse.ts"
 import * as StreamLimit from "./StreamLimit.ts"
 import * as StreamVoucher from "./StreamVoucher.ts"
@@ -33,7 +34,7 @@ export const conclude = Effect.fnUntraced(function* (
 ): Effect.fn.Return<StreamEnd & { readonly settlement: Settlement }> {
   const { account, pool, scene } = cell.course
   const { charged, fault, units } = isEvents ? receiptOf(cell, how) : yield* stateOf(cell, how)
-  pool.accounts.delete(account)
+  const change = StreamAccount.leave(pool, account, charged)
   const end = how === "ended" ? outcomeOf(cell, fault, isEvents) : { outcome: how, reason }
   const troubles = how === "ended" ? new Set([fault, end.reason]) : new Set<unknown>()
   for (const trouble of troubles) {
@@ -43,7 +44,7 @@ export const conclude = Effect.fnUntraced(function* (
     }
   }
   const settlement = settlementOf(cell, charged)
-  const booked = book(cell, charged, settlement)
+  const booked = book(cell, change, settlement)
   yield* Effect.catch(booked, (error) => Purchase.reportTrouble(scene.context, error))
   yield* Purchase.announce(scene.context, settlement)
   return { ...end, charged, signed: account.total, units, settlement }
@@ -73,7 +74,7 @@ const outcomeOf = (
 
 /** The charge by the receipt in the stream. */
 const receiptOf = (cell: CourseCell, how: BodyEnd): Charge => {
-  const { account, receipt, scene } = cell.course
+  const { account, pool, receipt, scene } = cell.course
   const all = (fault?: string): Charge => ({
     charged: account.total,
     units: undefined,
@@ -82,7 +83,9 @@ const receiptOf = (cell: CourseCell, how: BodyEnd): Charge => {
   if (receipt === undefined) return all(how === "ended" ? "ended without a receipt" : undefined)
   if (receipt.reference !== scene.offered.id) return all("ended with a receipt of another channel")
   const charged = BigInt(receipt.chargedAmount)
-  if (charged > account.total) return all(`ended with a receipt of ${charged}, and ${account.total} was signed for it`)
+  if (charged > StreamAccount.mostCharged(pool, account)) {
+    return all(`ended with a receipt of ${charged}, and ${account.total} was signed for it`)
+  }
   const units = receipt.units === undefined ? undefined : BigInt(receipt.units)
   const most = account.measure === "events" ? account.events : units
   const isTooMuch = most !== undefined && charged > most * account.terms.tick
@@ -98,7 +101,7 @@ const stateOf = Effect.fnUntraced(function* (cell: CourseCell, how: BodyEnd): Ef
   const asking = Effect.gen(function* () {
     const headers = yield* StreamVoucher.again(scene, progress.ceiling)
     const posted = yield* StreamVoucher.post(scene, headers, progress.ceiling)
-    const { next } = yield* StreamVoucher.ceilingOf(scene, 0n)
+    const { next } = yield* StreamVoucher.ceilingOf(scene, 0n, 0n, false)
     if (posted._tag === "Refused" || posted.answer === undefined) return all
     const unused = larger(next - BigInt(posted.answer.channelState.chargedCumulativeAmount), 0n)
     const charged = larger(account.total - unused, 0n)
@@ -115,10 +118,10 @@ const settlementOf = ({ course: { progress, scene } }: CourseCell, charged: bigi
   return { success: true, transaction, network, payer, amount: `${charged}`, paymentId }
 }
 
-/** Takes what was signed and not charged out of the charges, so that the next voucher is no higher than it must be. */
+/** Changes the channel's charges to what was charged, so that the next voucher is no higher than it must be. */
 const book = Effect.fnUntraced(function* (
-  { course: { account, progress, scene } }: CourseCell,
-  charged: bigint,
+  { course: { progress, scene } }: CourseCell,
+  change: bigint,
   receipt: Settlement
 ) {
   const { context, offered } = scene
@@ -126,8 +129,8 @@ const book = Effect.fnUntraced(function* (
   const { entry } = progress
   const drawing = context.journal.draw(entry.id, ({ channels }) => {
     const known = channels.get(offered.id)
-    const left = known && larger(BigInt(known.charged) - (account.total - charged), BigInt(known.claimed))
-    const lines = known === undefined ? [] : [{ ...known, charged: `${left}`, at }]
+    const charged = known && larger(BigInt(known.charged) + change, BigInt(known.claimed))
+    const lines = known === undefined ? [] : [{ ...known, charged: `${charged}`, at }]
     return Result.succeed([undefined, [...lines, { ...entry, receipt }]])
   })
   yield* Effect.ensuring(drawing, context.journal.letGo(entry.id))

@@ -22,12 +22,6 @@ export interface StreamScene extends ChannelVoucher.Scene {
   readonly terms: MeteredTerms
 }
 
-/** The part of a window that is signed next, and the voucher with which the shop says that it goes on. */
-export interface Wish {
-  readonly step: bigint
-  readonly required: bigint
-}
-
 /** Seconds for which a voucher may be signed and posted, if the shop waits for less. */
 const shortestPatience = 10
 /** The longest pause between two posts of a voucher, in seconds. */
@@ -44,10 +38,20 @@ export type Posted =
 export const inTurn = <A, E>({ context, offered, order }: StreamScene, step: Effect.Effect<A, E>) =>
   ChannelTurns.alone(context.journal, ChannelTurns.turnOf(offered, new URL(order.quote.url).host), step)
 
-/** The voucher that a shop may get now: the sum that is charged by the books, and the wish's part of a window. */
-export const ceilingOf = Effect.fnUntraced(function* ({ context, offered }: StreamScene, step: bigint) {
+/**
+ * The voucher that a shop may get now: the charges by the books and a part of a window. Where several streams share the channel, one may
+ * have used what another was signed for: then it is the required one, as long as it adds no more than that part to what is signed.
+ */
+export const ceilingOf = Effect.fnUntraced(function* (
+  { context, offered }: StreamScene,
+  step: bigint,
+  required: bigint,
+  isShared: boolean
+) {
   const book = (yield* context.journal.channels).get(offered.id)
-  return { next: BigInt(book?.charged ?? 0n) + step, signed: BigInt(book?.signed ?? 0n) }
+  const [charged, signed] = [BigInt(book?.charged ?? 0n), BigInt(book?.signed ?? 0n)]
+  const isUsed = isShared && step > 0n && required > charged + step && required <= signed + step
+  return { step: isUsed ? required - charged : step, next: isUsed ? required : charged + step, signed }
 })
 
 /** Signs and writes the next voucher, of which nothing has left yet. A written one is noted, even if the stream ends meanwhile. */
