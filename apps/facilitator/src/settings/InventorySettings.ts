@@ -17,13 +17,14 @@ const Pair = Schema.Struct({
   fee: NativeAmount,
   minimumAmount: Schema.optionalKey(PositiveAmount),
   maximumAmount: Schema.optionalKey(PositiveAmount),
-  perDay: PositiveAmount
+  perDay: PositiveAmount,
+  lossBudget: Schema.optionalKey(PositiveAmount)
 })
 
 const table = {
   pairs: make(
     "PONTAGE_BRIDGE_INVENTORY",
-    "a JSON list of pairs of networks, each with from (where buyers pay), to (where shops are paid), fee and perDay (in the token's smallest unit, as text) and, optionally, asset and toAsset (symbol or address), minimumAmount and maximumAmount",
+    "a JSON list of pairs of networks, each with from (where buyers pay), to (where shops are paid), fee and perDay (in the token's smallest unit, as text) and, optionally, asset and toAsset (symbol or address), minimumAmount, maximumAmount and lossBudget",
     `'[{"from":"arbitrum","to":"polygon","fee":"50000","perDay":"1000000000"}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(Pair))
   ),

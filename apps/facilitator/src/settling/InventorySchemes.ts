@@ -48,10 +48,11 @@ export const optionOf = (inventory: Inventory | undefined, network: string | und
 
 type Limits = Omit<Inventory["pairs"][number], "from" | "to" | "toAsset">
 
-const limitsOf = ({ asset, fee, maximumAmount, minimumAmount, perDay }: Limits): Limits => ({
+const limitsOf = ({ asset, fee, lossBudget, maximumAmount, minimumAmount, perDay }: Limits): Limits => ({
   fee,
   perDay,
   ...(asset !== undefined && { asset }),
+  ...(lossBudget !== undefined && { lossBudget }),
   ...(minimumAmount !== undefined && { minimumAmount }),
   ...(maximumAmount !== undefined && { maximumAmount })
 })

@@ -22,9 +22,16 @@ const served = { ...node, PONTAGE_BRIDGE_INVENTORY: pairs(), PONTAGE_BRIDGE_INVE
 describe("settings of an inventory", () => {
   it.effect("are the pairs of networks and a key of their own, which is hidden", () =>
     Effect.gen(function* () {
-      const more = { asset: "USDT0", toAsset: "USDC", minimumAmount: "1000000", maximumAmount: "20000000" }
+      const more = {
+        asset: "USDT0",
+        toAsset: "USDC",
+        minimumAmount: "1000000",
+        maximumAmount: "20000000",
+        lossBudget: "50000000"
+      }
       const { inventory } = yield* read({ ...served, PONTAGE_BRIDGE_INVENTORY: pairs(more) })
-      const amounts = { fee: 50_000n, minimumAmount: 1_000_000n, maximumAmount: 20_000_000n, perDay: 1_000_000_000n }
+      const limits = { minimumAmount: 1_000_000n, maximumAmount: 20_000_000n, lossBudget: 50_000_000n }
+      const amounts = { fee: 50_000n, perDay: 1_000_000_000n, ...limits }
       assert.deepStrictEqual(inventory?.pairs, [{ ...pair, ...more, ...amounts }])
       assert.strictEqual(inventory && Redacted.value(inventory.key), keyOf("3"))
       assert.notInclude(inspect(inventory, { depth: 8 }), keyOf("3"))

@@ -81,7 +81,12 @@ const foundOf = <A>(
     const now = yield* Clock.currentTimeMillis
     if (state.attempt === undefined && now >= state.notBefore) {
       state.notBefore = now + pauseMillis
-      state.attempt = yield* Effect.forkDetach(Effect.andThen(attempt, logged(network, state)))
+      state.attempt = yield* Effect.forkDetach(
+        Effect.andThen(
+          attempt,
+          Effect.suspend(() => logged(network, state))
+        )
+      )
     }
     if (state.attempt !== undefined) yield* Effect.raceFirst(Fiber.await(state.attempt), Effect.sleep(wait))
     return state.found ?? (yield* new ChainUnavailable({ network, message: reasonOf(network, state) }))

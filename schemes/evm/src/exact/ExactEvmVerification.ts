@@ -41,7 +41,7 @@ export const verify = Effect.fnUntraced(function* (
   if (payload.route !== undefined) yield* RouteReading.agree(payment.requirements, payload.route)
   if (payload.inventory !== undefined) {
     yield* InventoryReading.agree(payment.requirements, payload.inventory)
-    yield* ServedInventory.verify(chain.inventory, payload, payload.inventory)
+    yield* ServedInventory.verify(chain.inventory, payment, payload.inventory)
   }
   const call = yield* callOf(payment)
   yield* chain.prove(payload.token)

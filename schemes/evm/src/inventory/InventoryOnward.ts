@@ -50,8 +50,10 @@ export const observe = Effect.fnUntraced(function* (
   }
   const payout = payoutOf(inventory, payment.payload, signed)
   const seen = yield* landed(near, payment.payload, transaction)
-  const end = yield* endOf(pair, payout, seen.time - clockSkew)
+  const end = yield* endOf(pair, payout, (seen?.time ?? (yield* timeOf(near, block.number))) - clockSkew)
+  if (end?._tag === "Delivered") yield* counted(near, pair, { payment, block, isThere: seen !== undefined })
   if (end !== undefined) return end
+  if (seen === undefined) return yield* unshown(near, `the payment of ${transaction}`)
   // A reorganisation would take the buyer's money back after the shop has been paid.
   if (block.number > (yield* near.chainHead).final || seen.number !== block.number)
     return { _tag: "Underway", reason: `it is paid once the block ${block.number} of ${near.rpc.network} is final` }
@@ -96,19 +98,48 @@ const payoutOf = (
   })
 })
 
-/** The block of the buyer's transfer and its time, as the first chain shows it now; a node that does not is `ChainUnavailable`. */
+/** The block of the buyer's transfer and its time; `undefined` while the first chain does not show it. */
 const landed = Effect.fnUntraced(function* (
   { rpc }: NearChain,
   { authorization, token }: SignedAuthorization,
   transaction: string
-): Effect.fn.Return<{ readonly number: bigint; readonly time: number }, ChainUnavailable> {
+): Effect.fn.Return<{ readonly number: bigint; readonly time: number } | undefined, ChainUnavailable> {
   const receipt = yield* EvmTransferEvidence.canonicalReceipt(rpc, EvmHex.fromTrusted(transaction))
   const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
   const isPaid =
     receipt !== undefined && EvmTransferEvidence.judge(expected, EvmTransferEvidence.usesIn(receipt.logs)) === "paid"
-  if (isPaid) return { number: receipt.blockNumber, time: receipt.time }
-  const message = `the node of ${rpc.network} does not show the payment of ${transaction}`
-  return yield* new ChainUnavailable({ network: rpc.network, message })
+  return isPaid ? { number: receipt.blockNumber, time: receipt.time } : undefined
+})
+
+const unshown = ({ rpc: { network } }: NearChain, what: string) =>
+  Effect.fail(new ChainUnavailable({ network, message: `the node of ${network} does not show ${what}` }))
+
+/** The time of the block at this height, in Unix seconds. */
+const timeOf = Effect.fnUntraced(function* (near: NearChain, number: bigint) {
+  const block = yield* near.rpc.getBlock(number)
+  return block === undefined ? yield* unshown(near, `the block ${number}`) : Number(block.timestamp)
+})
+
+/** A payment whose shop is paid, and whether its own chain shows it. */
+interface PaidOut {
+  readonly payment: Departure<SignedAuthorization>["payment"]
+  readonly block: Departure["block"]
+  readonly isThere: boolean
+}
+
+/** Counts the loss of a payment that its own chain has taken back after its block counted as final. */
+const counted = Effect.fnUntraced(function* (
+  { chainHead, rpc }: NearChain,
+  { losses }: ServedPair,
+  { block, isThere, payment }: PaidOut
+): Effect.fn.Return<void, ChainUnavailable> {
+  if (isThere) return yield* losses.retract(payment)
+  if (block.number > (yield* chainHead).final || (yield* rpc.getBlock(block.number))?.hash === block.hash) return
+  const { amount, arrival, payer } = payment.authorization
+  if (!(yield* losses.lose(payment, arrival?.amount ?? amount))) return
+  yield* Effect.logError(
+    `${rpc.network} has taken back a payment of ${amount} by ${payer} after its block ${block.number} counted as final, and its shop is paid: the amount is lost; raise finalityDepth`
+  )
 })
 
 /** The end of the operator's payment on the other chain; `undefined` while its authorization is not used. */

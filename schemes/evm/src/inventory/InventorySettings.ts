@@ -14,6 +14,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
+import * as InventoryLosses from "./InventoryLosses.ts"
 import type { ServedInventory, ServedPair } from "./ServedInventory.ts"
 
 /** A pair of tokens: one that buyers pay in here, and one that shops get on another network. */
@@ -37,6 +38,11 @@ export interface InventoryPair {
   readonly maximumAmount?: bigint
   /** The most that is paid to shops over this pair in any 24 hours, in the token's smallest unit. */
   readonly perDay: bigint
+  /**
+   * The most that reorganisations may cost in 24 hours, in the token's smallest unit; default a tenth of `perDay`. A buyer's payment that its
+   * chain takes back after the shop was paid is lost; above this sum the pair takes no new payments.
+   */
+  readonly lossBudget?: bigint
 }
 
 /** Settings of an inventory. */
@@ -65,7 +71,8 @@ export const check = OptionCheck.options<Inventory>({
       fee: OptionCheck.amount(),
       minimumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
       maximumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
-      perDay: OptionCheck.amount(1n)
+      perDay: OptionCheck.amount(1n),
+      lossBudget: OptionCheck.optional(OptionCheck.amount(1n))
     })
   )
 })
@@ -105,7 +112,7 @@ const pairOf = Effect.fnUntraced(function* (
   near: EvmRpc.Shape,
   { assets, network, prove, rpcTimeoutMillis }: InventoryOwner,
   account: EvmAddress.Address,
-  { asset, fee, maximumAmount, minimumAmount = 1n, perDay, to }: InventoryPair
+  { asset, fee, lossBudget, maximumAmount, minimumAmount = 1n, perDay, to }: InventoryPair
 ): Effect.fn.Return<ServedPair, Misconfigured | ChainUnavailable> {
   const far = EvmNetwork.fromText(to.network)
   if (far === undefined) {
@@ -146,6 +153,7 @@ const pairOf = Effect.fnUntraced(function* (
     minimumAmount,
     maximumAmount: most,
     perDay,
+    losses: yield* InventoryLosses.make(lossBudget ?? (perDay < 10n ? perDay : perDay / 10n)),
     proven: yield* FarRoute.whenever(far, Effect.as(proof, true)),
     chain: { network: far, lagGuard, chainHead }
   }

@@ -3,9 +3,11 @@ import {
   type Asset,
   ChainUnavailable,
   type ChainHead,
+  type FacilitatorUnavailable,
   invalid,
   type Network,
   type OperatorStock,
+  type Payment,
   type ValidationError
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -17,6 +19,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
+import type { InventoryLosses } from "./InventoryLosses.ts"
 
 /** The network that a pair leads to. */
 export interface FarChain {
@@ -37,6 +40,7 @@ export interface ServedPair {
   readonly maximumAmount: bigint
   readonly perDay: bigint
   readonly chain: FarChain
+  readonly losses: InventoryLosses
   /** Succeeds once the other network's node has answered as configured: nothing is taken in or signed before. */
   readonly proven: Effect.Effect<unknown, ChainUnavailable>
 }
@@ -90,9 +94,10 @@ export const balanceOf = Effect.fnUntraced(function* (
 /** Verifies that a payment's route is one of those served, and that its fee covers that of today's settings. */
 export const verify = Effect.fnUntraced(function* (
   inventory: ServedInventory | undefined,
-  { authorization, token }: SignedAuthorization,
+  payment: Payment<SignedAuthorization>,
   signed: SignedInventory
-): Effect.fn.Return<void, ValidationError | ChainUnavailable> {
+): Effect.fn.Return<void, ValidationError | ChainUnavailable | FacilitatorUnavailable> {
+  const { authorization, token } = payment.payload
   const pair = inventory && pairOf(inventory, token, signed)
   const { network, route } = signed
   if (inventory === undefined || pair === undefined) {
@@ -104,6 +109,7 @@ export const verify = Effect.fnUntraced(function* (
   if (authorization.to !== inventory.account) {
     return yield* refused("account", `pays ${EvmAddress.checksum(authorization.to)}, not the facilitator's account`)
   }
+  yield* pair.losses.allow(payment)
   yield* pair.proven
   const recipient = EvmAddress.fromText(route.recipient)
   const unpayable = [EvmAddress.zero, inventory.account, EvmAsset.domain(pair.arriving).verifyingContract]
