@@ -20,6 +20,7 @@ import * as FacilitatorComparison from "./parts/FacilitatorComparison.ts"
 import * as JettonPayments from "./parts/JettonPayments.ts"
 import * as KeptResponses from "./parts/KeptResponses.ts"
 import * as OfflineVerification from "./parts/OfflineVerification.ts"
+import * as PageSize from "./parts/PageSize.ts"
 import * as PaidComparison from "./parts/PaidComparison.ts"
 import * as PaidRequests from "./parts/PaidRequests.ts"
 import * as PermitPayments from "./parts/PermitPayments.ts"
@@ -69,7 +70,10 @@ const parts: Readonly<Record<string, Part>> = {
     )
   ),
   tron: TronPayments.measure,
-  bundle: Effect.promise(() => BundleSize.measure())
+  bundle: Effect.map(
+    Effect.promise(() => BundleSize.measure()),
+    (rows) => [...rows, ...PageSize.measure()]
+  )
 }
 
 const chosen = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
