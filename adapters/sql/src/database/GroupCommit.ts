@@ -3,8 +3,9 @@
  * turn of the event loop therefore run in one transaction, one after another; all are answered after its commit, and a
  * failed one is rolled back alone.
  *
- * Each commit is followed by a pause of several times its own duration. Operations of the kind `batch` wait for the end
- * of the pause and share the next commit, so under load the loop is blocked only part of the time. Operations of the
+ * Each commit is followed by a pause of several times the duration of its wait for the disk; the operations' own work is not
+ * saved by waiting. Operations of the kind `batch` wait for the end of the pause and share the next commit, so under load the
+ * disk blocks the loop only part of the time. Operations of the
  * kind `defer`, for which no caller waits, wait a little longer. On an idle file nothing waits. A `transact` never
  * waits and takes all waiting operations along.
  *
@@ -44,7 +45,7 @@ interface Job {
 /** Maximum number of operations in one transaction: the event loop is blocked while they run. */
 const atOnce = 256
 
-/** Duration of a pause, as a multiple of the preceding commit's duration. */
+/** Duration of a pause, as a multiple of the time for which the preceding commit waited for the disk. */
 const pauseFactor = 4
 
 /** Longest pause in milliseconds, however slow the disk is. */
@@ -223,13 +224,12 @@ const guarding = () => {
 }
 
 /**
- * Runs the jobs, commits and answers. Returns the duration up to the answers in milliseconds. A failed commit has
- * written nothing, and every job is refused.
+ * Runs the jobs, commits and answers. Returns the time for which the loop waited for the disk, in milliseconds. A failed commit has
+ * written nothing, and every job is refused; all its time counts.
  */
 const commit = Effect.fnUntraced(function* (context: Context, jobs: ReadonlyArray<Job>): Effect.fn.Return<number> {
   const began = yield* Clock.monotonicTimeNanos
   const outcome = yield* Effect.result(written(context, jobs))
-  const nanos = (yield* Clock.monotonicTimeNanos) - began
   if (Result.isSuccess(outcome)) {
     context.images.commit()
     const lost = context.file.misplaced()
@@ -237,41 +237,50 @@ const commit = Effect.fnUntraced(function* (context: Context, jobs: ReadonlyArra
       if (lost === undefined) answer()
       else refuse(Database.unavailableBecause(lost))
     }
-  } else {
-    yield* undo(context)
-    const { failure } = outcome
-    for (const { refuse } of jobs) refuse(isSqlError(failure) ? Database.unavailable(failure) : failure)
+    return Number(outcome.success) / 1e6
   }
-  return Number(nanos) / 1e6
+  yield* undo(context)
+  const { failure } = outcome
+  for (const { refuse } of jobs) refuse(isSqlError(failure) ? Database.unavailable(failure) : failure)
+  return Number((yield* Clock.monotonicTimeNanos) - began) / 1e6
+})
+
+/** Waits for the disk; returns the time that it took, in nanoseconds. */
+const synced = Effect.fnUntraced(function* (run: SqlDialect.Run): Effect.fn.Return<bigint, SqlError> {
+  const began = yield* Clock.monotonicTimeNanos
+  yield* run("COMMIT")
+  return (yield* Clock.monotonicTimeNanos) - began
 })
 
 /**
  * Savepoints copy every changed page and are rarely rolled back to. Jobs that all succeed run without any. If one
- * fails, the transaction is rolled back and all run again, each in its own savepoint.
+ * fails, the transaction is rolled back and all run again, each in its own savepoint. Returns the time of the commit.
  */
-const written = (context: Context, jobs: ReadonlyArray<Job>): Effect.Effect<void, SqlError | FacilitatorUnavailable> =>
-  Effect.flatMap(together(context, jobs), (succeeded) =>
-    succeeded ? Effect.void : Effect.andThen(undo(context), apart(context, jobs))
+const written = (
+  context: Context,
+  jobs: ReadonlyArray<Job>
+): Effect.Effect<bigint, SqlError | FacilitatorUnavailable> =>
+  Effect.flatMap(together(context, jobs), (nanos) =>
+    nanos === undefined ? Effect.andThen(undo(context), apart(context, jobs)) : Effect.succeed(nanos)
   )
 
-/** Runs jobs in one transaction; returns `false`, uncommitted, at the first that fails. */
+/** Runs jobs in one transaction; returns the time of its commit, or `undefined`, uncommitted, at the first job that fails. */
 const together = Effect.fnUntraced(function* (
   { images, run }: Context,
   jobs: ReadonlyArray<Job>
-): Effect.fn.Return<boolean, SqlError> {
+): Effect.fn.Return<bigint | undefined, SqlError> {
   yield* run("BEGIN IMMEDIATE")
   images.begin()
-  for (const { steps } of jobs) if (!(yield* steps)) return false
+  for (const { steps } of jobs) if (!(yield* steps)) return undefined
   yield* images.flush(run)
-  yield* run("COMMIT")
-  return true
+  return yield* synced(run)
 })
 
 /** Runs jobs in one transaction, each in a savepoint; a failed job is rolled back alone. */
 const apart = Effect.fnUntraced(function* (
   { file, images, run }: Context,
   jobs: ReadonlyArray<Job>
-): Effect.fn.Return<void, SqlError | FacilitatorUnavailable> {
+): Effect.fn.Return<bigint, SqlError | FacilitatorUnavailable> {
   yield* run("BEGIN IMMEDIATE")
   images.begin()
   for (const { steps, trouble } of jobs) {
@@ -288,7 +297,7 @@ const apart = Effect.fnUntraced(function* (
     yield* images.flush(run)
     yield* run("RELEASE job")
   }
-  yield* run("COMMIT")
+  return yield* synced(run)
 })
 
 const undo = ({ file, images, run }: Context): Effect.Effect<void> =>
