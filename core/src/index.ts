@@ -235,6 +235,8 @@ export * as RequestHeaders from "./server/http/RequestHeaders.ts"
 export * as RequestTarget from "./server/http/RequestTarget.ts"
 export * as ResponseCapture from "./server/http/ResponseCapture.ts"
 export * as ResponseHeaders from "./server/http/ResponseHeaders.ts"
+export * as VoucherRoute from "./server/route/VoucherRoute.ts"
+export * as PaymentMeter from "./server/http/PaymentMeter.ts"
 export * as GrantedResponse from "./server/http/GrantedResponse.ts"
 export * as ResponseSeal from "./server/http/ResponseSeal.ts"
 export * as ResponseWatch from "./server/http/ResponseWatch.ts"
@@ -243,6 +245,7 @@ export type {
   AcceptTerms,
   Charge,
   ChargedResponse,
+  Metered,
   GetPrice,
   PriceRequest,
   RequestRefusal,

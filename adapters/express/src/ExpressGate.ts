@@ -6,6 +6,7 @@ import {
   HeldResponse,
   NodeExchange,
   NodeRequest,
+  PaymentMeter,
   type PricedRoute,
   RequestMarks,
   RequestTarget,
@@ -20,6 +21,9 @@ import type { NextFunction, Request, RequestHandler, Response } from "express"
 
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
 export const settlementOf = (request: Request): Settlement.Settlement | undefined => RequestMarks.settlementOf(request)
+
+/** The meter of a request on a metered route; `undefined` where the route is not metered, or nothing was paid. */
+export const meterOf = (request: Request): PaymentMeter.PaymentMeter | undefined => PaymentMeter.of(request)
 
 const pass = (
   { request, response, next }: { readonly request: Request; readonly response: Response; readonly next: NextFunction },

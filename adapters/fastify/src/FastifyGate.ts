@@ -7,6 +7,7 @@ import {
   HeldResponse,
   NodeExchange,
   NodeRequest,
+  PaymentMeter,
   type PricedRoute,
   RequestMarks,
   RequestTarget,
@@ -22,6 +23,10 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preHandlerHookHa
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
 export const settlementOf = ({ raw }: Pick<FastifyRequest, "raw">): Settlement.Settlement | undefined =>
   RequestMarks.settlementOf(raw)
+
+/** The meter of a request on a metered route; `undefined` where the route is not metered, or nothing was paid. */
+export const meterOf = ({ raw }: Pick<FastifyRequest, "raw">): PaymentMeter.PaymentMeter | undefined =>
+  PaymentMeter.of(raw)
 
 interface Exchange {
   readonly request: FastifyRequest
@@ -66,14 +71,19 @@ export type PaymentPlugin = FastifyPluginAsync & SoldRoutes.OpenShop
  * fail. Throws `Misconfigured` for every mistake that is visible without the routes.
  */
 export const paymentPlugin = <Keys extends string>(options: SoldRoutes.SoldRoutesOptions<Keys>): PaymentPlugin => {
-  const { close, demandRoutes, onRouted, pages, ready, seller } = SoldRoutes.open(options, { keepsResponses: true })
+  const { close, demandRoutes, onRouted, pages, ready, seller, voucherRoute } = SoldRoutes.open(options, {
+    keepsResponses: true
+  })
   const plugin: FastifyPluginAsync = async (app) => {
     const routes: Array<SoldRoutes.KnownRoute> = []
     app.addHook("onRoute", (route) => void routes.push(route))
     app.addHook("onReady", async () => demandRoutes(routes))
     app.addHook("onClose", close)
     app.addHook("onRequest", (request, reply, proceed) => {
-      const page = pages.find(request.method, RequestTarget.pathOf(request.originalUrl))
+      const path = RequestTarget.pathOf(request.originalUrl)
+      const vouchers = voucherRoute(request.method, path)
+      if (vouchers !== undefined) return pass({ request, reply, proceed }, seller, vouchers)
+      const page = pages.find(request.method, path)
       return page === undefined ? proceed() : refuse(reply, page)
     })
     app.addHook("preHandler", (request, reply, proceed) => {

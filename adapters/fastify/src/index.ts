@@ -1,2 +1,9 @@
 /** Sells routes of a Fastify application per request. */
-export { paymentPlugin, paymentRoutes, type PaymentPlugin, type PaymentRoutes, settlementOf } from "./FastifyGate.ts"
+export {
+  paymentPlugin,
+  paymentRoutes,
+  type PaymentPlugin,
+  type PaymentRoutes,
+  meterOf,
+  settlementOf
+} from "./FastifyGate.ts"

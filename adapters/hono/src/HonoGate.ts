@@ -3,6 +3,7 @@
  * following middleware belongs to the paid resource.
  */
 import {
+  PaymentMeter,
   type PricedRoute,
   RequestTarget,
   type Seller,
@@ -18,6 +19,9 @@ import { matchedRoutes, routePath } from "hono/route"
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
 export const settlementOf = (context: Context): Settlement.Settlement | undefined =>
   WebExchange.settlementOf(context.req.raw)
+
+/** The meter of a request on a metered route; `undefined` where the route is not metered, or nothing was paid. */
+export const meterOf = (context: Context): PaymentMeter.PaymentMeter | undefined => PaymentMeter.of(context.req.raw)
 
 const pass = async (
   { context, next }: { readonly context: Context; readonly next: Next },

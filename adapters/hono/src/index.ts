@@ -1,2 +1,2 @@
 /** Sells routes of a Hono application per request. */
-export { paymentMiddleware, paymentRoutes, type PaymentRoutes, settlementOf } from "./HonoGate.ts"
+export { paymentMiddleware, paymentRoutes, type PaymentRoutes, meterOf, settlementOf } from "./HonoGate.ts"

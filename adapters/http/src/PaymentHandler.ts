@@ -1,11 +1,13 @@
 /** Sells what a fetch handler serves: by a map of routes around the whole handler, or one handler at a time. */
 import {
   type PathParams,
+  PaymentMeter,
   RequestTarget,
   type RouteConfig,
   RouteParams,
   Seller,
   SoldRoutes,
+  SoldSteps,
   WebExchange
 } from "@pontage/core"
 
@@ -20,6 +22,9 @@ export type FetchHandler<Beside extends ReadonlyArray<unknown>> = (
 
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
 export const settlementOf = WebExchange.settlementOf
+
+/** The meter of a request on a metered route; `undefined` where the route is not metered, or nothing was paid. */
+export const meterOf = PaymentMeter.of
 
 /** Options of `paymentHandler`. */
 export type PaymentOptions<Keys extends string = string> = SoldRoutes.SoldRoutesOptions<Keys>
@@ -55,6 +60,8 @@ export interface PaymentRoutes extends SoldRoutes.OpenShop {
     config: RouteConfig<PathParams<Name>>,
     handler: FetchHandler<Beside>
   ) => (request: Request, ...beside: Beside) => Promise<Response>
+  /** Takes the vouchers of metered routes: serve it for `POST` at the shop's `voucherPath`. */
+  readonly vouchers: (request: Request, ...beside: ReadonlyArray<unknown>) => Promise<Response>
 }
 
 /** Opens a shop whose handlers are sold one by one. Throws `Misconfigured` for a mistake in the options. */
@@ -69,6 +76,13 @@ export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes => {
         return WebExchange.respond(seller, route, { request, handle, beside, facts: { params: paramsIn(request.url) } })
       }
     },
+    vouchers: async (request, ...beside) =>
+      WebExchange.respond(seller, SoldSteps.vouchersOf(seller), {
+        request,
+        beside,
+        handle: () => new Response(null, { status: 404 }),
+        facts: { params: {} }
+      }),
     ready: () => seller.ready(),
     close: () => seller.close()
   }

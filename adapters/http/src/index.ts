@@ -3,6 +3,7 @@
  */
 export {
   type FetchHandler,
+  meterOf,
   paymentHandler,
   paymentRoutes,
   type PaymentOptions,

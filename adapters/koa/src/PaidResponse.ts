@@ -6,6 +6,7 @@ import {
   GrantedResponse,
   type Granted,
   HeldResponse,
+  PaymentMeter,
   RequestMarks,
   ResponseWatch,
   SignedResponse,
@@ -20,6 +21,9 @@ import type { Context } from "koa"
  */
 export const settlementOf = (ctx: Pick<Context, "req">): Settlement.Settlement | undefined =>
   RequestMarks.settlementOf(ctx.req)
+
+/** The meter of a request on a metered route; `undefined` where the route is not metered, or nothing was paid. */
+export const meterOf = (ctx: Pick<Context, "req">): PaymentMeter.PaymentMeter | undefined => PaymentMeter.of(ctx.req)
 
 /** Sends a response of the gate. */
 export const send = (ctx: Context, response: GateResponse): void => {
@@ -73,7 +77,8 @@ export const judge = (
   run: SignedResponse.Run,
   finish: (outcome: ExecutionOutcome) => void
 ): void => {
-  GrantedResponse.watch(ctx.req, ctx.res, { sink: granted.sink, endsAtHead: granted.endsAtHead, run }, (delivered) => {
+  const { endsAtHead, meter, sink } = granted
+  GrantedResponse.watch(ctx.req, ctx.res, { sink, endsAtHead, meter, run }, (delivered) => {
     finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
   })
   SignedResponse.hold(ctx.res, granted, run)

@@ -106,7 +106,7 @@ const before = ({ keyed, onPath, seller }: SoldRoutes.SoldRoutes): Gate => {
 /**
  * The gate is in the router; this step gates routes that were added later, and detects responses that bypass the gate.
  */
-const inside = ({ keyed, pages, seller }: SoldRoutes.SoldRoutes, router: Layers.LayeredRouter): Gate => {
+const inside = ({ keyed, pages, seller, voucherRoute }: SoldRoutes.SoldRoutes, router: Layers.LayeredRouter): Gate => {
   const gate = RouterGate.make(router, keyed, (route, ctx, next) =>
     PaidHandler.serve(seller, route, ctx, next, paramsOf(ctx))
   )
@@ -119,7 +119,10 @@ const inside = ({ keyed, pages, seller }: SoldRoutes.SoldRoutes, router: Layers.
       RouterOrder.checkAll(app, gate.isOpen)
     },
     middleware: (ctx, next) => {
-      const page = pages.find(ctx.method, RequestTarget.pathOf(ctx.originalUrl))
+      const path = RequestTarget.pathOf(ctx.originalUrl)
+      const vouchers = voucherRoute(ctx.method, path)
+      if (vouchers !== undefined) return PaidHandler.serve(seller, vouchers, ctx, next, {})
+      const page = pages.find(ctx.method, path)
       if (page !== undefined) return PaidResponse.send(ctx, page)
       gate.refresh()
       return UngatedResponse.watched(ctx, next, soldAs)

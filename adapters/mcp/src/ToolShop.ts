@@ -38,7 +38,7 @@ export interface ToolConfig<Input extends undefined | ToolSchema, Output extends
  */
 export type ToolTerms = Terms<RouteConfig>
 
-type Terms<Config> = Config extends unknown ? Omit<Config, "dialects" | "cache" | "bind"> : never
+type Terms<Config> = Config extends unknown ? Omit<Config, "dialects" | "cache" | "bind" | "metered"> : never
 
 /** A price, and the tools that it sells. */
 export interface PaidTools {
@@ -96,7 +96,10 @@ const announce = ({ server }: McpServer): void => {
   server.registerCapabilities({ experimental: { payment: { methods: { evm: { intents: ["charge"] } } } } })
 }
 
-const toolKeys = routeKeys.filter((key) => key !== "dialects" && key !== "cache" && key !== "bind")
+/** Terms of HTTP alone: a tool's result is one message, so it is charged by `charge`. */
+const unsold: ReadonlySet<string> = new Set(["dialects", "cache", "bind", "metered"])
+
+const toolKeys = routeKeys.filter((key) => !unsold.has(key))
 
 const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
   const fault = OptionCheck.unknownKey(toolKeys, terms)

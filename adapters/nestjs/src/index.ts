@@ -4,7 +4,7 @@
  */
 import "reflect-metadata"
 
-export { Paid, Payment } from "./payment.decorator.ts"
+export { Meter, Paid, Payment } from "./payment.decorator.ts"
 export { PaymentRefusedException } from "./payment.exception.ts"
 export { PaymentGuard } from "./payment.guard.ts"
 export { ResponseNotHeld, maximumHeldBytes } from "./payment.held.ts"

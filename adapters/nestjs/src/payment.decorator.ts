@@ -7,12 +7,12 @@ import {
   UseFilters,
   UseGuards
 } from "@nestjs/common"
-import type { RouteConfig, Settlement } from "@pontage/core"
+import { PaymentMeter, type RouteConfig, type Settlement } from "@pontage/core"
 
 import { PaymentExchange } from "./payment.exchange.ts"
 import { PaymentRefusedFilter } from "./payment.filter.ts"
 import { PaymentGuard } from "./payment.guard.ts"
-import type { HostRequest } from "./payment.http.ts"
+import { type HostRequest, nodeRequest } from "./payment.http.ts"
 import { PAID_METADATA } from "./payment.tokens.ts"
 
 /**
@@ -36,4 +36,13 @@ export const Paid = (config: RouteConfig): ClassDecorator & MethodDecorator =>
 export const Payment = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Settlement.Settlement | undefined =>
     PaymentExchange.of(context.switchToHttp().getRequest<HostRequest>())?.settlement
+)
+
+/**
+ * The meter of the request on a metered route (`PaymentMeter.PaymentMeter`); `undefined` where the route is not metered, or nothing was
+ * paid.
+ */
+export const Meter = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): PaymentMeter.PaymentMeter | undefined =>
+    PaymentMeter.of(nodeRequest(context.switchToHttp().getRequest<HostRequest>()))
 )

@@ -4,7 +4,7 @@
  */
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
-import { type Decision, Misconfigured } from "@pontage/core"
+import { type Decision, type Granted, Misconfigured } from "@pontage/core"
 
 import { PaymentRefusedException, PaymentRepeatedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
@@ -64,8 +64,9 @@ export class PaymentGuard implements CanActivate {
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
     if (decision._tag === "Granted") layPaid(this.#host.httpAdapter, response, decision)
-    const { endsAtHead, sink } = decision._tag === "Granted" ? decision : { endsAtHead: undefined, sink: undefined }
-    const keeping = { sink, endsAtHead, run: sale.seller.run }
+    const { endsAtHead, meter, sink }: Partial<Pick<Granted, "endsAtHead" | "meter" | "sink">> =
+      decision._tag === "Granted" ? decision : {}
+    const keeping = { sink, endsAtHead, meter, run: sale.seller.run }
     whenOver(request, response, keeping, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
     if (decision._tag === "Granted") signBefore(response, decision, sale.seller.run)
     return !exchange.isOver

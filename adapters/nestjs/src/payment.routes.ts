@@ -11,11 +11,13 @@ import {
   type PricedRoute,
   type RouteConfig,
   RouteKey,
-  Seller
+  Seller,
+  VoucherRoute
 } from "@pontage/core"
 import * as Result from "effect/Result"
 
 import { type RoutedHandler, routedHandlers, type Surroundings } from "./payment.endpoints.ts"
+import { gateRequest, type HostRequest, type HostResponse } from "./payment.http.ts"
 import * as RouteMap from "./payment.map.ts"
 import { moduleCheck, type PaymentModuleOptions } from "./payment.options.ts"
 import { PAID_METADATA, PAYMENT_OPTIONS } from "./payment.tokens.ts"
@@ -64,6 +66,7 @@ export class PaymentRoutes implements OnApplicationShutdown {
       this.#sales = salesOf(seller, handlers, routes, this.#firstWins())
       const pages = Result.getOrThrow(DiscoveryPages.make(discovery, seller.origin, listedOf(handlers, this.#sales)))
       this.#announce(pages)
+      this.#takeVouchers(seller)
     } catch (mistake) {
       void seller.close()
       throw mistake
@@ -103,6 +106,22 @@ export class PaymentRoutes implements OnApplicationShutdown {
     }
   }
 
+  /** Serves the path of vouchers, if a handler is metered, as a route of the host itself too. */
+  #takeVouchers(seller: Seller.Seller): void {
+    const route = seller.vouchers()
+    if (route === undefined) return
+    const { httpAdapter } = this.#host
+    const take = async (request: HostRequest, response: HostResponse) => {
+      const decision = await seller.decide(route, gateRequest(httpAdapter, request))
+      const { body, headers, status } = decision._tag === "Refused" ? decision.response : notTaken
+      for (const [name, value] of Object.entries(headers)) httpAdapter.setHeader(response, name, value)
+      return httpAdapter.reply(response, body, status)
+    }
+    httpAdapter.post(VoucherRoute.pathOf(route), (request: HostRequest, response: HostResponse) =>
+      take(request, response)
+    )
+  }
+
   #firstWins(): boolean {
     // Nest 11 knows no strategy but the order of declaration.
     const application: Partial<ApplicationConfig> = this.#surroundings.application
@@ -116,6 +135,9 @@ export class PaymentRoutes implements OnApplicationShutdown {
     await this.#seller?.close()
   }
 }
+
+/** The shop is closed. */
+const notTaken = { status: 503, headers: {}, body: "" }
 
 const salesOf = (
   seller: Seller.Seller,

@@ -5,6 +5,7 @@ import * as PontageNest from "../src/index.ts"
 describe("@pontage/nestjs", () => {
   it("exports what an application needs, and nothing else", () => {
     assert.deepStrictEqual(Object.keys(PontageNest).toSorted(), [
+      "Meter",
       "Paid",
       "Payment",
       "PaymentGuard",

@@ -2,11 +2,13 @@
 import {
   OptionCheck,
   type PathParams,
+  PaymentMeter,
   type RouteConfig,
   RouteKey,
   RouteParams,
   Seller,
   type SoldRoutes,
+  SoldSteps,
   WebExchange
 } from "@pontage/core"
 import * as Result from "effect/Result"
@@ -39,10 +41,15 @@ export interface PaymentRoutes extends SoldRoutes.OpenShop {
     config: RouteConfig<PathParams<Name>>,
     handler: RouteHandler<Incoming, Context>
   ) => (request: Incoming, context: Context) => Promise<Response>
+  /** Takes the vouchers of metered routes: `export const POST = shop.vouchers` in `route.ts` at the shop's `voucherPath`. */
+  readonly vouchers: (request: Request) => Promise<Response>
 }
 
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
 export const settlementOf = WebExchange.settlementOf
+
+/** The meter of a request on a metered route; `undefined` where the route is not metered, or nothing was paid. */
+export const meterOf = PaymentMeter.of
 
 /** Opens a shop. Throws `Misconfigured` for a mistake in the options. */
 export const paymentRoutes = (options: PaymentRoutesOptions): PaymentRoutes => {
@@ -62,6 +69,13 @@ export const paymentRoutes = (options: PaymentRoutesOptions): PaymentRoutes => {
         })
       }
     },
+    vouchers: async (request) =>
+      WebExchange.respond(seller, SoldSteps.vouchersOf(seller), {
+        request,
+        beside: after === undefined ? [] : [{ waitUntil: after }],
+        handle: () => new Response(null, { status: 404 }),
+        facts: { params: {} }
+      }),
     ready: () => seller.ready(),
     close: () => seller.close()
   }

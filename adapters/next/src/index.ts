@@ -1,5 +1,6 @@
 /** Sells route handlers of a Next.js application per request. */
 export {
+  meterOf,
   paymentRoutes,
   type PaymentRoutes,
   type PaymentRoutesOptions,

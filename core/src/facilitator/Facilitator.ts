@@ -137,6 +137,59 @@ export interface Settled {
   readonly entitlement?: Entitlement
 }
 
+/** The standing of a channel for a stream that draws on it window by window. Amounts are in the smallest unit of its token. */
+export interface ChannelStanding {
+  readonly channelId: string
+  /** The charges of all draws, and what the open ones may still cost: the base of the next voucher. */
+  readonly owed: bigint
+  /** The highest accepted voucher. */
+  readonly accepted: bigint
+  readonly balance: bigint
+  /** The state in the words of the scheme. */
+  readonly facts: ChannelFacts
+}
+
+/**
+ * The result of a voucher without a draw. `Kept` also for the voucher that is kept already; `Lower`: a higher one is accepted; `Closed`:
+ * the channel is drawn on no more. `transaction` is of the deposit beside it, and empty without one.
+ */
+export interface VoucherKept {
+  readonly _tag: "Kept" | "Lower" | "Closed"
+  readonly standing: ChannelStanding
+  readonly transaction: string
+}
+
+/** A request for a further part of a channel's credit, for a stream that a draw on it has begun. */
+export interface CreditRequest {
+  /** The draw. */
+  readonly paymentId: string
+  /** New for each part. */
+  readonly claimId: string
+  readonly amount: bigint
+  /** Waits while the credit would need this voucher, */
+  readonly known: bigint | undefined
+  /** and at most this long, in milliseconds. */
+  readonly waitMillis: number
+}
+
+/** The result: `Granted` is durable, and reserved under its claim; `Wanting` needs a voucher of `required` at least. */
+export type Credit = { readonly standing: ChannelStanding } & (
+  | { readonly _tag: "Granted"; readonly paymentId: string }
+  | { readonly _tag: "Wanting"; readonly required: bigint }
+  | { readonly _tag: "Closed" }
+)
+
+/** The credit of channels, by which streams draw on them. It never runs or bills a request. */
+export interface ChannelCredits {
+  /** Keeps a higher voucher, and makes the deposit beside it. */
+  readonly voucher: (request: PaymentRequest) => Effect.Effect<VoucherKept, PaymentFailure>
+  readonly reserve: (request: CreditRequest) => Effect.Effect<Credit, ValidationError | ProtocolError>
+  /** Extends the lease of a claim's open draw; `false` if it is open no more. */
+  readonly renew: (paymentId: string, claimId: string) => Effect.Effect<boolean, ProtocolError>
+  /** The standing of a draw's channel. */
+  readonly standing: (paymentId: string) => Effect.Effect<ChannelStanding | undefined, ProtocolError>
+}
+
 /**
  * The service.
  *
@@ -160,5 +213,7 @@ export class Facilitator extends Context.Service<
     ) => Effect.Effect<PaymentRecord, ValidationError | ProtocolError>
     readonly payment: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
     readonly supported: Effect.Effect<Sellable, ProtocolError>
+    /** Absent where no ledger of channels is kept. */
+    readonly credits?: ChannelCredits
   }
 >()("@pontage/core/Facilitator") {}

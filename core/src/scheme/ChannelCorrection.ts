@@ -14,8 +14,13 @@ export class ChannelCorrection extends ValidationError {
   readonly network: string
   readonly facts: Facts
 
-  constructor(place: { readonly scheme: string; readonly network: string }, facts: Facts, message: string) {
-    super({ reason: "amount_mismatch", detail: "batch_settlement_cumulative_amount_mismatch", message })
+  constructor(
+    place: { readonly scheme: string; readonly network: string },
+    facts: Facts,
+    message: string,
+    detail = "batch_settlement_cumulative_amount_mismatch"
+  ) {
+    super({ reason: "amount_mismatch", detail, message })
     this.scheme = place.scheme
     this.network = place.network
     this.facts = facts

@@ -28,11 +28,12 @@ import * as RouteOffer from "./offer/RouteOffer.ts"
 import type { ClaimsInDoubt } from "./request/ClaimsInDoubt.ts"
 import * as DrawnResponse from "./request/DrawnResponse.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
+import * as MeteredResponse from "./request/MeteredResponse.ts"
 import * as PaymentRefusal from "./request/PaymentRefusal.ts"
 import * as ReceiptSigning from "./request/ReceiptSigning.ts"
 import * as ResponseRepeats from "./request/ResponseRepeats.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
-import type { PricedOption, PricedRoute } from "./route/PricedRoute.ts"
+import type { PricedRoute } from "./route/PricedRoute.ts"
 import * as BuyerPlace from "./shop/BuyerPlace.ts"
 
 /** Services that every payment needs. */
@@ -123,7 +124,8 @@ const accept = Effect.fnUntraced(function* (
     (yield* unlessGranted(context, request, claimed, settled)) ??
     (yield* unlessStillHeld(context, request, claimed, askedAt))
   if (refusal !== undefined) return refusal
-  const begun = yield* ExecutionLeases.start(context.executions, { ...claimed, paymentId: settled.paymentId })
+  const { isDraw = false, paymentId } = settled
+  const begun = yield* ExecutionLeases.start(context.executions, { ...claimed, paymentId, isDraw })
   // Served under an earlier claim whose end is not reported yet: the end of this claim reports it.
   if (context.executions.unreported.has(settled.paymentId)) {
     return yield* Effect.andThen(
@@ -131,7 +133,7 @@ const accept = Effect.fnUntraced(function* (
       PaymentRefusal.refusalFor(context, request, Refusal.fromExecution("spent", settled))
     )
   }
-  const granted = { ...outcomeOf(request, settled, begun), repeatable, option: claimed.option }
+  const granted = { ...outcomeOf(request, settled, begun), repeatable, claimed }
   return late ? settleAfter(context, request, claimed, granted) : yield* charged(context, request, granted, settled)
 }, Effect.withSpan("PaymentGate.accept"))
 
@@ -188,7 +190,9 @@ const taken = Effect.fnUntraced(function* (context: PaidRequestContext, request:
   })
   let refusal: PaymentFailure | undefined = unlessKnown
   for (const candidate of candidates) {
-    const own = yield* Effect.result(ShopInspection.inspect(candidate))
+    const own = yield* Effect.result(
+      Effect.andThen(MeteredResponse.admit(candidate.option, candidate.payload), ShopInspection.inspect(candidate))
+    )
     if (Result.isFailure(own)) {
       refusal ??= own.failure
       continue
@@ -304,7 +308,7 @@ const differenceOf = (
 /** An execution, and the names of its response if that may come again. */
 interface GrantedRun extends ExecutionLeases.GrantedExecution {
   readonly repeatable: ResponseRepeats.RepeatablePayment | undefined
-  readonly option: PricedOption
+  readonly claimed: ClaimedOffer
 }
 
 /** The execution is ours. It goes on once the money has moved, and is given back while that is uncertain. */
@@ -337,11 +341,12 @@ const charged = Effect.fnUntraced(function* (
   const headers = headersWith(receipts)
   const grant = { _tag: "Granted", settlement, headers } as const
   if (settled.isDraw === true) {
-    const { finish, option } = granted
-    const drawn = (receipt: Settlement) => headersWith(receipt === settlement ? receipts : {}, receipt)
+    const { claimed, finish } = granted
+    const { option } = claimed
+    const headersOf = (receipt: Settlement) => headersWith(receipt === settlement ? receipts : {}, receipt)
     const below = boughtBelow(route)
-    const draw = { route, option, settlement, native, below, finish, headersWith: drawn, warn: context.warn }
-    return { ...grant, ...DrawnResponse.make(draw) }
+    const draw = { route, option, settlement, native, below, finish, headersWith: headersOf, warn: context.warn }
+    return { ...grant, ...drawn(context, claimed, draw, settled) }
   }
   return {
     ...grant,
@@ -360,6 +365,19 @@ const charged = Effect.fnUntraced(function* (
     })
   }
 })
+
+/** The parts of a decision on a draw, which is charged by the head of its response or while it is sent. */
+const drawn = (
+  { entropy, executions }: PaidRequestContext,
+  { claim, option: { metered: terms }, payload, request }: ClaimedOffer,
+  draw: DrawnResponse.GrantedDraw,
+  { paymentId }: Settled
+) => {
+  if (terms === undefined) return DrawnResponse.make(draw)
+  const amount = BigInt(draw.settlement.amount)
+  const follows = MeteredResponse.follows(payload)
+  return MeteredResponse.make(draw, { executions, entropy, request, claim, paymentId, amount, terms, follows })
+}
 
 /** The lowest status of a response that the payment has not bought: the payer may use it again (`refused`), or is owed a response. */
 const boughtBelow = ({ refused }: Pick<PricedRoute, "refused">): 400 | 500 => (refused === "charged" ? 500 : 400)

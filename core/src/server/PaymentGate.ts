@@ -35,6 +35,7 @@ import * as ClaimsInDoubt from "./request/ClaimsInDoubt.ts"
 import * as ExecutionLeases from "./request/ExecutionLeases.ts"
 import * as PaymentRefusal from "./request/PaymentRefusal.ts"
 import * as RequestTerms from "./request/RequestTerms.ts"
+import * as VoucherPost from "./request/VoucherPost.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
 import * as MemoryResponseStore from "./shop/MemoryResponseStore.ts"
@@ -155,6 +156,13 @@ const toEffect = (deciding: Deciding): Effect.Effect<Decision> =>
 const decide = (context: GateContext, route: PricedRoute.PricedRoute, request: GateRequest): Deciding => {
   if (request.method === "OPTIONS") return preflight
   if (RequestTarget.isAmbiguous(request.target)) return ambiguous
+  if (route.takesVouchers === true) {
+    const { shop, paid } = context
+    return closed(
+      route,
+      VoucherPost.decide({ shop, ...paid, facilitator: paid.executions.facilitator }, route, request)
+    )
+  }
   const file = PaywallPage.fileFor(context.shop, request)
   if (file !== undefined) return file
   const { bind, price, validate } = route

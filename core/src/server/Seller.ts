@@ -25,6 +25,7 @@ import * as GateResponse from "./http/GateResponse.ts"
 import { PaymentGate, fromShop, isDecision } from "./PaymentGate.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
+import * as VoucherRoute from "./route/VoucherRoute.ts"
 import * as MemoryResponseStore from "./shop/MemoryResponseStore.ts"
 import * as PriceResolver from "./shop/PriceResolver.ts"
 import type { ResponseStore } from "./shop/ResponseStore.ts"
@@ -94,6 +95,8 @@ export interface Seller {
   readonly origin: string
   /** Checks a route; `name` appears in error messages: `GET /report`. Throws `Misconfigured`. */
   readonly route: <Name extends string>(name: Name, config: RouteConfig<PathParams<Name>>) => PricedRoute.PricedRoute
+  /** The shop's route for the vouchers of its metered routes; `undefined` while it has none. */
+  readonly vouchers: () => PricedRoute.PricedRoute | undefined
   /** Returns a plain value if nothing has to be awaited: unpaid requests cost no promise. Never rejects. */
   readonly decide: (route: PricedRoute.PricedRoute, request: GateRequest) => Decision | Promise<Decision>
   /** Runs an effect of a decision: `seller.run(granted.finish("served"))`. */
@@ -111,7 +114,7 @@ export interface Seller {
 export const make = (given: SellerOptions, { keepsResponses = false }: HostAbilities = {}): Seller => {
   const options = Result.getOrThrow(OptionCheck.read(check, given))
   const prices = options.prices === undefined ? PriceResolver.dollar : PriceResolver.fromFunction(options.prices)
-  const { responses, clientAddress, origin, paywall, receipts, secret } = options
+  const { responses, clientAddress, origin, paywall, receipts, secret, voucherPath } = options
   const schemes = Result.getOrThrow(ServerSchemeRegistry.make(options.schemes))
   const shop = Result.getOrThrow(
     Shop.make({
@@ -123,7 +126,8 @@ export const make = (given: SellerOptions, { keepsResponses = false }: HostAbili
       ...(responses && { responses }),
       ...(clientAddress && { clientAddress }),
       ...(paywall && { paywall }),
-      ...(receipts && { receipts })
+      ...(receipts && { receipts }),
+      ...(voucherPath !== undefined && { voucherPath })
     })
   )
   const gate = Layer.effect(PaymentGate, fromShop(shop)).pipe(
@@ -186,6 +190,7 @@ class OpenShop implements Seller {
   readonly #waiting: Array<PricedRoute.PricedRoute> = []
   readonly #opened: Promise<Exit.Exit<void, Misconfigured>>
   #gate: PaymentGate["Service"] | undefined
+  #vouchers: PricedRoute.PricedRoute | undefined
 
   constructor(shop: Shop.Shop, runtime: ManagedRuntime.ManagedRuntime<PaymentGate, unknown>) {
     this.#shop = shop
@@ -211,6 +216,12 @@ class OpenShop implements Seller {
     if (this.#gate === undefined) this.#waiting.push(route)
     else this.#runtime.runFork(this.#gate.admit(route))
     return route
+  }
+
+  vouchers(): PricedRoute.PricedRoute | undefined {
+    if (this.#shop.metered.length === 0) return undefined
+    this.#vouchers ??= VoucherRoute.make(this.#shop)
+    return this.#vouchers
   }
 
   decide(route: PricedRoute.PricedRoute, request: GateRequest): Decision | Promise<Decision> {

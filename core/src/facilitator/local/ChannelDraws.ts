@@ -21,13 +21,14 @@ import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Fac
 import type { ChannelHealth } from "./ChannelHealth.ts"
 import * as ChannelLine from "./ChannelLine.ts"
 import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
+import * as ChannelSignals from "./ChannelSignals.ts"
 import type { ChannelStates, Seen } from "./ChannelStates.ts"
 import * as FreeRuns from "./FreeRuns.ts"
 import type { IntakeContext, Presented } from "./PaymentIntake.ts"
 import * as Turns from "./Turns.ts"
 
 /** A draw's lease in milliseconds, which the shop renews every 20 seconds, and the most open draws of a channel. */
-const limits = { lease: 60_000, open: 64 }
+export const limits = { lease: 60_000, open: 64 }
 
 /** A charge above any draw: the ledger charges at most what the draw reserved and its voucher covers. */
 const allReserved = 2n ** 256n
@@ -46,6 +47,9 @@ export interface DrawContext {
 
 /** The draws of one facilitator. */
 export interface ChannelDraws {
+  /** Effects of one channel that run one after the other. */
+  readonly turns: Turns.Turns
+  readonly signals: ChannelSignals.ChannelSignals
   /** Grants a run for a voucher, or renews the lease of the same claim. */
   readonly take: (presented: Presented, draws: SchemeDraws, claim: Claim) => Effect.Effect<Settled, PaymentFailure>
   /** Charges or releases a draw at the end of its run; `undefined` for the id of another payment. */
@@ -72,7 +76,10 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
   const line = yield* ChannelLine.make
   const turns = Turns.make()
   const free = FreeRuns.make(freeRuns)
+  const signals = ChannelSignals.make()
   return {
+    turns,
+    signals,
     take: Effect.fnUntraced(function* (presented, draws, claim) {
       if (presented.refusal !== undefined) return yield* presented.refusal
       if (claim.onlyKnown === true) return yield* notOnRecord
@@ -97,7 +104,10 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
       const channelId = channelOf(paymentId)
       if (channelId === undefined) return undefined
       return Effect.tap(finish(context, { paymentId, channelId, claimId }, outcome, charge), ({ execution }) =>
-        Effect.map(Clock.currentTimeMillis, (now) => (execution === "free" ? free.count(channelId, now) : undefined))
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          signals.changed(channelId)
+          if (execution === "free") free.count(channelId, now)
+        })
       )
     }
   } satisfies ChannelDraws
@@ -283,7 +293,8 @@ const busy = new FacilitatorUnavailable({
   retryAfter: 2
 })
 
-const empty = invalid(
+/** The refusal on a channel without money. */
+export const empty = invalid(
   "amount_mismatch",
   "batch_settlement_channel_not_found",
   "the channel holds nothing on the chain; deposit first"
@@ -296,7 +307,8 @@ const prefix = "draw-"
 /** The name of a draw as a payment: its voucher's. */
 const idOf = ({ channelId, maximum }: PresentedVoucher): string => `${prefix}${channelId}-${maximum}`
 
-const channelOf = (paymentId: string): string | undefined =>
+/** The channel of a draw, by its name as a payment; `undefined` for another payment's. */
+export const channelOf = (paymentId: string): string | undefined =>
   paymentId.startsWith(prefix) ? paymentId.slice(prefix.length).split("-")[0] : undefined
 
 const grantedOf = (

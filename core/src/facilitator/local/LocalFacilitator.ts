@@ -23,7 +23,14 @@ import { CurrentCaller, maySee } from "../Caller.ts"
 import { ChannelStore } from "../channel/ChannelStore.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import * as DeliveryWatch from "../delivery/DeliveryWatch.ts"
-import { type Claim, Facilitator, type PaymentRequest, type Settled, type Verified } from "../Facilitator.ts"
+import {
+  type ChannelCredits,
+  type Claim,
+  Facilitator,
+  type PaymentRequest,
+  type Settled,
+  type Verified
+} from "../Facilitator.ts"
 import * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as SpendLimits from "../lane/SpendLimits.ts"
 import * as Admission from "../queue/Admission.ts"
@@ -35,6 +42,7 @@ import { PaymentStore, type StoredPayment, toRecord, toSettled } from "../store/
 import * as Presentation from "../store/Presentation.ts"
 import * as ChainClock from "./ChainClock.ts"
 import * as ChannelClaims from "./ChannelClaims.ts"
+import * as ChannelCredit from "./ChannelCredit.ts"
 import * as ChannelDraws from "./ChannelDraws.ts"
 import * as ChannelHealth from "./ChannelHealth.ts"
 import * as ChannelSettling from "./ChannelSettling.ts"
@@ -188,7 +196,18 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     supported: supportedBy(
       facilitators.filter(({ isInternal }) => isInternal !== true),
       channels
-    )
+    ),
+    ...(channels.credit && { credits: creditsOf(context, channels.credit) })
+  })
+})
+
+/** The credit of channels, as callers ask for it. */
+const creditsOf = (context: IntakeContext, credit: ChannelCredit.ChannelCredit): ChannelCredits => ({
+  ...credit,
+  voucher: Effect.fnUntraced(function* (request) {
+    const presented = yield* present(context, request)
+    const draws = presented.facilitator.channels?.draws
+    return draws === undefined ? yield* noClaims : yield* credit.voucher(presented, draws)
   })
 })
 
@@ -224,6 +243,7 @@ const kindOf = Effect.fnUntraced(function* (
 interface Channels {
   readonly settling: ChannelSettling.ChannelSettling
   readonly draws: ChannelDraws.ChannelDraws | undefined
+  readonly credit: ChannelCredit.ChannelCredit | undefined
 }
 
 const channelsOf = Effect.fnUntraced(function* (
@@ -232,10 +252,11 @@ const channelsOf = Effect.fnUntraced(function* (
   options: ChannelWatch.Options
 ) {
   const settling = ChannelSettling.make(context)
-  if (ledger === undefined) return { settling, draws: undefined } satisfies Channels
+  if (ledger === undefined) return { settling, draws: undefined, credit: undefined } satisfies Channels
   const drawing = { intake: context, settling, ledger, health: yield* ChannelHealth.make, states: ChannelStates.make() }
   yield* Effect.forkScoped(ChannelWatch.run(drawing, ChannelClaims.make(context, settling, ledger), options))
-  return { settling, draws: yield* ChannelDraws.make(drawing) } satisfies Channels
+  const draws = yield* ChannelDraws.make(drawing)
+  return { settling, draws, credit: ChannelCredit.make(drawing, draws) } satisfies Channels
 })
 
 /** A claim for a message about a channel; without a ledger a message buys nothing. */

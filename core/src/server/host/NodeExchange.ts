@@ -79,7 +79,8 @@ class NodeExchange {
     RequestMarks.open(request, this.#route)
     RequestMarks.settle(request, granted.settlement)
     ResponseSeal.sealPaid(response, granted)
-    const keeping = { sink: granted.sink, endsAtHead: granted.endsAtHead, run: this.#seller.run }
+    const { endsAtHead, meter, sink } = granted
+    const keeping = { sink, endsAtHead, meter, run: this.#seller.run }
     GrantedResponse.watch(request, response, keeping, (delivered) =>
       this.#finish(granted, delivered ? outcomeOfStatus(response.statusCode) : "failed")
     )

@@ -67,6 +67,8 @@ export interface SoldRoutes extends OpenShop {
    * unless the pattern is more specific than the key: then the application serves something else there.
    */
   readonly onRouted: (method: string, pattern: string, path: string) => RouteTable.RouteMatch<PricedRoute>
+  /** The gate's own route for vouchers, at a path of a request's target. */
+  readonly voucherRoute: (method: string, path: string) => PricedRoute | undefined
   /** Throws `Misconfigured` for a key that sells none of the application's routes. */
   readonly demandRoutes: (known: ReadonlyArray<KnownRoute>) => void
 }
@@ -86,7 +88,10 @@ export const open = (options: SoldRoutesOptions, abilities?: Seller.HostAbilitie
       key: Result.getOrThrow(RouteKey.parse(name)),
       route: seller.route(name, config)
     }))
-    const table = Result.getOrThrow(RouteTable.make(keyed.map(({ key, route }) => [key, route])))
+    const vouchers = seller.vouchers()
+    const own =
+      vouchers === undefined ? [] : [{ key: Result.getOrThrow(RouteKey.parse(vouchers.name)), route: vouchers }]
+    const table = Result.getOrThrow(RouteTable.make([...keyed, ...own].map(({ key, route }) => [key, route])))
     const pages = Result.getOrThrow(DiscoveryPages.make(discovery, seller.origin, keyed))
     return new OpenRoutes(seller, keyed, pages, table)
   } catch (mistake) {
@@ -172,6 +177,11 @@ class OpenRoutes implements SoldRoutes {
       .join(", ")
     const message = `route ${JSON.stringify(stray.key.text)}: the application has no such route, or added it before the shop; add it later, or correct the key. The application's routes: ${list || "none"}`
     throw new Misconfigured({ message })
+  }
+
+  readonly voucherRoute: SoldRoutes["voucherRoute"] = (method, path) => {
+    const route = this.seller.vouchers()
+    return route?.name === `${method.toUpperCase()} ${path}` ? route : undefined
   }
 
   readonly ready = (): Promise<void> => this.seller.ready()

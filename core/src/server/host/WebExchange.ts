@@ -15,10 +15,12 @@ import {
 } from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
 import type { KeptResponse } from "../http/KeptResponse.ts"
+import * as PaymentMeter from "../http/PaymentMeter.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Seller } from "../Seller.ts"
 import * as HeldBody from "./HeldBody.ts"
+import * as MeteredBody from "./MeteredBody.ts"
 import * as SignedResponse from "./SignedResponse.ts"
 import * as WatchedBody from "./WatchedBody.ts"
 import * as WebRequest from "./WebRequest.ts"
@@ -103,6 +105,7 @@ class WebExchange {
     if (this.#isGone()) return this.#forget(() => finish("notRun"))
     open(this.#host.request, this.#route)
     settlements.set(this.#host.request, granted.settlement)
+    if (granted.meter !== undefined) PaymentMeter.attach(this.#host.request, granted.meter)
     const response = await this.#run(() => finish("failed"))
     return this.#send(granted, response)
   }
@@ -156,6 +159,7 @@ class WebExchange {
     const headers = laid(response.headers, { headers: headersOf(granted, status, header) })
     if (body === null || this.#host.request.method.toUpperCase() === "HEAD") {
       void body?.cancel().catch(() => undefined)
+      granted.meter?.begin(status, noBody)
       const bodiless = new Response(null, { status, statusText, headers })
       finish(!this.#isGone())
       return bodiless
@@ -165,7 +169,8 @@ class WebExchange {
       finish(!this.#isGone())
       return whole
     }
-    const watched = WatchedBody.watch(body, this.#host.request.signal, {
+    const metered = granted.meter === undefined ? body : MeteredBody.join(body, response, granted.meter)
+    const watched = WatchedBody.watch(metered, this.#host.request.signal, {
       enough: WatchedBody.enoughOf(response.headers),
       isGone: () => this.#isGone(),
       over: finish
@@ -211,6 +216,9 @@ class WebExchange {
     WebRequest.keeperIn(this.#host.beside)(this.#seller.run(end))
   }
 }
+
+/** A response without a body waits for no voucher. */
+const noBody = { need: () => undefined, end: () => Promise.resolve() }
 
 /** Whether a part of the body is gone, or goes to another reader: the rest of it is not the response. */
 const isRead = ({ body, bodyUsed }: Response): boolean => bodyUsed || body?.locked === true

@@ -9,6 +9,7 @@ import type { Settlement } from "../../protocol/Settlement.ts"
 import type { HeaderFields, ReadHeader } from "../../wire/pontage/Dialect.ts"
 import type { GateResponse } from "./GateResponse.ts"
 import type { KeptResponse } from "./KeptResponse.ts"
+import type { StreamMeter } from "./StreamMeter.ts"
 import type { BodyStream } from "./UnreadBody.ts"
 
 /** A request in the form that the gate reads. */
@@ -111,6 +112,11 @@ export interface Granted {
    * whose receipt covers none.
    */
   readonly receipt?: (response: SoldResponse) => Effect.Effect<HeaderFields>
+  /**
+   * Present if the response is charged while it is sent (`metered`): its units are charged at its end, however that comes. On Node
+   * `MeteredNodeResponse` joins it with the response, and `MeteredBody` on the web platform.
+   */
+  readonly meter?: StreamMeter
   /** Present if the route's responses come again (`repeat: "same"`) and this one may: see `ResponseSink`. */
   readonly sink?: ResponseSink
 }

@@ -5,14 +5,19 @@
 import * as Effect from "effect/Effect"
 
 import type { ResponseSink } from "./Decision.ts"
+import * as MeteredNodeResponse from "./MeteredNodeResponse.ts"
+import * as PaymentMeter from "./PaymentMeter.ts"
 import * as ResponseCapture from "./ResponseCapture.ts"
 import * as ResponseSeal from "./ResponseSeal.ts"
 import * as ResponseWatch from "./ResponseWatch.ts"
+import type { StreamMeter } from "./StreamMeter.ts"
 
 /** A granted request's sink, and the runner of its effects. */
 export interface Keeping {
   readonly sink: ResponseSink | undefined
   readonly run: (effect: Effect.Effect<void>) => Promise<void>
+  /** Charges the response while it is sent (`Granted.meter`). */
+  readonly meter?: StreamMeter | undefined
   /** The head of a response with a lower status is its delivery (`Granted.endsAtHead`). */
   readonly endsAtHead?: number | undefined
 }
@@ -24,9 +29,14 @@ export interface Keeping {
 export const watch = (
   request: ResponseWatch.WatchableRequest,
   response: ResponseWatch.WatchableResponse & ResponseCapture.CapturedResponse,
-  { endsAtHead, sink, run }: Keeping,
+  { endsAtHead, meter, sink, run }: Keeping,
   notify: (delivered: boolean) => void
 ): void => {
+  if (meter !== undefined) {
+    PaymentMeter.attach(request, meter)
+    MeteredNodeResponse.join(response, meter)
+    return ResponseWatch.watch(request, response, notify)
+  }
   if (endsAtHead !== undefined) return watchHead(request, response, endsAtHead, notify)
   if (sink === undefined) return ResponseWatch.watch(request, response, notify)
   let isCut = false

@@ -48,7 +48,7 @@ export const make = (draw: GrantedDraw): Pick<Granted, "endsAtHead" | "finish" |
 }
 
 /** The receipt of a draw that is charged this amount. */
-const charged = ({ option, settlement }: GrantedDraw, amount: bigint): Settlement => {
+export const charged = ({ option, settlement }: GrantedDraw, amount: bigint): Settlement => {
   const uncharged = BigInt(settlement.amount) - amount
   if (uncharged === 0n) return settlement
   const extra = settlement.extra && option.schemeServer.draws?.receipt(settlement.extra, uncharged)

@@ -4,18 +4,21 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
 import type { Claim, Facilitator, PaymentRequest, ExecutionEnd } from "../../facilitator/Facilitator.ts"
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 
 /** A granted claim. */
 export interface GrantedClaim {
   readonly request: PaymentRequest
   readonly claim: Claim
   readonly paymentId: string
+  readonly isDraw?: boolean
 }
 
 /** The fibers that renew and report executions; they outlive their requests. */
@@ -33,8 +36,10 @@ export interface ExecutionLeases {
 export interface GrantedExecution {
   /** Ends the execution and starts to report it. */
   readonly end: (outcome: ExecutionEnd) => Effect.Effect<void>
-  /** Ends the execution; completes when the end is reported or the retries are used up. `charge`: the most that a draw is charged. */
-  readonly finish: (outcome: ExecutionEnd, charge?: bigint) => Effect.Effect<void>
+  /**
+   * Ends the execution; completes when the end is reported or the retries are used up, with whether the facilitator has recorded it. `charge`: the most that a draw is charged.
+   */
+  readonly finish: (outcome: ExecutionEnd, charge?: bigint) => Effect.Effect<boolean>
 }
 
 const renewal = Duration.seconds(20)
@@ -77,7 +82,9 @@ export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effec
       end: (outcome) => Effect.asVoid(report(outcome)),
       finish: (outcome, charge) =>
         Effect.flatMap(report(outcome, charge), (fiber) =>
-          fiber === undefined ? Effect.void : Effect.asVoid(Fiber.await(fiber))
+          fiber === undefined
+            ? Effect.succeed(false)
+            : Effect.map(Fiber.await(fiber), (exit) => Exit.isSuccess(exit) && exit.value)
         )
     }
   })
@@ -86,11 +93,16 @@ export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effec
  * Renews the lease. A renewal in progress is not interrupted: if the end were reported before it arrived, it would take
  * the execution again.
  */
-const renew = ({ facilitator }: ExecutionLeases, { claim, request }: GrantedClaim): Effect.Effect<void> =>
-  Effect.sleep(renewal).pipe(
-    Effect.andThen(Effect.uninterruptible(Effect.ignore(facilitator.claim(request, claim)))),
-    Effect.forever
-  )
+const renew = (
+  { facilitator }: ExecutionLeases,
+  { claim, isDraw, paymentId, request }: GrantedClaim
+): Effect.Effect<void> => {
+  const { credits } = facilitator
+  // A draw is renewed by its name: the deposit that came with it may be past its time by then.
+  const once: Effect.Effect<unknown, PaymentFailure> =
+    isDraw === true && credits !== undefined ? credits.renew(paymentId, claim.id) : facilitator.claim(request, claim)
+  return Effect.sleep(renewal).pipe(Effect.andThen(Effect.uninterruptible(Effect.ignore(once))), Effect.forever)
+}
 
 const reported = (
   { facilitator, unreported }: ExecutionLeases,
@@ -103,11 +115,14 @@ const reported = (
     return facilitator.finish(paymentId, claim.id, outcome, charge)
   }).pipe(
     Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
+    Effect.as(true),
     Effect.catch((error) =>
-      Effect.logWarning(`the end (${outcome}) of payment ${paymentId} could not be reported: ${error.message}`)
+      Effect.as(
+        Effect.logWarning(`the end (${outcome}) of payment ${paymentId} could not be reported: ${error.message}`),
+        false
+      )
     ),
-    Effect.ensuring(Effect.sync(() => outcome === "served" && unreported.delete(paymentId))),
-    Effect.asVoid
+    Effect.ensuring(Effect.sync(() => outcome === "served" && unreported.delete(paymentId)))
   )
 
 /** Delay before a claim is given back. The buyer's repeat usually comes sooner and takes the claim over. */

@@ -16,6 +16,7 @@ import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type * as NetworkReadiness from "../shop/NetworkReadiness.ts"
 import * as PriceResolver from "../shop/PriceResolver.ts"
 import * as Shop from "../shop/Shop.ts"
+import * as MeteredTerms from "./MeteredTerms.ts"
 import * as RouteCall from "./RouteCall.ts"
 import * as RouteCharge from "./RouteCharge.ts"
 import type { GetPrice, RouteConfig, Validate } from "./RouteConfig.ts"
@@ -34,12 +35,16 @@ export interface PricedOption {
   /** Makes its offers, if its money goes on to another network. */
   readonly onward?: OnwardOffers
   readonly proof: NetworkReadiness.NetworkReadiness
+  /** Present if the response is charged while it is sent. */
+  readonly metered?: MeteredTerms.MeteredTerms
 }
 
 /** A checked route. Host adapters need `name` and `settle`; the other fields are for the gate. */
 export interface PricedRoute {
   /** Name in error messages: `GET /report`. */
   readonly name: string
+  /** Whether it sells nothing, and takes the vouchers of metered routes. */
+  readonly takesVouchers?: true
   /** `after-handler` requires an adapter that can hold the response back. */
   readonly settle: "before-handler" | "after-handler"
   readonly serve: "departed" | "delivered"
@@ -93,9 +98,12 @@ const check = (
       yield* Result.fail(unboundOnward)
     yield* distinct(chosen)
     yield* drawable(terms, chosen)
-    if (charge !== undefined) yield* chargeable(terms, chosen)
+    const late = charge === undefined ? terms.metered && "metered" : "charge"
+    if (late !== undefined) yield* chargeable(late, terms, chosen)
+    if (charge !== undefined && terms.metered !== undefined)
+      yield* Result.fail("charge and metered are both given; keep one")
     const price = yield* priceOf(shop, chosen, getPrice)
-    const options = chosen.map(({ option }) => option)
+    const options = yield* Result.all(chosen.map((choice) => meteredOf(shop, terms.metered, choice)))
     return {
       name,
       settle: terms.settle ?? "before-handler",
@@ -111,7 +119,7 @@ const check = (
       refused: terms.refused ?? "reusable",
       bind: terms.bind ?? "none",
       repeat: terms.repeat ?? "none",
-      receipt: terms.receipt ?? (charge === undefined ? "payment" : "none"),
+      receipt: terms.receipt ?? (late === undefined ? "payment" : "none"),
       charge: charge && RouteCharge.make(shop.prices, charge),
       signedOffers: terms.signedOffers ?? false,
       validate,
@@ -144,16 +152,39 @@ const drawable = ({ binding, repeat, settle }: WrittenRoute["terms"], chosen: Re
     : Result.succeed(undefined)
 }
 
+/** The option with its metered terms, which the offer carries. */
+const meteredOf = (
+  shop: Shop.Shop,
+  metered: WrittenRoute["terms"]["metered"],
+  { entry: { place, price }, option }: Choice
+): Checked<PricedOption> => {
+  if (metered === undefined) return Result.succeed(option)
+  const made = MeteredTerms.make(shop, metered, option.asset, price)
+  return Result.mapBoth(made, {
+    onFailure: (mistake) => `${place}${mistake}`,
+    onSuccess: (terms) => {
+      const extra = { ...option.extra, metered: MeteredTerms.onWire(terms) }
+      const whole = { ...option, extra, metered: terms }
+      shop.metered.push(whole)
+      return whole
+    }
+  })
+}
+
 /** A payment that moves before the handler runs cannot be made smaller, and a signed receipt is made before the charge is known. */
-const chargeable = ({ receipt = "none" }: WrittenRoute["terms"], chosen: ReadonlyArray<Choice>): Checked<void> => {
+const chargeable = (
+  name: string,
+  { receipt = "none" }: WrittenRoute["terms"],
+  chosen: ReadonlyArray<Choice>
+): Checked<void> => {
   const other = chosen.find(({ option }) => option.scheme !== "batch-settlement")
   if (other !== undefined)
     return Result.fail(
-      `${other.entry.place}charge: "${other.option.scheme}" pays the whole price before the handler runs; sell the route by scheme: "batch-settlement" alone, or leave charge out`
+      `${other.entry.place}${name}: "${other.option.scheme}" pays the whole price before the handler runs; sell the route by scheme: "batch-settlement" alone, or leave ${name} out`
     )
   return receipt === "none"
     ? Result.void
-    : Result.fail(`charge: a receipt is signed before the charge is known; leave receipt: "${receipt}" out`)
+    : Result.fail(`${name}: a receipt is signed before the charge is known; leave receipt: "${receipt}" out`)
 }
 
 const keepsNone = 'repeat: "same" is not possible here: this host keeps no responses; leave it out'
@@ -306,7 +337,7 @@ const onwardOf = (
   )
 }
 
-const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retryToken"])
+const filledIn: ReadonlySet<string> = new Set(["challenge", "routeToken", "retryToken", "metered"])
 
 /**
  * The keys of `extra`: those that are checked against the chain cannot be overwritten, nor can the gate's own, such as

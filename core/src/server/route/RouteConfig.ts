@@ -103,6 +103,11 @@ export interface RouteTerms<Params extends string = string> {
    * returns no price, the whole price is charged, which the buyer has agreed to, and the log says so.
    */
   readonly charge?: Charge
+  /**
+   * For routes that are sold through payment channels alone: the response is charged by units while it is sent (`meter.charge` of the
+   * host's `meterOf`). The route's price is what the first voucher covers.
+   */
+  readonly metered?: Metered
   /** Whether a payment must be bound to its request (apps/docs/protocol.md#d11-binding). Default `preferred`. */
   readonly binding?: "required" | "preferred" | "off"
   /**
@@ -187,6 +192,23 @@ export type RequestRefusal =
 export type Validate<Params extends string = string> = (
   request: PriceRequest<Params>
 ) => RequestRefusal | undefined | Promise<RequestRefusal | undefined>
+
+/** The terms of a response that is charged while it is sent. */
+export interface Metered {
+  /** `token`, `byte`, `second`, `event`, or another word for buyers. */
+  readonly unit: string
+  /** The price of one unit: `"$0.0001"`. */
+  readonly tick: string
+  /** What each voucher after the first one covers; default the route's price. Neither side loses more than that. */
+  readonly window?: string
+  /** Seconds for which a response waits for its next voucher: 1 to 600, default 30. Then it ends. */
+  readonly idleSeconds?: number
+  /**
+   * The rule for buyers who send no further vouchers, such as x402's own client. `serve` (default): the response ends when the first
+   * window is used. `refuse`: they get 402.
+   */
+  readonly strangers?: "serve" | "refuse"
+}
 
 /** The head of a response that is charged. */
 export interface ChargedResponse {

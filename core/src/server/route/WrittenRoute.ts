@@ -47,6 +47,15 @@ const terms = {
   binding: Schema.optional(Schema.Literals(["required", "preferred", "off"])),
   cache: Schema.optional(line),
   resource: Schema.optional(line),
+  metered: Schema.optional(
+    Schema.Struct({
+      unit: line.check(Schema.isMaxLength(64)),
+      tick: Schema.String,
+      window: Schema.optionalKey(Schema.String),
+      idleSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 600 }))),
+      strangers: Schema.optionalKey(Schema.Literals(["serve", "refuse"]))
+    })
+  ),
   listed: Schema.optional(Schema.Boolean),
   ...RouteCall.fields
 }

@@ -4,8 +4,10 @@
  */
 import * as Duration from "effect/Duration"
 import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 
 import type { Asset } from "../../protocol/Asset.ts"
+import type { Network } from "../../protocol/Network.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
 import { isLoopback } from "../../protocol/text/Loopback.ts"
@@ -40,6 +42,8 @@ export interface ShopOptions {
    * same JSON as programs.
    */
   readonly paywall?: Paywall
+  /** The path that takes the vouchers of metered routes; default `/payment-voucher`. It then belongs to the gate. */
+  readonly voucherPath?: string
   /** Signs receipts and offers: `exactEvm.receiptSigner(privateKey)`, or a local account of viem. Default: nothing is signed. */
   readonly receipts?: ReceiptSigner
 }
@@ -64,9 +68,27 @@ export const keys: OptionCheck.Table<ShopOptions> = {
     })
   ),
   paywall: OptionCheck.optional(OptionCheck.having('a page, such as paywall({ name: "My shop" })', "page", "file")),
+  voucherPath: OptionCheck.optional(
+    OptionCheck.given(
+      'a path such as "/payment-voucher"',
+      (path) => typeof path === "string" && /^(?:\/[\w.~-]+)+$/.test(path) && path.length <= 200
+    )
+  ),
   receipts: OptionCheck.optional(
     OptionCheck.having("a signer, such as exactEvm.receiptSigner(privateKey)", "address", "signTypedData")
   )
+}
+
+/** A metered option of a route, as far as its vouchers are compared with it. */
+export interface MeteredOption {
+  readonly scheme: string
+  readonly network: Network
+  readonly payTo: string
+  readonly asset: Asset
+  readonly extra: Readonly<Record<string, Schema.Json>>
+  readonly schemeServer: SchemeServer
+  readonly proof: NetworkReadiness.NetworkReadiness
+  readonly metered: { readonly window: bigint }
 }
 
 /** A checked shop. Its maps grow with its routes, for the checks across routes. */
@@ -89,6 +111,9 @@ export interface Shop {
   readonly keepsResponses: boolean
   readonly paywall: Paywall | undefined
   readonly receipts: ReceiptSigner | undefined
+  readonly voucherPath: string
+  /** The metered options of all routes. */
+  readonly metered: Array<MeteredOption>
 }
 
 const minimumSecretLength = 32
@@ -113,6 +138,8 @@ export const make = (
       keepsResponses: options.keepsResponses ?? true,
       paywall: options.paywall,
       receipts: options.receipts,
+      voucherPath: options.voucherPath ?? "/payment-voucher",
+      metered: [],
       schemes: options.schemes,
       prices: options.prices,
       proofs: new Map(),

@@ -1,0 +1,59 @@
+/**
+ * The events that the gate adds to a metered stream of server-sent events: the voucher that it waits for, and at its end what was
+ * charged. Names and fields are those of the session drafts of the Machine Payments Protocol.
+ */
+import * as DateTime from "effect/DateTime"
+
+import * as AsciiJson from "../../wire/http/AsciiJson.ts"
+import type { MeterReceipt, NeededVoucher } from "./StreamMeter.ts"
+
+/** A comment, which keeps proxies from closing a quiet stream, and its interval in milliseconds. */
+export const comment = ":\n\n"
+export const commentMillis = 15_000
+
+const event = (name: string, data: Readonly<Record<string, string>>): string =>
+  `event: ${name}\ndata: ${AsciiJson.encode(data)}\n\n`
+
+/** Asks for a voucher. */
+export const need = ({ acceptedCumulative, channelId, deposit, requiredCumulative }: NeededVoucher): string =>
+  event("payment-need-voucher", {
+    channelId,
+    requiredCumulative: `${requiredCumulative}`,
+    acceptedCumulative: `${acceptedCumulative}`,
+    deposit: `${deposit}`
+  })
+
+/** Says what was charged. */
+export const receipt = ({ at, channelId, charged, end, owed, units }: MeterReceipt): string =>
+  event("payment-receipt", {
+    method: "batch-settlement",
+    reference: channelId,
+    status: "success",
+    timestamp: DateTime.formatIso(DateTime.makeUnsafe(at)),
+    chargedAmount: `${charged}`,
+    chargedCumulativeAmount: `${owed}`,
+    units: `${units}`,
+    ...(end !== undefined && { end })
+  })
+
+/** Whether a response is a stream of events that may be added to. */
+export const areIn = (type: string | undefined, encoding: string | undefined): boolean =>
+  /^text\/event-stream\s*(?:;|$)/i.test(type ?? "") && (encoding === undefined || encoding.toLowerCase() === "identity")
+
+/** Follows the bytes of a stream of events, to know whether an event is complete. */
+export class EventPlace {
+  #last = ""
+
+  /** Takes the next bytes. */
+  pass(chunk: unknown): void {
+    const end = typeof chunk === "string" ? chunk.slice(-4) : chunk instanceof Uint8Array ? tailOf(chunk) : ""
+    if (end !== "") this.#last = (this.#last + end).slice(-4)
+  }
+
+  /** The text that completes the present event: an event of the gate never stands inside another one. */
+  get completion(): string {
+    return this.#last === "" || /(?:\n\n|\r\r|\r\n\r\n)$/.test(this.#last) ? "" : "\n\n"
+  }
+}
+
+const tailOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes.subarray(-4))

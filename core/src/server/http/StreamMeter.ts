@@ -1,0 +1,214 @@
+/**
+ * Counts the units of one metered response against the windows that its buyer's vouchers cover. A window is reserved before it is used,
+ * and charged in full before the first unit of the next one is sent, so that a process that dies loses one window at most.
+ */
+import * as Effect from "effect/Effect"
+
+import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
+import { type MeterEnd, MeterEnded, type PaymentMeter } from "./PaymentMeter.ts"
+
+/** A voucher that a response waits for. Amounts are in the smallest unit. */
+export interface NeededVoucher {
+  readonly channelId: string
+  readonly requiredCumulative: bigint
+  readonly acceptedCumulative: bigint
+  readonly deposit: bigint
+}
+
+/** The end of a metered response. */
+export interface MeterReceipt {
+  readonly channelId: string
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly charged: bigint
+  /** The base of the channel's next voucher. */
+  readonly owed: bigint
+  readonly units: bigint
+  readonly end: Exclude<MeterEnd, "gone" | "unsent"> | undefined
+}
+
+/** A window that is reserved. */
+export interface MeterWindow {
+  readonly amount: bigint
+  /** Charges this much of it. Completes with whether the charge is known to be durable. */
+  readonly charge: (amount: bigint) => Effect.Effect<boolean>
+  /** Gives it back. */
+  readonly release: (outcome: Exclude<ExecutionOutcome, "served">) => Effect.Effect<void>
+}
+
+/** The windows of a response. */
+export interface MeterSource {
+  readonly unit: string
+  readonly tick: bigint
+  /** The lowest status of a response that costs nothing. */
+  readonly below: number
+  readonly first: MeterWindow
+  /** The amount of each further window. */
+  readonly window: bigint
+  /** Reserves the next window; tells of each voucher that it waits for. */
+  readonly next: (need: (voucher: NeededVoucher) => void) => Effect.Effect<MeterWindow | "budget" | "idle" | "closed">
+  readonly receipt: (sums: Pick<MeterReceipt, "charged" | "units" | "end">) => Effect.Effect<MeterReceipt>
+}
+
+/** The response, as the meter acts on it. */
+export interface MeteredSink {
+  readonly need: (voucher: NeededVoucher) => void
+  /** Ends the response before its handler does; resolves once its bytes have left. */
+  readonly end: () => Promise<void>
+}
+
+/** A handler that ignores the rejection must not end the process. */
+const rejected = (reason: Error): Promise<never> => {
+  const rejection = Promise.reject(reason)
+  void rejection.catch(() => undefined)
+  return rejection
+}
+
+/** The meter of one response. */
+export class StreamMeter implements PaymentMeter {
+  readonly #source: MeterSource
+  #window: MeterWindow
+  /** The charge of all windows before the present one. */
+  #before = 0n
+  #used = 0n
+  #units = 0n
+  #covered: bigint
+  #status: number | undefined
+  #sink: MeteredSink | undefined
+  #end: MeterEnd | undefined
+  readonly #gone = new AbortController()
+  #waiting: Promise<void> | undefined
+  #extending: Promise<MeterEnd | undefined> | undefined
+  #finished: Promise<void> | undefined
+
+  constructor(source: MeterSource) {
+    this.#source = source
+    this.#window = source.first
+    this.#covered = source.first.amount
+  }
+
+  get unit(): string {
+    return this.#source.unit
+  }
+
+  get units(): bigint {
+    return this.#units
+  }
+
+  /** Whether the head of a response that is charged was sent. */
+  get isCharged(): boolean {
+    return this.#status !== undefined && this.#status < this.#source.below
+  }
+
+  /** The head of the response was sent. */
+  begin(status: number, sink: MeteredSink): void {
+    this.#status ??= status
+    this.#sink ??= sink
+  }
+
+  readonly charge = (units: number | bigint = 1n): Promise<void> => {
+    const cost = this.#costOf(units)
+    if (cost instanceof RangeError) return rejected(cost)
+    if (this.#end !== undefined) return rejected(new MeterEnded(this.#end))
+    if (this.#waiting === undefined && this.#used + cost <= this.#covered) {
+      this.#take(BigInt(units), cost)
+      return Promise.resolve()
+    }
+    const before = this.#waiting ?? Promise.resolve()
+    const waiting = before.then(() => this.#chargeLater(BigInt(units), cost))
+    const settled = waiting.catch(() => undefined)
+    this.#waiting = settled
+    void settled.finally(() => {
+      if (this.#waiting === settled) this.#waiting = undefined
+    })
+    return waiting
+  }
+
+  #costOf(units: number | bigint): bigint | RangeError {
+    const isWhole = typeof units === "bigint" ? units >= 0n : Number.isSafeInteger(units) && units >= 0
+    if (!isWhole) return new RangeError(`meter.charge: expected a whole number of units, got ${String(units)}`)
+    const { first, tick, window } = this.#source
+    const cost = BigInt(units) * tick
+    const most = first.amount < window ? first.amount : window
+    return cost <= most
+      ? cost
+      : new RangeError(`meter.charge: ${units} units cost more than a window; charge at most ${most / tick} at a time`)
+  }
+
+  #take(units: bigint, cost: bigint): void {
+    this.#units += units
+    this.#used += cost
+  }
+
+  async #chargeLater(units: bigint, cost: bigint): Promise<void> {
+    if (this.#end === undefined && this.#used + cost > this.#covered) await this.#extend()
+    if (this.#end !== undefined) throw new MeterEnded(this.#end)
+    this.#take(units, cost)
+  }
+
+  /** Goes on to the next window, or ends the response. */
+  async #extend(): Promise<void> {
+    if (this.#sink === undefined) return this.#stop("unsent")
+    const extending = this.#extended().catch((): MeterEnd => "gone")
+    this.#extending = extending
+    const end = await extending
+    this.#extending = undefined
+    if (end !== undefined) await this.#stop(end)
+  }
+
+  /** Reserves the next window, and charges the present one in full before it is used. */
+  async #extended(): Promise<MeterEnd | undefined> {
+    const { signal } = this.#gone
+    const next = await Effect.runPromise(
+      this.#source.next((voucher) => this.#sink?.need(voucher)),
+      { signal }
+    )
+    if (typeof next === "string") return next
+    const isOver = this.#end !== undefined
+    const isCharged = !isOver && (await Effect.runPromise(this.#window.charge(this.#window.amount)))
+    if (!isCharged) {
+      void Effect.runPromise(next.release("notRun"))
+      return isOver ? "gone" : "closed"
+    }
+    this.#before += this.#window.amount
+    this.#window = next
+    this.#covered += next.amount
+    return undefined
+  }
+
+  async #stop(end: MeterEnd): Promise<void> {
+    if (this.#end !== undefined) return
+    this.#end = end
+    if (end !== "unsent") await this.#sink?.end()
+  }
+
+  /** Ends the execution: a response that was sent is charged its units, any other one nothing. Only the first end counts. */
+  readonly finish = (outcome: ExecutionOutcome): Effect.Effect<void> => Effect.promise(() => this.#finish(outcome))
+
+  #finish(outcome: ExecutionOutcome): Promise<void> {
+    this.#end ??= "gone"
+    this.#gone.abort()
+    this.#finished ??= this.#conclude(outcome)
+    return this.#finished
+  }
+
+  async #conclude(outcome: ExecutionOutcome): Promise<void> {
+    await this.#extending
+    const ending = this.isCharged
+      ? this.#window.charge(this.#charged - this.#before)
+      : this.#window.release(outcome === "served" ? "failed" : outcome)
+    await Effect.runPromise(ending)
+  }
+
+  get #charged(): bigint {
+    return this.#used > this.#before ? this.#used : this.#before
+  }
+
+  /** Ends the execution of a response that is sent, and returns its receipt. */
+  readonly settle = async (): Promise<MeterReceipt> => {
+    const reason = this.#end
+    const end = reason === "budget" || reason === "idle" || reason === "closed" ? reason : undefined
+    await this.#finish("served")
+    return Effect.runPromise(this.#source.receipt({ charged: this.#charged, units: this.#units, end }))
+  }
+}
