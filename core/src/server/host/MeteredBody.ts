@@ -3,6 +3,7 @@
  * server-sent events the gate's own events stand between the handler's.
  */
 import * as MeterEvents from "../http/MeterEvents.ts"
+import * as QuietMoment from "../http/QuietMoment.ts"
 import type { MeteredSink, NeededVoucher, StreamMeter } from "../http/StreamMeter.ts"
 
 /** The same body, which the meter may end. Its head leaves with this status. */
@@ -71,7 +72,7 @@ class MeteredReader implements MeteredSink {
   async pull(controller: Controller): Promise<void> {
     const added = this.#texts.shift()
     if (added !== undefined) return this.#enqueueText(controller, added)
-    if (this.#isCut) return this.#finish(controller)
+    if (this.#isCut) return this.#drain(controller)
     const woken = new Promise<undefined>((resolve) => {
       this.#wake = () => resolve(undefined)
     })
@@ -88,6 +89,17 @@ class MeteredReader implements MeteredSink {
       this.#stop()
       controller.error(error)
     }
+  }
+
+  /** Lets the pieces leave that the handler has made already, and ends the body. */
+  async #drain(controller: Controller): Promise<void> {
+    this.#reading ??= this.#reader.read()
+    const quiet = QuietMoment.after(() => 0).then(() => undefined)
+    const read = await Promise.race([this.#reading.catch(() => undefined), quiet])
+    if (read === undefined || read.done) return this.#finish(controller)
+    this.#reading = undefined
+    this.#place.pass(read.value)
+    controller.enqueue(read.value)
   }
 
   #enqueueText(controller: Controller, text: string): void {

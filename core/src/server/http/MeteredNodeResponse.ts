@@ -3,6 +3,7 @@
  * events stand between the writer's, and its end waits until the charge is recorded.
  */
 import * as MeterEvents from "./MeterEvents.ts"
+import * as QuietMoment from "./QuietMoment.ts"
 import * as ResponseSeal from "./ResponseSeal.ts"
 import type { NeededVoucher, StreamMeter } from "./StreamMeter.ts"
 
@@ -10,6 +11,7 @@ import type { NeededVoucher, StreamMeter } from "./StreamMeter.ts"
 export interface MeterableResponse {
   readonly headersSent: boolean
   readonly statusCode: number
+  readonly writableNeedDrain?: boolean
   readonly getHeaders: () => Readonly<Record<string, unknown>>
   readonly once: (event: string, listener: () => void) => unknown
 }
@@ -27,6 +29,7 @@ class MeteredWriter {
   readonly #end: Member
   readonly #place = new MeterEvents.EventPlace()
   #timer: ReturnType<typeof setInterval> | undefined
+  #writes = 0
   #phase: "open" | "ending" | "ended" = "open"
 
   constructor(response: MeterableResponse, meter: StreamMeter) {
@@ -71,6 +74,7 @@ class MeteredWriter {
   readonly write = (...given: Given): unknown => {
     const told = given.findLast((one) => typeof one === "function")
     if (this.#phase === "open") {
+      this.#writes++
       this.#place.pass(given[0])
       return this.#write(...given)
     }
@@ -102,7 +106,11 @@ class MeteredWriter {
       this.#response.once("finish", resolve)
       this.#response.once("close", resolve)
     })
-    await this.#close()
+    await QuietMoment.after(
+      () => this.#writes,
+      () => this.#phase === "open" && this.#response.writableNeedDrain === true
+    )
+    if (this.#phase === "open") await this.#close()
     await left
   }
 
