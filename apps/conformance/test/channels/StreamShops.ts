@@ -36,7 +36,7 @@ import { Chain } from "./ChannelShopTrial.ts"
 
 type Meter = PaymentMeter.PaymentMeter | undefined
 
-/** The wishes of a request: so many units, and a unit at which the handler fails. */
+/** The wishes of a request: a number of units, and a unit at which the handler fails. */
 interface Wish {
   readonly units: number
   readonly fail: number

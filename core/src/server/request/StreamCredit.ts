@@ -28,7 +28,7 @@ export interface MeteredDraw {
   readonly below: 400 | 500
 }
 
-/** A charge is waited for so long; the report of it goes on without the response. */
+/** Longest wait for a charge; its report goes on without the response. */
 const chargePatience = "10 seconds"
 
 /** The longest wait of one call, in milliseconds. */

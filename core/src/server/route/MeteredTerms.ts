@@ -12,7 +12,7 @@ export interface MeteredTerms {
   readonly unit: string
   /** The price of one unit. */
   readonly tick: bigint
-  /** What each voucher after the first one covers. */
+  /** The amount that each voucher after the first one covers. */
   readonly window: bigint
   /** Seconds for which a stream waits for its next voucher. */
   readonly idleSeconds: number

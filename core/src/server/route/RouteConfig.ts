@@ -199,7 +199,7 @@ export interface Metered {
   readonly unit: string
   /** The price of one unit: `"$0.0001"`. */
   readonly tick: string
-  /** What each voucher after the first one covers; default the route's price. Neither side loses more than that. */
+  /** The amount that each voucher after the first one covers; default the route's price. Neither side loses more than that. */
   readonly window?: string
   /** Seconds for which a response waits for its next voucher: 1 to 600, default 30. Then it ends. */
   readonly idleSeconds?: number
