@@ -62,7 +62,7 @@ export interface PayingFetch extends FetchFunction {
   readonly channels: () => Promise<ReadonlyArray<ChannelEntry.ChannelEntry>>
   /**
    * Brings an amount of your own money from one network to another by the option `topUp`, as `confirm` agrees, and waits until it has
-   * arrived. While one to the same token is under way it waits for that, and signs no other.
+   * arrived. One to the same token that is under way is waited for first; if it is of the same amount, it is this one, as after a crash.
    */
   readonly topUp: (order: TopUps.TopUpOrder, init?: Pick<RequestInit, "signal">) => Promise<TopUps.TopUpReceipt>
 }

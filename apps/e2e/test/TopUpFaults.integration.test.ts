@@ -172,9 +172,13 @@ describe("a top-up whose buyer is killed", () => {
       assert.match(quotation?.payable[0]?.topUp?.paymentId ?? "", /^pay_/)
       assert.deepStrictEqual([topUps(), runs(), yield* here, yield* there, asked.length], [1, 0, left, 0n, 0])
       yield* executor.behave("deliver")
+      yield* Effect.repeat(there, { until: (amount) => amount === price, schedule: Schedule.spaced("100 millis") })
       const patient = buyer({ journal: after.journal })
       const response = yield* Effect.promise(() => patient(url))
       assert.deepStrictEqual([response.status, topUps(), runs(), yield* here], [200, 1, 1, left])
+      // It is over, although nothing waited for it any more.
+      const { entry } = yield* Effect.promise(() => patient.status(quotation?.payable[0]?.topUp?.paymentId ?? ""))
+      assert.strictEqual(entry?.state, "settled")
       yield* Effect.promise(after.close)
     })
   )

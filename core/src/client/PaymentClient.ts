@@ -144,8 +144,8 @@ export class PaymentClient extends Context.Service<
     readonly channels: Effect.Effect<ReadonlyArray<ChannelEntry>, JournalUnavailable>
     /** Whether the journal has a purchase of this request that is under way; nothing is sent. */
     /**
-     * Brings an amount of the payer's own money from one network to another, as `confirm` agrees; with the one to the same asset
-     * that is under way, it waits for that. The fee counts against the limits.
+     * Brings an amount of the payer's own money from one network to another, as `confirm` agrees. One to the same asset that is under
+     * way is waited for first; if it is of the same amount, it is this one. The fee counts against the limits.
      */
     readonly topUp: (order: TopUpOrder) => Effect.Effect<TopUpReceipt, PayFailure>
     readonly isOpen: (request: PayableRequest.PayableRequest) => Effect.Effect<boolean, JournalUnavailable>

@@ -28,6 +28,11 @@ const commands: Readonly<Record<string, Command>> = {
     help: "Say what a request costs; nothing is signed",
     load: () => import("./QuoteCommand.ts")
   },
+  "top-up": {
+    usage: "top-up <amount>",
+    help: "Bring money of your own from one network to another, without coin on either",
+    load: () => import("./TopUpCommand.ts")
+  },
   validate: {
     usage: "validate <url>",
     help: "Check a shop's 402 as its buyers meet it; nothing is paid",

@@ -1,21 +1,20 @@
 /** `pontage pay <url>`: like curl, and pays if the server asks for it. */
-import { type FollowedStream, type JournalEntry, OfferedStream, Price, type Quote } from "@pontage/core"
+import { type FollowedStream, type JournalEntry, OfferedStream, type Quote } from "@pontage/core"
 import { streamOf } from "@pontage/fetch"
-import * as Result from "effect/Result"
 
-import { CommandFailed, misused } from "../CommandFailed.ts"
+import { CommandFailed } from "../CommandFailed.ts"
 import * as CommandLine from "../CommandLine.ts"
 import * as ExitCode from "../ExitCode.ts"
 import * as PayerNetworks from "../payer/PayerNetworks.ts"
 import * as PayerSession from "../payer/PayerSession.ts"
 import * as PayFailure from "../payer/PayFailure.ts"
 import * as WatchedJournal from "../payer/WatchedJournal.ts"
-import * as Question from "../terminal/Question.ts"
 import * as QuoteText from "../terminal/QuoteText.ts"
 import * as ResponseOutput from "../terminal/ResponseOutput.ts"
 import * as Screen from "../terminal/Screen.ts"
 import * as StreamText from "../terminal/StreamText.ts"
 import * as WalletFolder from "../wallet/WalletFolder.ts"
+import * as Agreement from "./Agreement.ts"
 import type { CommandContext } from "./CommandContext.ts"
 import * as PayerOptions from "./PayerOptions.ts"
 import * as RequestOptions from "./RequestOptions.ts"
@@ -37,14 +36,6 @@ export const table = {
 
 type Values = CommandLine.Values<typeof table>
 
-/** Prices may be written without the dollar, which shells would read as a variable. */
-const priceOf = (name: string, text: string | undefined): string | undefined => {
-  if (text === undefined) return undefined
-  const price = text.startsWith("$") ? text : `$${text}`
-  if (Result.isFailure(Price.parse(price))) throw misused(`--${name}: expected a price such as 0.05, got "${text}"`)
-  return price
-}
-
 /** One run of the command. */
 interface Run {
   readonly values: Values
@@ -55,32 +46,20 @@ interface Run {
   readonly began: number
 }
 
-const questionOf = (values: Values, quote: Quote): string => {
+const questionOf = (values: Values, quote: Quote): string | undefined => {
   if (quote.deposit !== undefined) return `Deposit ${quote.deposit.price}?`
-  if (OfferedStream.of(quote) === undefined) return `Pay ${quote.price}?`
+  if (OfferedStream.of(quote) === undefined) return undefined
   return `Pay ${quote.price} ahead, and up to ${values["max-stream"] ?? values.max ?? "$0.10"} for the whole stream?`
 }
-
-/** Asks, or decides by the options without a terminal. */
-const agreement =
-  (values: Values, screen: Screen.Screen, signal: AbortSignal) =>
-  async (quote: Quote, payer: string): Promise<boolean> => {
-    QuoteText.show(screen, quote, payer)
-    if (values.yes === true) return true
-    if (screen.isInteractive) return Question.isYes(questionOf(values, quote), signal)
-    if (values.max !== undefined) return true
-    const message = `nobody can be asked whether to pay ${quote.price}: give --max ${quote.price.slice(1)}, or --yes`
-    throw new CommandFailed({ exit: "declined", kind: "PaymentDeclined", rule: "confirm_refused", message })
-  }
 
 /** Pays. */
 export const run = async (args: ReadonlyArray<string>, { signal: stop }: CommandContext): Promise<number> => {
   const { values, words } = CommandLine.read(table, args)
   const plan = RequestOptions.read(values, words, "pay")
   const limits = {
-    max: priceOf("max", values.max),
-    maxPerDay: priceOf("max-per-day", values["max-per-day"]),
-    maxStream: priceOf("max-stream", values["max-stream"])
+    max: Agreement.priceOf("--max", values.max),
+    maxPerDay: Agreement.priceOf("--max-per-day", values["max-per-day"]),
+    maxStream: Agreement.priceOf("--max-stream", values["max-stream"])
   }
   if (values.output !== undefined) ResponseOutput.demandWritable(values.output)
   const screen = Screen.make(values.quiet === true || values.json === true)
@@ -90,7 +69,10 @@ export const run = async (args: ReadonlyArray<string>, { signal: stop }: Command
   )
   const one: Run = { values, plan, screen, signal, journal, began: performance.now() }
   try {
-    const agree = agreement(values, screen, signal)
+    const agree = (quote: Quote, payer: string) => {
+      QuoteText.show(screen, quote, payer)
+      return Agreement.ask(values, screen, signal, quote, questionOf(values, quote))
+    }
     const paying = PayerSession.make({ values, plan, screen, signal, journal, ...limits, agree })
     const response = await paying(plan.url, { ...plan.init, signal })
     screen.wait(undefined)
@@ -104,6 +86,10 @@ export const run = async (args: ReadonlyArray<string>, { signal: stop }: Command
   }
 }
 
+/** The entry, if it is not the top-up before the purchase. */
+const purchaseOf = (entry: JournalEntry | undefined): JournalEntry | undefined =>
+  entry?.topUp === undefined ? entry : undefined
+
 const openStates: ReadonlySet<string> = new Set(["pending", "refused"])
 
 /** The payment of this run, if it may still move money. */
@@ -113,7 +99,7 @@ const openOf = (entry: JournalEntry | undefined): JournalEntry | undefined =>
 /** Writes the response, and what was paid for it. */
 const finish = async (one: Run, response: Response): Promise<number> => {
   const { began, journal, screen, signal, values } = one
-  const entry = journal.current()
+  const entry = purchaseOf(journal.current())
   const open = openOf(entry)
   const seconds = (performance.now() - began) / 1000
   const exit: ExitCode.ExitName = open !== undefined ? "pending" : response.status >= 400 ? "status" : "done"
@@ -194,6 +180,7 @@ const report = (one: Run, error: unknown): number => {
   }
   process.stderr.write(`${Screen.message(message)}\n`)
   if (open !== undefined) sayPending(one, open)
+  else if (entry?.topUp !== undefined) return ExitCode.numberOf(exit)
   else if (entry?.state === "refused") {
     screen.say("Until it expires, the same command sends the refused payment again, and signs no other one.")
   } else if (entry?.state === "settled" || entry?.state === "owed") {
@@ -215,6 +202,11 @@ const stopped = (signal: AbortSignal): CommandFailed => {
 
 /** Told even by a quiet command: money may move. */
 const sayPending = ({ screen }: Run, entry: JournalEntry): void => {
+  if (entry.topUp !== undefined) {
+    const what = screen.bold(`A top-up from ${entry.network} may be on its way: ${entry.paymentId ?? ""}.`)
+    process.stderr.write(`${what}\nThe same command waits for it, and signs no other one.\n`)
+    return
+  }
   const until = new Date(entry.validBefore * 1000)
   const seconds = Math.max(0, Math.round((until.getTime() - Date.now()) / 1000))
   const rows = [

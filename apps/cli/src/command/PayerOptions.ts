@@ -15,7 +15,17 @@ export const table = {
     help: "A file with a key (64 hexadecimal digits) or a keystore; ton=path and tron=path for these chains"
   },
   "password-file": { value: "path", help: "A file with the wallet's password; or the variable PONTAGE_PASSWORD" },
-  rpc: { value: "network=url", many: true, help: "The node for payments on TON and TRON, and through channels" },
+  rpc: {
+    value: "network=url",
+    many: true,
+    help: "The node for payments on TON and TRON, through channels, and for top-ups"
+  },
+  "top-up": {
+    value: "url",
+    help: "The facilitator that brings money from another EVM network where the shop's has too little of it"
+  },
+  "at-least": { value: "price", help: "The least that a top-up brings; default what is missing" },
+  bridges: { value: "path", help: "A JSON file with assets and bridges beside the known ones, for top-ups" },
   json: { help: "Print one JSON document" },
   quiet: { short: "s", help: "Say nothing but failures" }
 } as const satisfies OptionTable

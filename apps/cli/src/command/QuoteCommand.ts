@@ -12,10 +12,10 @@ import type { CommandContext } from "./CommandContext.ts"
 import * as PayerOptions from "./PayerOptions.ts"
 import * as RequestOptions from "./RequestOptions.ts"
 
-const { json, network, quiet } = PayerOptions.table
+const { "password-file": _, ...payer } = PayerOptions.table
 
 /** The options. */
-export const table = { ...RequestOptions.table, network, json, quiet } as const satisfies CommandLine.OptionTable
+export const table = { ...RequestOptions.table, ...payer } as const satisfies CommandLine.OptionTable
 
 /** A quote tells the price, whatever it is. */
 const noLimit = "$1000000000"
@@ -57,17 +57,27 @@ const show = (
   if (description !== undefined && description !== "") screen.row("sells", SafeText.line(description))
   for (const quote of payable) {
     write(`  ${quote.price.padEnd(10)}${QuoteText.inTokens(quote).padEnd(34)}to ${quote.requirements.payTo}`)
+    if (quote.topUp !== undefined) screen.row("top-up", QuoteText.topUp(quote))
   }
   for (const { message } of declined) screen.row("not paid", SafeText.line(message, 400))
 }
 
-const quoteOf = ({ amount, asset, price, requirements }: Quote) => ({
+const quoteOf = ({ amount, asset, price, requirements, topUp }: Quote) => ({
   price,
   amount: `${amount}`,
   asset: asset.address,
   symbol: asset.symbol,
   network: asset.network,
   payTo: requirements.payTo,
+  ...(topUp !== undefined && {
+    topUp: {
+      ...topUp,
+      amount: `${topUp.amount}`,
+      fee: `${topUp.fee}`,
+      total: `${topUp.total}`,
+      minimum: `${topUp.minimum}`
+    }
+  }),
   ...(requirements.description !== undefined && { description: requirements.description })
 })
 

@@ -10,6 +10,7 @@ import { exactTron } from "@pontage/tron"
 import { unusableWallet } from "../CommandFailed.ts"
 import type { ChainFamily } from "../wallet/ChainFamily.ts"
 import type { Nodes } from "./PayerNetworks.ts"
+import type { KnownBeside } from "./PayerTopUps.ts"
 import type { PayerWallet, Signers } from "./PayerWallet.ts"
 
 /** The network of the local EVM chain. */
@@ -30,7 +31,8 @@ const watching: Signers = {
 const isOf = <Family extends ChainFamily>(wallet: PayerWallet, family: Family): wallet is PayerWallet<Family> =>
   wallet.family === family
 
-const signerFor = <Family extends ChainFamily>(
+/** The signer of a family: of its first wallet, or one that refuses. */
+export const signerFor = <Family extends ChainFamily>(
   wallets: ReadonlyArray<PayerWallet>,
   family: Family
 ): Signers[Family] => {
@@ -53,7 +55,8 @@ const channels = (wallets: ReadonlyArray<PayerWallet>, nodes: Nodes, isLocal: bo
 export const make = (
   wallets: ReadonlyArray<PayerWallet>,
   nodes: Nodes,
-  isLocal: boolean
+  isLocal: boolean,
+  { assets = [] }: KnownBeside = {}
 ): ReadonlyArray<SchemeClient> => {
   const ton = signerFor(wallets, "ton")
   const tron = signerFor(wallets, "tron")
@@ -61,7 +64,7 @@ export const make = (
   const local = exactEvm.client({ signer: exactEvm.localSigner(localKey), network: localNetwork })
   return [
     ...(isLocal && !hasEvm ? [local] : []),
-    exactEvm.client({ signer: signerFor(wallets, "evm"), network: "eip155:*" }),
+    exactEvm.client({ signer: signerFor(wallets, "evm"), network: "eip155:*", assets }),
     ...channels(wallets, nodes, isLocal),
     ...["ton:mainnet", "ton:testnet", "ton:local"].map((network) =>
       exactTon.client({ signer: ton, network, rpcUrl: node(nodes, network) })

@@ -3,6 +3,7 @@ import { PayerDialects, PaymentDeclined, type Quote, StreamStopped } from "@pont
 import { type FetchFunction, type PayingFetch, wrapFetch } from "@pontage/fetch"
 import * as Redacted from "effect/Redacted"
 
+import * as Agreement from "../command/Agreement.ts"
 import type * as PayerOptions from "../command/PayerOptions.ts"
 import type { RequestPlan } from "../command/RequestOptions.ts"
 import { type CommandFailed, unusableWallet } from "../CommandFailed.ts"
@@ -14,6 +15,7 @@ import * as ChainFamily from "../wallet/ChainFamily.ts"
 import * as WalletFolder from "../wallet/WalletFolder.ts"
 import * as PayerNetworks from "./PayerNetworks.ts"
 import * as PayerSchemes from "./PayerSchemes.ts"
+import * as PayerTopUps from "./PayerTopUps.ts"
 import * as PayerWallet from "./PayerWallet.ts"
 import type { WatchedJournal } from "./WatchedJournal.ts"
 
@@ -66,6 +68,8 @@ export const make = (options: SessionOptions): PayingFetch => {
   const sources = { keyFiles: values["key-file"] ?? [], wallet: values.wallet }
   const wallets = PayerWallet.all(sources, passwordOf(options))
   const nodes = PayerNetworks.nodesFrom(values.rpc ?? [])
+  const beside = PayerTopUps.besideFrom(values.bridges)
+  const topUp = topUpsOf(values, wallets, { nodes, ...beside })
   const walletFor = ({ asset }: Quote) => wallets.find(({ family }) => family === ChainFamily.ofNetwork(asset.network))
   const isPlayMoney = ({ asset }: Quote) => plan.isLocal && asset.network === PayerSchemes.localNetwork
   const confirm = async (quote: Quote) => {
@@ -76,16 +80,21 @@ export const make = (options: SessionOptions): PayingFetch => {
     if (!(await agree(quote, isPossible ? payer : "nobody: no key is set up"))) return false
     if (!isPossible) throw noKey(quote)
     await wallet?.open()
+    if (quote.topUp !== undefined) screen.wait(`Bringing money from ${quote.topUp.from.network}`)
     return true
   }
   return wrapFetch(told(plan, screen), {
-    schemes: PayerSchemes.make(wallets, nodes, plan.isLocal),
+    schemes: PayerSchemes.make(wallets, nodes, plan.isLocal, beside),
     limits: {
       ...(max !== undefined && { perRequest: max }),
       ...(maxPerDay !== undefined && { perDay: maxPerDay }),
       ...(maxStream !== undefined && { perStream: maxStream })
     },
-    ...(values.network !== undefined && { allow: { networks: values.network } }),
+    allow: {
+      ...(values.network !== undefined && { networks: values.network }),
+      ...(topUp !== undefined && { topUp: true })
+    },
+    ...(topUp !== undefined && { topUp }),
     ...(journal !== undefined && { journal: journal.journal }),
     onTrouble: (error) => screen.say(troubleText(error)),
     choose: (quotes) => {
@@ -105,6 +114,21 @@ const channelScheme = "batch-settlement"
 const troubleText = (error: unknown): string => {
   if (error instanceof PaymentDeclined || error instanceof StreamStopped) return SafeText.line(error.message, 500)
   return `The journal could not be written: ${String(error)}`
+}
+
+/** The top-ups of the EVM wallet; `undefined` without `--top-up`. */
+const topUpsOf = (
+  values: SessionOptions["values"],
+  wallets: ReadonlyArray<PayerWallet.PayerWallet>,
+  means: Pick<PayerTopUps.Settings, "nodes" | "assets" | "bridges">
+) => {
+  const { "at-least": atLeast, "top-up": facilitator } = values
+  if (facilitator === undefined) return undefined
+  if (!wallets.some(({ family }) => family === "evm")) {
+    throw unusableWallet("a top-up needs an EVM key: pontage wallet new, --key-file, or PONTAGE_EVM_KEY")
+  }
+  const signer = PayerSchemes.signerFor(wallets, "evm")
+  return PayerTopUps.make({ ...means, facilitator, atLeast: Agreement.priceOf("--at-least", atLeast), signer })
 }
 
 const payerOf = ({ signer, source }: PayerWallet.PayerWallet): string =>

@@ -71,7 +71,7 @@ const watched = ({ close, journal }: Awaited<ReturnType<typeof fileJournal>>): W
   }
   const adopted = (entry: JournalEntry | undefined) => {
     note(entry)
-    seen.isResumed ||= entry !== undefined
+    seen.isResumed ||= entry !== undefined && entry.topUp === undefined
   }
   return {
     journal: {
@@ -90,7 +90,7 @@ const watched = ({ close, journal }: Awaited<ReturnType<typeof fileJournal>>): W
         note(entry)
         if (entry.state === "refused") seen.refused = entry.id
         const isPaid = entry.state === "settled" && entry.headers !== undefined && entry.draw === undefined
-        const isServed = isPaid && seen.refused !== entry.id
+        const isServed = isPaid && entry.topUp === undefined && seen.refused !== entry.id
         if (!isServed) return Effect.tap(journal.write(entry), (written) => Effect.sync(() => note(written)))
         seen.served = entry
         return Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.as(journal.write(owedFrom(entry, now)), entry))

@@ -15,8 +15,24 @@ export const decimal = (amount: bigint, decimals: number): string => {
 }
 
 /** The amount of the token: `0.01 USDC on eip155:8453`. */
-export const inTokens = ({ amount, asset }: Quote): string =>
+export const inTokens = ({ amount, asset }: Pick<Quote, "amount" | "asset">): string =>
   `${decimal(amount, asset.decimals)} ${asset.symbol} on ${asset.network}`
+
+/** The top-up of a quote: `$14.20 leave eip155:42161, $4.20 of it as a fee; 10 USDT0 on eip155:137 arrive in about 3 min`. */
+export const topUp = ({ asset, topUp: quoted }: Quote): string => {
+  if (quoted === undefined) return "none"
+  const { amount, expectedSeconds, feePrice, from, paymentId, totalPrice } = quoted
+  const arriving = inTokens({ amount, asset })
+  if (paymentId !== undefined) return `${arriving}, under way from ${from.network} (${paymentId})`
+  const minutes = Math.ceil(expectedSeconds / 60)
+  return `${totalPrice} leave ${from.network}, ${feePrice} of it as a fee; ${arriving} arrive in about ${minutes} min`
+}
+
+/** Shows a top-up that is ordered for itself. */
+export const showTopUp = (screen: Screen, quote: Quote): void => {
+  screen.row("top-up", screen.bold(topUp(quote)))
+  screen.row("account", quote.topUp?.from.account ?? "")
+}
 
 /** The price with its token: `$0.01 (0.01 USDC on eip155:8453)`. */
 export const price = (quote: Quote): string => `${quote.price} (${inTokens(quote)})`
@@ -42,6 +58,7 @@ export const show = (screen: Screen, quote: Quote, payer: string | undefined): v
   if (quote.deposit !== undefined) screen.row("deposit", depositText(quote.deposit))
   screen.row("pays to", SafeText.line(quote.requirements.payTo))
   if (payer !== undefined) screen.row("from", payer)
+  if (quote.topUp !== undefined) screen.row("top-up", topUp(quote))
 }
 
 /** The amount that an entry of the journal counts, for people. */

@@ -101,8 +101,10 @@ interface Lack {
 const fundsOf = Effect.fnUntraced(function* (
   source: TopUpSource,
   { journal }: Context,
-  { quote }: Allowed
+  { quote, schemeClient }: Allowed
 ): Effect.fn.Return<Lack | undefined, JournalUnavailable> {
+  // A payment channel is paid from its deposit, and not from the balance.
+  if (schemeClient.scheme.name !== source.schemeClient.scheme.name) return undefined
   const { amount, asset, price } = quote
   const balance = yield* Effect.catch(source.balanceOf(asset), () => Effect.undefined)
   if (balance === undefined) return undefined

@@ -50,6 +50,8 @@ export interface TopUpReceipt {
   /** The transactions on both networks. */
   readonly departed: string
   readonly arrived: string
+  /** Whether it is one that was under way already, so that nothing was signed now. */
+  readonly isResumed: boolean
 }
 
 /** The failures of a top-up. */
@@ -71,7 +73,7 @@ export interface TopUps {
     context: TopUpContext,
     purchase: ToppedPurchase.ToppedPurchase<Demand, Failure>
   ) => Effect.Effect<ToppedPurchase.Renewed<Demand>, TopUpFailure | Failure>
-  /** Makes a top-up of its own, once it is confirmed, or waits for the one that is under way. */
+  /** Makes a top-up of its own, once it is confirmed. One that is under way is waited for first; if it is of the same amount, it is this one. */
   readonly order: (context: TopUpContext, order: TopUpPlan.TopUpOrder) => Effect.Effect<TopUpReceipt, TopUpFailure>
 }
 
@@ -79,7 +81,7 @@ export interface TopUps {
 export const make = (source: TopUpSource): TopUps => ({
   judge: (context, judged, agreed) => {
     const fitting = agreed && ToppedPurchase.agreedOn(judged, agreed)
-    return fitting === undefined ? TopUpPlan.judge(source, context, judged, context.mayTopUp) : Effect.succeed(fitting)
+    return fitting === undefined ? judge(source, context, judged) : Effect.succeed(fitting)
   },
   bring: (context, purchase) => {
     const { quote, topUp } = purchase
@@ -89,6 +91,39 @@ export const make = (source: TopUpSource): TopUps => ({
   },
   order: (context, wanted) => ordered(source, context, wanted)
 })
+
+const judge = (source: TopUpSource, context: TopUpContext, judged: Judged) => {
+  const names = new Set(judged.allowed.map(({ quote }) => TopUpPlan.nameOf(source, quote.asset)))
+  return Effect.andThen(
+    Effect.forEach(names, (name) => closed(source, context, name), { discard: true }),
+    TopUpPlan.judge(source, context, judged, context.mayTopUp)
+  )
+}
+
+/** Writes the end of a top-up that has arrived, or come to nothing, while no call followed it. */
+const closed = Effect.fnUntraced(function* (source: TopUpSource, { journal }: TopUpContext, name: string) {
+  const look = Effect.fnUntraced(function* (entry: JournalEntry) {
+    const signed = Result.getOrUndefined(decode(entry.headers?.[field]))
+    if (signed === undefined) return
+    const { payload, requirements } = signed
+    const seen = yield* Effect.result(source.observe(payload, requirements, entry.paymentId ?? ""))
+    if (Result.isSuccess(seen)) yield* concluded(journal, entry, seen.success)
+  })
+  if ((yield* journal.open(name))?.state !== "pending") return
+  yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const entry = yield* restore(journal.adopt(name))
+      if (entry !== undefined) yield* Effect.onExit(restore(look(entry)), () => journal.letGo(entry.id))
+    })
+  )
+})
+
+/** Writes the end of a top-up, if it is one. */
+const concluded = (journal: PaymentJournal["Service"], entry: JournalEntry, seen: Seen | TopUpObservation) => {
+  if (seen._tag === "Dead") return journal.write({ ...entry, state: "released" })
+  if (seen._tag !== "Arrived") return Effect.succeed(entry)
+  return journal.write({ ...entry, state: "settled", receipt: receiptOf(entry, seen.departed) })
+}
 
 const ordered = Effect.fnUntraced(function* (
   source: TopUpSource,
@@ -101,7 +136,10 @@ const ordered = Effect.fnUntraced(function* (
       return yield* decline("confirm_refused", `the top-up of ${quote.price} was quoted, and confirm said no`)
     }
     const receipt = yield* bring(source, context, plan)
-    if (receipt !== undefined) return receipt
+    const isResumed = plan._tag === "Underway"
+    // An earlier one of this amount is this order, repeated after a crash; one of another amount is over now, and another is planned.
+    const isOwn = !isResumed || quote.topUp?.amount === quote.amount
+    if (receipt !== undefined && isOwn) return { ...receipt, isResumed }
   }
 })
 
@@ -232,14 +270,9 @@ const followed = Effect.fnUntraced(function* (
   let waited = 0
   for (let pause = pollMillis; ; pause = Math.min(2 * pause, longestPause)) {
     const seen = yield* looked(source, entry, { payload, requirements })
-    if (seen._tag === "Arrived") {
-      yield* journal.write({ ...entry, state: "settled", receipt: receiptOf(entry, seen.departed) })
-      return arrival(entry, seen)
-    }
-    if (seen._tag === "Dead") {
-      yield* journal.write({ ...entry, state: "released" })
-      return undefined
-    }
+    yield* concluded(journal, entry, seen)
+    if (seen._tag === "Arrived") return arrival(entry, seen)
+    if (seen._tag === "Dead") return undefined
     if (waited >= source.waitMillis) return yield* pendingOf(source, entry, seen.reason)
     const step = Math.min(pause, source.waitMillis - waited)
     waited += step
@@ -297,7 +330,8 @@ const arrival = (
   amount,
   fee: BigInt(total) - BigInt(topUp),
   departed,
-  arrived: transaction
+  arrived: transaction,
+  isResumed: false
 })
 
 const pendingOf = ({ facilitator }: TopUpSource, { paymentId = "", request }: JournalEntry, reason: string) =>

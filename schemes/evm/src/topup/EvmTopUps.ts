@@ -34,7 +34,7 @@ import * as TopUpNodes from "./TopUpNodes.ts"
 
 /** Options of `topUpEvm.topUps`. */
 export interface Options {
-  /** The payer's key: a plain account, whose address is the same on all networks. */
+  /** The payer's key, the one that its schemes pay with: a plain account, whose address is the same on all networks. */
   readonly signer: EvmSigner
   /** The facilitator that quotes and sends: its address, or its address and the options of requests to it, such as `headers`. */
   readonly facilitator: string | URL | FacilitatorClient.Options
