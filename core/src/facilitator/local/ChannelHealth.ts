@@ -3,6 +3,7 @@
  * sent, or no look for withdrawals was good, no draw is granted, and deposits leave the coin that claims need.
  */
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
 import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
@@ -20,7 +21,10 @@ export type ClaimKind = "urgent" | "calm"
 
 /** The condition of claiming. */
 export interface ChannelHealth {
-  /** Fails while a draw on a channel with this delay of withdrawals, in seconds, could not be claimed in time. */
+  /**
+   * Fails while a draw on a channel with this delay of withdrawals, in seconds, could not be claimed in time. Waits for the end of the
+   * process's first look: a process that starts again and again without a good one grants nothing.
+   */
   readonly demand: (
     facilitator: SchemeFacilitator,
     withdrawDelay: number
@@ -33,37 +37,46 @@ export interface ChannelHealth {
   ) => Effect.Effect<A, E | FacilitatorUnavailable | ChainUnavailable>
   /** Notes that every channel that owes money was looked at, and whether the signers can pay for a claim. */
   readonly looked: (facilitator: SchemeFacilitator, claimGas: bigint) => Effect.Effect<void, ChainUnavailable>
+  /** Notes that a look failed. */
+  readonly missed: (network: string) => void
   /** Notes the failure of claims of this kind; `undefined` if they can be sent. */
   readonly claimed: (network: string, kind: ClaimKind, failure: string | undefined) => void
 }
 
 interface Condition {
-  /** Unix milliseconds. */
-  lookedAt: number
+  /** The last good look, in Unix milliseconds; `undefined` before the first. */
+  lookedAt: number | undefined
+  /** The end of the first look, good or not. */
+  readonly firstLook: Deferred.Deferred<void>
   shortage: string | undefined
   readonly failures: Map<ClaimKind, string>
   /** Deposits on their way. */
   deposits: number
 }
 
-/** Begins as if all channels had just been looked at. */
-export const make: Effect.Effect<ChannelHealth> = Effect.map(Clock.currentTimeMillis, (startedAt) => {
+/** Begins without a look. */
+export const make: Effect.Effect<ChannelHealth> = Effect.sync(() => {
   const conditions = new Map<string, Condition>()
   const conditionOf = (network: string): Condition => {
     const known = conditions.get(network)
     if (known !== undefined) return known
-    const condition: Condition = { lookedAt: startedAt, shortage: undefined, failures: new Map(), deposits: 0 }
+    const condition: Condition = {
+      lookedAt: undefined,
+      firstLook: Deferred.makeUnsafe(),
+      shortage: undefined,
+      failures: new Map(),
+      deposits: 0
+    }
     conditions.set(network, condition)
     return condition
   }
   return {
     demand: ({ network }, withdrawDelay) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const { failures, lookedAt, shortage } = conditionOf(network)
-        const [failure] = failures.values()
-        const isBlind = now - lookedAt > (withdrawDelay * 1000) / lookedWithin
-        const reason = isBlind ? "withdrawals could not be looked for lately" : (shortage ?? failure)
-        return reason === undefined ? Effect.void : Effect.fail(unclaimable(network, reason))
+      Effect.gen(function* () {
+        const condition = conditionOf(network)
+        if (condition.lookedAt === undefined) yield* Deferred.await(condition.firstLook)
+        const reason = reasonIn(condition, withdrawDelay, yield* Clock.currentTimeMillis)
+        if (reason !== undefined) return yield* unclaimable(network, reason)
       }),
     depositing: (facilitator, claimGas, deposit) =>
       Effect.suspend(() => {
@@ -81,7 +94,9 @@ export const make: Effect.Effect<ChannelHealth> = Effect.map(Clock.currentTimeMi
       const now = yield* Clock.currentTimeMillis
       condition.shortage = yield* shortageOf(facilitator, claimGas * coinFor.draws)
       condition.lookedAt = now
+      Deferred.doneUnsafe(condition.firstLook, Effect.void)
     }),
+    missed: (network) => void Deferred.doneUnsafe(conditionOf(network).firstLook, Effect.void),
     claimed: (network, kind, failure) => {
       const { failures } = conditionOf(network)
       if (failure === undefined) failures.delete(kind)
@@ -89,6 +104,13 @@ export const make: Effect.Effect<ChannelHealth> = Effect.map(Clock.currentTimeMi
     }
   } satisfies ChannelHealth
 })
+
+/** The reason that draws are not granted; `undefined` if there is none. */
+const reasonIn = ({ failures, lookedAt, shortage }: Condition, withdrawDelay: number, now: number) => {
+  const [failure] = failures.values()
+  const isBlind = lookedAt === undefined || now - lookedAt > (withdrawDelay * 1000) / lookedWithin
+  return isBlind ? "withdrawals could not be looked for lately" : (shortage ?? failure)
+}
 
 /** The reason that no transaction of this much gas can be sent now; `undefined` if there is none. */
 const shortageOf = Effect.fnUntraced(function* (

@@ -93,7 +93,10 @@ const watch = (self: Watch): Effect.Effect<void> => {
   const paying = Effect.andThen(known(self), payOut(self))
   return Effect.all(
     [
-      forever("be looked at", look(self)),
+      forever(
+        "be looked at",
+        Effect.onError(look(self), () => Effect.sync(() => self.health.missed(network)))
+      ),
       forever("be claimed", Effect.andThen(giveUp(self, givenUp), claimDue(self, "urgent"))),
       forever("be claimed", claimDue(self, "calm")),
       forever("be paid out", paying),

@@ -49,6 +49,7 @@ const draws = {
 const facilitator = {
   network,
   scheme: { name: "batch-settlement" },
+  chainHead: Effect.succeed({ head: { number: 1n, hash: "0x1", time: 0 }, final: 0n }),
   channels: { draws }
 } as unknown as SchemeFacilitator
 
@@ -66,6 +67,7 @@ const shop = Effect.gen(function* () {
   const ledger = MemoryChannelStore.make()
   const intake = { intake: IntakeGate.make(), clocks: ChainClock.make(), registry: { schemes: [facilitator] } }
   const health = yield* ChannelHealth.make
+  yield* health.looked(facilitator, 1n)
   const { finish, take } = yield* ChannelDraws.make({
     intake,
     ledger,

@@ -1,6 +1,7 @@
 /** Draws and deposits stop while claims could not be sent in time. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as ChannelHealth from "../../../src/facilitator/local/ChannelHealth.ts"
@@ -29,6 +30,7 @@ describe("the condition of claiming", () => {
     Effect.gen(function* () {
       const health = yield* ChannelHealth.make
       const scheme = schemeOf(() => 1_000_000n)
+      yield* health.looked(scheme, gas)
       yield* TestClock.adjust("300 seconds")
       yield* health.demand(scheme, 900)
       yield* TestClock.adjust("1 second")
@@ -40,6 +42,21 @@ describe("the condition of claiming", () => {
     })
   )
 
+  it.effect("grants none before the end of a new process's first look, and none after it while no look was good", () =>
+    Effect.gen(function* () {
+      const health = yield* ChannelHealth.make
+      const scheme = schemeOf(() => 1_000_000n)
+      const early = yield* Effect.forkChild(Effect.result(health.demand(scheme, 86_400)))
+      yield* TestClock.adjust("1 minute")
+      assert.isUndefined(early.pollUnsafe())
+      health.missed(network)
+      assert.strictEqual((yield* Fiber.join(early))._tag, "Failure")
+      assert.include((yield* Effect.flip(health.demand(scheme, 86_400))).message, "looked for")
+      yield* health.looked(scheme, gas)
+      yield* health.demand(scheme, 86_400)
+    })
+  )
+
   it.effect("takes no look for a good one whose read of the signers' coin failed", () =>
     Effect.gen(function* () {
       const health = yield* ChannelHealth.make
@@ -48,6 +65,7 @@ describe("the condition of claiming", () => {
         ...scheme,
         signers: Effect.fail(new ChainUnavailable({ network, message: "the node is silent" }))
       }
+      yield* health.looked(scheme, gas)
       yield* TestClock.adjust("301 seconds")
       yield* Effect.flip(health.looked(blind, gas))
       assert.include((yield* Effect.flip(health.demand(scheme, 900))).message, "looked for")
@@ -60,6 +78,7 @@ describe("the condition of claiming", () => {
     Effect.gen(function* () {
       const health = yield* ChannelHealth.make
       const scheme = schemeOf(() => 1_000_000n)
+      yield* health.looked(scheme, gas)
       health.claimed(network, "urgent", "the ceiling is reached")
       health.claimed(network, "calm", undefined)
       assert.include((yield* Effect.flip(health.demand(scheme, 900))).message, "the ceiling is reached")
