@@ -16,6 +16,8 @@ interface BuyerOptions {
   readonly onTrouble?: (error: unknown) => void
   readonly balance?: bigint
   readonly clock?: Clock.Clock
+  /** The network between buyer and shop. */
+  readonly base?: typeof globalThis.fetch
 }
 
 /** A buyer at a shop: what it signed, what it was told, and what it was paid for. */
@@ -221,6 +223,48 @@ describe("a metered stream", () => {
     await again.body?.cancel()
     const highest = second.ceilings().reduce((a, b) => (a > b ? a : b))
     assert.isAtMost(Number(highest), Number(shop.charged()) + 600)
+  })
+})
+
+/** A network that breaks a stream after this many bytes. */
+const cutAfter =
+  (bytes: number): typeof globalThis.fetch =>
+  async (input, init) => {
+    const response = await fetch(input, init)
+    if (response.headers.get("payment-voucher-url") === null || response.body === null) return response
+    let left = bytes
+    const cut = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        controller.enqueue(chunk.subarray(0, left))
+        left -= chunk.length
+        if (left <= 0) controller.error(new Error("the connection broke"))
+      }
+    })
+    return new Response(response.body.pipeThrough(cut), { status: response.status, headers: response.headers })
+  }
+
+describe("a metered stream that is cut", () => {
+  const cuts = Array.from({ length: 32 }, (_, index) => 1 + 29 * index)
+
+  it.each(cuts)("after %d bytes costs at most a window above what came, and the next one agrees", async (bytes) => {
+    await using shop = await StreamShop.open()
+    const buyer = buyerOf(shop, { base: cutAfter(bytes) })
+    const response = await buyer.open()
+    let text = ""
+    const broke = await TestPayer.rejection(
+      (async () => {
+        for await (const chunk of response.body!) text += new TextDecoder().decode(chunk)
+      })()
+    )
+    assert.strictEqual(broke.message, "the connection broke")
+    const end = await streamOf(response)?.ended
+    assert.strictEqual(end?.reason, broke)
+    assert.isAtMost(Number(ahead(buyer.ceilings(), pieces(text))), 300)
+    assert.deepInclude(await buyer.book(), { signed: `${end?.signed}` })
+    assert.strictEqual(end?.charged, end?.signed)
+    const again = await buyer.open()
+    assert.strictEqual(again.status, 200)
+    await again.body?.cancel()
   })
 })
 
