@@ -2,7 +2,7 @@
  * Buyers: `fetch` with a wallet and limits. Where a server responds with 402, it signs, pays and asks again.
  */
 import type { SchemeClient } from "@pontage/core"
-import { type EvmAsset, type EvmSmartAccount, exactEvm } from "@pontage/evm"
+import { channelEvm, type EvmAsset, type EvmSmartAccount, exactEvm } from "@pontage/evm"
 import { wrapFetch } from "@pontage/fetch"
 import { exactTon, type TonSigner } from "@pontage/ton"
 import { exactTron } from "@pontage/tron"
@@ -31,6 +31,13 @@ export const permitBuyer = (privateKey: string, token: EvmAsset.CustomAsset, rpc
  */
 export const accountBuyer = (account: EvmSmartAccount.EvmSmartAccount, token: EvmAsset.CustomAsset) =>
   buyerWith(exactEvm.client({ account, network: "eip155:31337", assets: [token] }))
+
+/** Pays through a channel on the local EVM chain, and follows answers that are sold by the unit while they are sent. */
+export const streamBuyer = (privateKey: string, rpcUrl: string) =>
+  wrapFetch(globalThis.fetch, {
+    schemes: [channelEvm.client({ signer: exactEvm.localSigner(privateKey), network: "eip155:31337", rpcUrl })],
+    limits: { perRequest: "$0.01", perStream: "$0.05", perDay: "$2" }
+  })
 
 /** Pays on the local TON chain, with a wallet that holds no TON. */
 export const tonBuyer = (signer: TonSigner.TonKeyPair, rpcUrl: string) =>

@@ -1,6 +1,7 @@
 /**
  * The whole flow on one machine: three chains, a facilitator, two shops, a buyer on each chain who pays each of them, and on the EVM
- * chain a smart account, and a shop that sells in a token without transfer authorizations. At last a purchase across two chains.
+ * chain a smart account, and a shop that sells in a token without transfer authorizations. Then an answer that is sold by the token
+ * while it is sent, and at last a purchase across two chains.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -26,6 +27,7 @@ import { evmLedger, tonLedger, tronLedger } from "./Ledgers.ts"
 import type { Narrator } from "./Narrator.ts"
 import { nestShop } from "./NestShop.ts"
 import * as Purchase from "./Purchase.ts"
+import * as Streaming from "./Streaming.ts"
 import { tokenShop } from "./TokenShop.ts"
 
 /**
@@ -38,6 +40,7 @@ export interface Ports {
   readonly facilitator: number
   readonly koa: number
   readonly nest: number
+  readonly stream: number
 }
 
 const host = "127.0.0.1"
@@ -49,6 +52,7 @@ const secret = "a secret of at least thirty-two characters"
 export interface Shops {
   readonly koa: string
   readonly nest: string
+  readonly stream: string
 }
 
 /**
@@ -84,9 +88,11 @@ export const run = Effect.fnUntraced(function* (
     { name: "Koa", origin: koa },
     { name: "Nest", origin: nest }
   ]
+  const stream = yield* Streaming.start(evm, secret, ports.stream)
   yield* buyEverywhere(chains, shops, { name: "PUSD", origin: inToken }, narrator)
+  yield* Streaming.buy(evm, stream, narrator)
   yield* Crossing.buy(yield* Fiber.join(crossing), narrator)
-  return { koa, nest }
+  return { koa, nest, stream: stream.origin }
 })
 
 /** The chain's token of USDT's shape. */

@@ -38,7 +38,16 @@ export const forPrograms: Narrator = {
 
 const rowOf = (name: string, text: string): string => `  ${name.padEnd(nameWidth)} ${text}`
 
-const purchaseLine = ({ amount, buyer, delivery, milliseconds, network, shop, transaction }: Purchase): string =>
+const purchaseLine = ({
+  amount,
+  buyer,
+  delivery,
+  milliseconds,
+  network,
+  shop,
+  stream,
+  transaction
+}: Purchase): string =>
   rowOf(
     shop,
     [
@@ -46,12 +55,15 @@ const purchaseLine = ({ amount, buyer, delivery, milliseconds, network, shop, tr
       network.padEnd("eip155:31337".length),
       `${milliseconds} ms`.padStart("1234 ms".length),
       shortened(transaction),
-      delivery === undefined ? buyer : arrivalOf(delivery)
+      stream === undefined ? (delivery === undefined ? buyer : arrivalOf(delivery)) : unitsOf(stream)
     ].join("  ")
   )
 
 const arrivalOf = ({ amount, fee, network, transaction }: NonNullable<Purchase["delivery"]>): string =>
   `→ ${dollars(amount)} (fee ${dollars(fee)})  ${network}  ${shortened(transaction)}`
+
+const unitsOf = ({ signed, unit, units }: NonNullable<Purchase["stream"]>): string =>
+  `${units} ${unit}s, ${dollars(signed)} signed for`
 
 /** The ends of a transaction's hash; `--json` prints it whole. */
 const shortened = (hash: string) => `${hash.slice(0, 10)}…${hash.slice(-8)}`

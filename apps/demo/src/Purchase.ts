@@ -32,6 +32,8 @@ export interface Purchase {
     readonly amount: string
     readonly fee: string
   }
+  /** Where it was sold by the unit: the units that came, and the most that the vouchers for them allow; absent otherwise. */
+  readonly stream?: { readonly unit: string; readonly units: string; readonly signed: string }
 }
 
 /**
@@ -132,8 +134,8 @@ export const buyAcross = Effect.fnUntraced(function* (
 })
 
 /** A shop sells nothing (503) before it has proven its wiring against chain and facilitator, which takes a moment. */
-export const untilOnSale = (origin: string): Effect.Effect<void> =>
-  Effect.promise(() => fetch(`${origin}/report`)).pipe(
+export const untilOnSale = (origin: string, path = "/report"): Effect.Effect<void> =>
+  Effect.promise(() => fetch(`${origin}${path}`)).pipe(
     Effect.map(({ status }) => status === 402),
     Effect.repeat({ until: (onSale) => onSale, schedule: Schedule.spaced("20 millis") }),
     Effect.timeout("30 seconds"),

@@ -13,8 +13,8 @@ import * as Narrator from "./Narrator.ts"
 const flags = new Set(process.argv.slice(2))
 const once = flags.has("--once")
 
-const fixed: Demo.Ports = { evm: 8545, ton: 8081, tron: 9090, facilitator: 4021, koa: 4022, nest: 4023 }
-const free: Demo.Ports = { evm: 0, ton: 0, tron: 0, facilitator: 0, koa: 0, nest: 0 }
+const fixed: Demo.Ports = { evm: 8545, ton: 8081, tron: 9090, facilitator: 4021, koa: 4022, nest: 4023, stream: 4024 }
+const free: Demo.Ports = { evm: 0, ton: 0, tron: 0, facilitator: 0, koa: 0, nest: 0, stream: 0 }
 
 const narrator = flags.has("--json") ? Narrator.forPrograms : Narrator.forPeople
 
@@ -26,7 +26,8 @@ const usual: Effect.Effect<Demo.Ports> = Effect.gen(function* () {
     tron: UsablePorts.orFree(fixed.tron),
     facilitator: UsablePorts.orFree(fixed.facilitator),
     koa: UsablePorts.orFree(fixed.koa),
-    nest: UsablePorts.orFree(fixed.nest)
+    nest: UsablePorts.orFree(fixed.nest),
+    stream: UsablePorts.orFree(fixed.stream)
   })
   const taken = Object.values(fixed).filter((port) => !Object.values(ports).includes(port))
   if (taken.length > 0) {
@@ -38,10 +39,11 @@ const usual: Effect.Effect<Demo.Ports> = Effect.gen(function* () {
 
 const program = Effect.gen(function* () {
   const ports = once ? free : yield* usual
-  const { koa } = yield* Demo.run(ports, narrator)
+  const { koa, stream } = yield* Demo.run(ports, narrator)
   if (once) return
   yield* narrator.heading("Now you")
   yield* narrator.row("pay", `npx pontage pay ${koa}/report`)
+  yield* narrator.row("stream", `npx pontage pay ${stream}/answer --max-stream 0.01`)
   yield* narrator.row("look", `curl -i ${koa}/report`)
   yield* narrator.row("browse", `open ${koa}/report in a browser with a wallet`)
   yield* narrator.row("stop", "Ctrl-C: nothing is left behind")

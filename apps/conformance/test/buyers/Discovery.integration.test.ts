@@ -17,7 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { validate } from "mppx/discovery"
 
-const freePorts = { evm: 0, ton: 0, tron: 0, facilitator: 0, koa: 0, nest: 0 }
+const freePorts = { evm: 0, ton: 0, tron: 0, facilitator: 0, koa: 0, nest: 0, stream: 0 }
 
 /** The demonstration, whose shops are open and have sold. */
 const opened = Demo.run(freePorts, { heading: () => Effect.void, row: () => Effect.void, bought: () => Effect.void })
