@@ -2,7 +2,7 @@
  * The callers' writes to a record: claim it, queue it for settlement, end its execution. The core's `Execution`
  * decides; here the decision is made under the record's lock.
  */
-import { type Claim, type ExecutionEnd, PaymentChange, PaymentStore, Stock } from "@pontage/core"
+import { type Claim, type ExecutionEnd, PaymentChange, PaymentStore, type Stock } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { Transaction } from "../database/Database.ts"
@@ -37,9 +37,6 @@ export const make = (dialect: Dialect, { payers, records }: Rows) => ({
     intake: PaymentStore.Intake
   ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
     yield* takeTurn(dialect, transaction, payment)
-    // Every claim takes its payer's turn first, so two claims never wait for each other.
-    const draw = payment.delivery?.draw
-    if (draw !== undefined) yield* StockRows.takeTurn(dialect, transaction, draw.stock)
     const known = yield* records.lockOne(transaction, payment.paymentId)
     return known === undefined
       ? yield* claimNew({ payers, records }, transaction, payment, claim, intake)
@@ -96,9 +93,20 @@ export const make = (dialect: Dialect, { payers, records }: Rows) => ({
   })
 })
 
-/** Serializes a payer's claims: each sees the balance that the others reserve. */
-const takeTurn = (dialect: Dialect, transaction: Transaction, payment: PaymentStore.NewPayment) =>
-  dialect.lock === undefined ? Effect.void : Effect.asVoid(transaction.run(dialect.lock, [payerOf(payment).join(" ")]))
+/**
+ * Serializes a payer's claims, and those on one stock: each sees the balance that the others reserve. The payer's turn comes first
+ * everywhere, so two claims never wait for each other.
+ */
+const takeTurn = Effect.fnUntraced(function* (
+  dialect: Dialect,
+  transaction: Transaction,
+  payment: PaymentStore.NewPayment
+) {
+  if (dialect.lock === undefined) return
+  const draw = payment.delivery?.draw
+  yield* transaction.run(dialect.lock, [payerOf(payment).join(" ")])
+  if (draw !== undefined) yield* transaction.run(dialect.lock, [`stock ${draw.stock}`])
+})
 
 /** The refusal if the record would begin to reserve more than the balance covers. */
 const overdrawn = Effect.fnUntraced(function* (
@@ -106,11 +114,13 @@ const overdrawn = Effect.fnUntraced(function* (
   transaction: Transaction,
   before: Stored | undefined,
   after: Stored,
-  { available, beside }: PaymentStore.Cover
-): Effect.fn.Return<PaymentStore.Overdrawn | undefined, RecordFault> {
+  cover: PaymentStore.Cover
+): Effect.fn.Return<PaymentStore.Overdrawn | Stock.Unstocked | undefined, RecordFault> {
   if (!PaymentStore.beginsToReserve(before, after, transaction.now)) return undefined
-  const reserved = yield* reservedBy(payers, transaction, after, beside)
-  return PaymentStore.isCovered(after, reserved, available) ? undefined : { _tag: "Overdrawn", reserved }
+  const reserved = yield* reservedBy(payers, transaction, after, cover.beside)
+  return PaymentStore.isCovered(after, reserved, cover.available)
+    ? yield* StockRows.unstocked(transaction, after, cover)
+    : { _tag: "Overdrawn", reserved }
 })
 
 /** The amount that the payer's open payments reserve, plus those that have ended since `beside` was read. */
@@ -136,12 +146,11 @@ const claimNew = Effect.fnUntraced(function* (
   transaction: Transaction,
   payment: PaymentStore.NewPayment,
   claim: Claim | undefined,
-  { available, beside, lane, stock }: PaymentStore.Intake
+  { lane, ...cover }: PaymentStore.Intake
 ): Effect.fn.Return<PaymentStore.ClaimResult, RecordFault> {
-  const reserved = yield* reservedBy(payers, transaction, payment, beside)
-  if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
-  const draw = payment.delivery?.draw
-  const short = draw && Stock.judge(draw, yield* StockRows.draws(transaction, draw.stock), stock, transaction.now)
+  const reserved = yield* reservedBy(payers, transaction, payment, cover.beside)
+  if (!PaymentStore.isCovered(payment, reserved, cover.available)) return { _tag: "Overdrawn", reserved }
+  const short = yield* StockRows.unstocked(transaction, payment, cover)
   if (short !== undefined) return short
   const created = yield* records.create(transaction, PaymentChange.created(payment, claim, 0n, lane, transaction.now))
   return { _tag: "Claimed", created: true, execution: claim && "granted", payment: created }

@@ -16,6 +16,7 @@ import * as Checkpoint from "../Checkpoint.ts"
 import * as Admission from "../queue/Admission.ts"
 import * as BalanceCover from "../queue/BalanceCover.ts"
 import * as LaneChoice from "../queue/LaneChoice.ts"
+import * as StockReading from "../queue/StockReading.ts"
 import * as VerifiedPayments from "../queue/VerifiedPayments.ts"
 import * as WaitingCallers from "../queue/WaitingCallers.ts"
 import type { LaneLeases } from "../store/LaneLeases.ts"
@@ -26,6 +27,7 @@ import {
   type PaymentStore,
   type StoredPayment
 } from "../store/PaymentStore.ts"
+import type { Unstocked } from "../store/Stock.ts"
 import * as LaneWorker from "./LaneWorker.ts"
 import * as OrphanedLanes from "./OrphanedLanes.ts"
 import * as OthersTransfers from "./OthersTransfers.ts"
@@ -265,12 +267,32 @@ const enqueue = Effect.fnUntraced(function* (
   const { authorization, paymentId } = stored
   const balance = Effect.flatMap(readable(scheme, stored), (payment) => scheme.balance(payment))
   const open = store.openPayments(stored)
-  const { payment: queued } = yield* BalanceCover.ask({ authorization, open, balance, openBefore }, (cover) =>
-    store.queue(paymentId, lane, cover)
+  const stock = yield* stockOf(store, scheme, stored)
+  const result = yield* BalanceCover.ask({ authorization, open, balance, openBefore }, (cover) =>
+    store.queue(paymentId, lane, { ...cover, stock })
   )
+  if (result._tag === "Unstocked") return yield* unstocked(stored, result)
+  const { payment: queued } = result
   yield* Checkpoint.pass("queued")
   return queued?.lane ?? lane
 })
+
+/** The stock that a payment on record draws on, as of now; `undefined` if it draws on none, or if its pair is not served any more. */
+const stockOf = Effect.fnUntraced(function* (
+  store: PaymentStore["Service"],
+  scheme: SchemeFacilitator,
+  stored: StoredPayment
+) {
+  if (stored.delivery?.draw === undefined) return undefined
+  const stock = scheme.onward?.stock?.(yield* readable(scheme, stored))
+  return stock && (yield* StockReading.coverOf(store, stock))
+})
+
+const unstocked = ({ delivery, paymentId }: StoredPayment, { left }: Unstocked) => {
+  const room = left > 0n ? left : 0n
+  const message = `${paymentId} waits for the operator's stock of ${delivery?.draw?.pair}, of which ${room} are left; send the same payment again later`
+  return new FacilitatorUnavailable({ message })
+}
 
 const readable = (scheme: SchemeFacilitator, stored: StoredPayment) =>
   Effect.mapError(

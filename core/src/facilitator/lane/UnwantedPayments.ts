@@ -15,6 +15,7 @@ import type { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/Pr
 import type { ChainHead, Conclusion, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { LaneChoice } from "../queue/LaneChoice.ts"
 import type { PaymentStore, ProvenUnused, StoredPayment, UnwantedPlace } from "../store/PaymentStore.ts"
+import * as Stock from "../store/Stock.ts"
 import * as PaymentReading from "./PaymentReading.ts"
 import { observedPaymentOf } from "./TrackedTransaction.ts"
 
@@ -131,5 +132,5 @@ const toLane = Effect.fnUntraced(function* (
   scheme: SchemeFacilitator,
   { paymentId }: StoredPayment
 ) {
-  yield* store.queue(paymentId, yield* choice.laneFor(scheme), { available: plenty })
+  yield* store.queue(paymentId, yield* choice.laneFor(scheme), { available: plenty, stock: Stock.unlimited })
 })

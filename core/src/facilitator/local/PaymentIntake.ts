@@ -26,11 +26,12 @@ import * as PaymentReading from "../lane/PaymentReading.ts"
 import type * as SettlementEngine from "../lane/SettlementEngine.ts"
 import * as OfferCheck from "../OfferCheck.ts"
 import * as BalanceCover from "../queue/BalanceCover.ts"
+import * as StockReading from "../queue/StockReading.ts"
 import * as Delivery from "../store/Delivery.ts"
 import * as Execution from "../store/Execution.ts"
 import type { NewPayment, OpenPayments, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
-import type { Unstocked } from "../store/Stock.ts"
+import type { StockCover, Unstocked } from "../store/Stock.ts"
 import type * as ChainClock from "./ChainClock.ts"
 import type { IntakeGate } from "./IntakeGate.ts"
 
@@ -254,19 +255,16 @@ const reserve = Effect.fnUntraced(function* (
     : yield* takeKnown(context, presented, result.payment, claim)
 })
 
-/** The stock that a payment draws on, as of now; the time comes first, so that what is paid meanwhile counts. */
-const stockCover = Effect.fnUntraced(function* ({ store }: IntakeContext, { stock }: Presented) {
-  if (stock === undefined) return undefined
-  const readAt = yield* store.now
-  return { readAt, perDay: stock.perDay, balance: yield* stock.balance }
-})
+/** The stock that a payment draws on, as of now. */
+const stockCover = ({ store }: IntakeContext, { stock }: Presented) =>
+  stock === undefined ? Effect.undefined : StockReading.coverOf(store, stock)
 
 /** A refusal, though money may come in later: the payer can pay by another option at once. */
 const unstocked = ({ delivery, stock }: Presented, { left, limit }: Unstocked) => {
   const why =
-    limit === "balance"
-      ? `the facilitator's own money on ${delivery?.network} is promised to other payments`
-      : `the facilitator's limit for 24 hours of ${stock?.draw.pair} is reached`
+    limit === "day"
+      ? `the facilitator's limit for 24 hours of ${stock?.draw.pair} is reached`
+      : `the facilitator's own money on ${delivery?.network} is promised to other payments`
   const room = left > 0n ? left : 0n
   const message = `${why}: ${room} are left, the payment needs ${stock?.draw.amount}; nothing was sent, pay by another option`
   return invalid("unsupported_authorization", limit === "day" ? "stock_day_limit" : "stock_promised", message)
@@ -353,9 +351,14 @@ const madeAfterAll = ({ network }: SchemeFacilitator, { paymentId }: StoredPayme
  * have sent it since it was read: then no claim is called spent before that transfer is final.
  */
 export const claimKnown = Effect.fnUntraced(function* (context: IntakeContext, presented: Presented, claim: Claim) {
-  const result = yield* BalanceCover.ask(wanted(context, presented), (cover) =>
-    context.store.claim(newPayment(presented), claim, cover)
-  )
+  const ask = (stock?: StockCover) =>
+    BalanceCover.ask(wanted(context, presented), (cover) =>
+      context.store.claim(newPayment(presented), claim, { ...cover, stock })
+    )
+  // The stock is read only for a record that begins to draw on it again.
+  const first = yield* ask()
+  const isUnread = first._tag === "Unstocked" && presented.stock !== undefined
+  const result = isUnread ? yield* ask(yield* stockCover(context, presented)) : first
   if (result._tag === "Different") return yield* Presentation.used(result.payment, presented.caller)
   if (result._tag === "Unstocked") return yield* unstocked(presented, result)
   yield* provenRefusal(result.payment)

@@ -88,25 +88,43 @@ const overdrawn = (
   { records }: State,
   before: Stored | undefined,
   after: Stored,
-  { available, beside }: PaymentStore.Cover,
+  cover: PaymentStore.Cover,
   now: number
-): PaymentStore.Overdrawn | undefined => {
+): PaymentStore.Overdrawn | Stock.Unstocked | undefined => {
   if (!PaymentStore.beginsToReserve(before, after, now)) return undefined
-  const reserved = records.reservedBy(after, beside, now)
-  return PaymentStore.isCovered(after, reserved, available) ? undefined : { _tag: "Overdrawn", reserved }
+  const reserved = records.reservedBy(after, cover.beside, now)
+  return PaymentStore.isCovered(after, reserved, cover.available)
+    ? unstocked(records.all(), after, cover, now)
+    : { _tag: "Overdrawn", reserved }
+}
+
+/** The refusal if the operator's stock has no room for the payment's delivery beside the other draws. */
+const unstocked = (
+  all: Iterable<Stored>,
+  { delivery, paymentId }: PaymentStore.NewPayment,
+  { stock }: PaymentStore.Cover,
+  now: number
+): Stock.Unstocked | undefined => {
+  const draw = delivery?.draw
+  if (draw === undefined) return undefined
+  const others = [...all].flatMap((other) => {
+    const own = other.delivery?.draw
+    const isBeside = own?.stock === draw.stock && other.paymentId !== paymentId && PaymentStore.draws(other, now)
+    return own !== undefined && isBeside ? [own] : []
+  })
+  return Stock.judge(draw, others, stock, now)
 }
 
 const claimNew = (
   { lanes, notices, put, records }: State,
   payment: PaymentStore.NewPayment,
   claim: Claim | undefined,
-  { available, beside, lane, stock }: PaymentStore.Intake,
+  { lane, ...cover }: PaymentStore.Intake,
   now: number
 ): PaymentStore.ClaimResult => {
-  const reserved = records.reservedBy(payment, beside, now)
-  if (!PaymentStore.isCovered(payment, reserved, available)) return { _tag: "Overdrawn", reserved }
-  const draw = payment.delivery?.draw
-  const short = draw && Stock.judge(draw, Stock.drawsIn(records.all(), draw.stock), stock, now)
+  const reserved = records.reservedBy(payment, cover.beside, now)
+  if (!PaymentStore.isCovered(payment, reserved, cover.available)) return { _tag: "Overdrawn", reserved }
+  const short = unstocked(records.all(), payment, cover, now)
   if (short !== undefined) return short
   records.sweep(now, (old) => lanes.isInOpenTransaction(old) || notices.isOpenFor(old))
   return {

@@ -86,7 +86,7 @@ export type HistoryEntry = Settlement.PaymentRecord["history"][number] & { reado
 /**
  * The result of a claim. `created` tells whether this call made the record; `execution` is absent for a caller without
  * a claim. `Different`: the presentation does not match the payment on record (`Presentation.isOf`). `Unstocked`: the operator's stock
- * has no room for a new record's delivery (`Stock.judge`). `Different`, `Overdrawn` and `Unstocked` write nothing.
+ * has no room for the delivery of a record that is new, or begins to reserve (`Stock.judge`). `Different`, `Overdrawn` and `Unstocked` write nothing.
  */
 export type ClaimResult =
   | {
@@ -105,8 +105,11 @@ export interface Overdrawn {
   readonly reserved: bigint
 }
 
-/** The result of queueing a payment in a lane. `Overdrawn` writes nothing. */
-export type QueueResult = { readonly _tag: "Queued"; readonly payment: StoredPayment | undefined } | Overdrawn
+/** The result of queueing a payment in a lane. `Overdrawn` and `Unstocked` write nothing. */
+export type QueueResult =
+  | { readonly _tag: "Queued"; readonly payment: StoredPayment | undefined }
+  | Overdrawn
+  | Unstocked
 
 /** A payer's open payments in one asset with their amounts, and the serial of the newest record of all. */
 export interface OpenPayments {
@@ -122,16 +125,13 @@ export interface OpenPayments {
 export interface Cover {
   readonly available?: bigint | undefined
   readonly beside?: OpenPayments | undefined
+  /** The operator's stock. Without it no record is made, or begins to reserve, that draws on one. */
+  readonly stock?: StockCover | undefined
 }
 
-/**
- * The inputs of a claim: the payer's balance, the lane in which a new record is queued at once, if any, and the stock that a new
- * record draws on.
- */
+/** The inputs of a claim: the payer's balance, and the lane in which a new record is queued at once, if any. */
 export interface Intake extends Cover {
   readonly lane?: string | undefined
-  /** Without it no record is made that draws on a stock. */
-  readonly stock?: StockCover | undefined
 }
 
 /**
@@ -457,6 +457,10 @@ export const reserves = (
   status === "planned" ||
   status === "sent" ||
   (status === "accepted" && (lane !== undefined || Execution.isHeld(run, now)))
+
+/** Whether the payment draws on its operator's stock: its money may move, or has moved. */
+export const draws = (payment: Pick<StoredPayment, "lane" | "execution" | "status">, now: number): boolean =>
+  !Settlement.isDead(payment.status) && (payment.status !== "accepted" || reserves(payment, now))
 
 /** Whether this change makes a record reserve that did not reserve before. */
 export const beginsToReserve = (before: StoredPayment | undefined, after: StoredPayment, now: number): boolean =>

@@ -1,6 +1,8 @@
 /**
- * The operator's own stock on another network, from which deliveries are paid. A new record draws its amount from the stock in the
- * same step that makes it, so that no two payments are promised the same money, and a pair's limit for 24 hours holds across restarts.
+ * The operator's own stock on another network, from which deliveries are paid. A record draws its amount from the stock in the same step
+ * in which it begins to reserve a part of its payer's balance, so that no two payments are promised the same money, and a pair's limit for
+ * 24 hours holds across restarts. A payment that was given back, or whose lease has lapsed, draws nothing until it is wanted again: else
+ * payments without a settlement would hold the stock.
  */
 import { isDead, type PaymentState } from "../../protocol/Settlement.ts"
 import type { StockDraw } from "../../scheme/Onward.ts"
@@ -18,10 +20,16 @@ export interface StockCover {
   readonly perDay: bigint
 }
 
-/** A stock has no room for a draw: its balance is promised to others, or the pair's limit for 24 hours is reached. */
+/** A cover without limits, for a payment whose money has moved: its delivery is owed, whatever is left. */
+export const unlimited: StockCover = { balance: 2n ** 256n, perDay: 2n ** 256n, readAt: 0 }
+
+/**
+ * A stock has no room for a draw: its balance is promised to others, or the pair's limit for 24 hours is reached; `unknown` without a
+ * cover.
+ */
 export interface Unstocked {
   readonly _tag: "Unstocked"
-  readonly limit: "balance" | "day"
+  readonly limit: "balance" | "day" | "unknown"
   /** The rest of the limit, in the token's smallest unit. */
   readonly left: bigint
 }
@@ -36,7 +44,7 @@ export const judge = (
   cover: StockCover | undefined,
   now: number
 ): Unstocked | undefined => {
-  if (cover === undefined) return { _tag: "Unstocked", limit: "balance", left: 0n }
+  if (cover === undefined) return { _tag: "Unstocked", limit: "unknown", left: 0n }
   let [reserved, today] = [0n, 0n]
   for (const other of others) {
     if (other.freedAt === undefined || other.freedAt >= cover.readAt) reserved += other.amount
@@ -47,18 +55,6 @@ export const judge = (
   return undefined
 }
 
-/** The part of a record that its draw depends on. */
-interface Drawing extends Delivered {
-  readonly status: PaymentState
-}
-
 /** Whether a record still counts against the limit for 24 hours of the stock that it draws on. */
-export const isCounted = ({ delivery, status }: Drawing, now: number): boolean =>
+export const isCounted = ({ delivery, status }: Delivered & { readonly status: PaymentState }, now: number): boolean =>
   delivery?.draw !== undefined && !isDead(status) && (delivery.draw.at ?? now) > now - dayMillis
-
-/** The draws on a stock among these records. A payment that never moved its money draws nothing. */
-export function* drawsIn(records: Iterable<Drawing>, stock: string): Generator<RecordedDraw> {
-  for (const { delivery, status } of records) {
-    if (delivery?.draw?.stock === stock && !isDead(status)) yield delivery.draw
-  }
-}

@@ -141,7 +141,7 @@ export const queuedIn = Effect.fnUntraced(function* (store: Store, paymentId: st
   const result = yield* store.queue(paymentId, lane)
   return result._tag === "Queued"
     ? result.payment
-    : yield* new LawBroken({ message: `a payment that fits was not queued, ${result.reserved} being reserved` })
+    : yield* new LawBroken({ message: `a payment that fits was not queued, ${result._tag}` })
 })
 
 /** Queued payments without a holder; returns their ids, oldest first. */

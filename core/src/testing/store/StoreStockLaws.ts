@@ -83,18 +83,33 @@ const manyDrawAsCovered = law(
   })
 )
 
-const limitsByDay = law(
-  "the draws of a pair have a limit for any 24 hours, which other pairs of the stock do not use up",
-  Effect.fnUntraced(function* (store, subject) {
+const drawsWhileWanted = law(
+  "a payment that was given back draws nothing, and is judged anew when it is claimed again or queued",
+  Effect.fnUntraced(function* (store) {
     const stock = yield* newName
-    yield* same("the first", yield* draw(store, yield* drawing(stock, 60n), plenty, 100n), "Claimed")
-    const second = yield* drawing(stock, 50n)
-    yield* same("one too many", yield* draw(store, second, plenty, 100n), "day 40")
-    yield* same("of another pair", yield* draw(store, yield* drawing(stock, 50n, "other"), plenty, 100n), "Claimed")
-    yield* subject.elapse(dayMillis - 1)
-    yield* same("just before a day is over", yield* draw(store, second, plenty, 100n), "day 40")
-    yield* subject.elapse(1)
-    yield* same("a day later", yield* draw(store, second, plenty, 100n), "Claimed")
+    const first = yield* drawing(stock, 60n)
+    const claim = yield* newClaim()
+    const coverOf = (balance: bigint) => Effect.map(store.now, (readAt) => ({ balance, perDay: plenty, readAt }))
+    yield* claimed(store, first, claim, { stock: yield* coverOf(60n) })
+    yield* store.finish(first.paymentId, claim.id, "unanswered")
+    const second = yield* drawing(stock, 60n)
+    yield* same("another payment, then", yield* draw(store, second, 60n), "Claimed")
+    const again = Effect.fnUntraced(function* (balance?: bigint) {
+      const cover = balance === undefined ? {} : { stock: yield* coverOf(balance) }
+      return (yield* store.claim(first, claim, cover))._tag
+    })
+    yield* same("the first one again, without a balance", yield* again(), "Unstocked")
+    yield* same("with too little", yield* again(119n), "Unstocked")
+    const lane = yield* newName
+    const queue = Effect.fnUntraced(function* (balance?: bigint) {
+      const cover = balance === undefined ? {} : { stock: yield* coverOf(balance) }
+      return (yield* store.queue(first.paymentId, lane, cover))._tag
+    })
+    yield* same("in a lane, without a balance", yield* queue(), "Unstocked")
+    yield* same("with too little", yield* queue(119n), "Unstocked")
+    yield* same("its lane", (yield* store.find(first.paymentId))?.lane, undefined)
+    yield* same("with enough", yield* queue(120n), "Queued")
+    yield* same("a third one, then", yield* draw(store, yield* drawing(stock, 1n), 120n), "balance 0")
   })
 )
 
@@ -115,6 +130,22 @@ const departing = Effect.fnUntraced(function* (store: Store, subject: StoreSubje
     fails: store.record(lease, { changes: [change(paymentId, "planned", "failed")] })
   }
 })
+
+const limitsByDay = law(
+  "the draws of a pair have a limit for any 24 hours, which other pairs of the stock do not use up",
+  Effect.fnUntraced(function* (store, subject) {
+    const stock = yield* newName
+    const { includes } = yield* departing(store, subject, stock, 60n)
+    yield* includes
+    const second = yield* drawing(stock, 50n)
+    yield* same("one too many", yield* draw(store, second, plenty, 100n), "day 40")
+    yield* same("of another pair", yield* draw(store, yield* drawing(stock, 50n, "other"), plenty, 100n), "Claimed")
+    yield* subject.elapse(dayMillis - 1)
+    yield* same("just before a day is over", yield* draw(store, second, plenty, 100n), "day 40")
+    yield* subject.elapse(1)
+    yield* same("a day later", yield* draw(store, second, plenty, 100n), "Claimed")
+  })
+)
 
 const delivered = (final: boolean): Delivery.DeliveryReport => ({
   _tag: "Delivered",
@@ -193,6 +224,7 @@ export const laws: ReadonlyArray<StoreLaw> = [
   needsCover,
   manyDrawAsCovered,
   limitsByDay,
+  drawsWhileWanted,
   isFreed,
   failuresDrawNothing,
   isRemembered
