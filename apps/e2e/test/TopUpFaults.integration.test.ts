@@ -184,6 +184,23 @@ describe("a top-up whose buyer is killed", () => {
   )
 })
 
+describe("a top-up that does not arrive", () => {
+  it.live("is waited for as long as the buyer says, however long nodes and the facilitator take", () =>
+    Effect.gen(function* () {
+      const { buyer, executor, topUps, url } = yield* TopUpMarket.open
+      yield* executor.behave("ignore")
+      const slow = yield* leaping
+      let looks = 0
+      const carrier: Fetch = (input, init) => {
+        if (pathOf(input).startsWith("/payments/") && ++looks > 0) slow.leap(400_000)
+        return fetch(input, init)
+      }
+      assert.instanceOf(yield* failureOf(buyer({ carrier }, slow.clock)(url)), SettlementPending)
+      assert.deepStrictEqual([looks, topUps()], [3, 1])
+    })
+  )
+})
+
 describe("a facilitator that lies about a top-up", () => {
   it.live("and says that it was delivered, is not believed, and nothing is signed twice", () =>
     Effect.gen(function* () {

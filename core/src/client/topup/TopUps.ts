@@ -238,7 +238,8 @@ const awaited = Effect.fnUntraced(function* (
   name: string
 ): Effect.fn.Return<TopUpReceipt | undefined, TopUpFailure> {
   const { journal } = context
-  for (let waited = 0; ; waited += pollMillis) {
+  const wait = yield* waiting(source)
+  while (true) {
     const found = yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const entry = yield* restore(journal.adopt(name))
@@ -249,8 +250,7 @@ const awaited = Effect.fnUntraced(function* (
     if (found !== nobody) return found
     const open = yield* journal.open(name)
     if (open === undefined) return undefined
-    if (waited >= source.waitMillis) return yield* pendingOf(source, open, "another process follows it")
-    yield* Effect.sleep(pollMillis)
+    if (!(yield* wait(pollMillis))) return yield* pendingOf(source, open, "another call follows it")
   }
 })
 
@@ -260,6 +260,20 @@ const nobody: unique symbol = Symbol("nobody")
 const pollMillis = 1000
 const longestPause = 16_000
 
+/** Makes pauses, until the time of a wait is over by the clock, or by their sum where the clock was set back. */
+const waiting = Effect.fnUntraced(function* ({ waitMillis }: TopUpSource) {
+  const until = (yield* Clock.currentTimeMillis) + waitMillis
+  let waited = 0
+  return Effect.fnUntraced(function* (pause: number) {
+    const left = Math.min(until - (yield* Clock.currentTimeMillis), waitMillis - waited)
+    if (left <= 0) return false
+    const step = Math.min(pause, left)
+    waited += step
+    yield* Effect.sleep(step)
+    return true
+  })
+})
+
 /** Sends a signed top-up until it has left, and waits until it has arrived; `undefined` if it can bring nothing any more. */
 const followed = Effect.fnUntraced(function* (
   source: TopUpSource,
@@ -267,16 +281,13 @@ const followed = Effect.fnUntraced(function* (
   entry: JournalEntry
 ): Effect.fn.Return<TopUpReceipt | undefined, TopUpFailure> {
   const { payload, requirements } = yield* signedIn(source, entry)
-  let waited = 0
+  const wait = yield* waiting(source)
   for (let pause = pollMillis; ; pause = Math.min(2 * pause, longestPause)) {
     const seen = yield* looked(source, entry, { payload, requirements })
     yield* concluded(journal, entry, seen)
     if (seen._tag === "Arrived") return arrival(entry, seen)
     if (seen._tag === "Dead") return undefined
-    if (waited >= source.waitMillis) return yield* pendingOf(source, entry, seen.reason)
-    const step = Math.min(pause, source.waitMillis - waited)
-    waited += step
-    yield* Effect.sleep(step)
+    if (!(yield* wait(pause))) return yield* pendingOf(source, entry, seen.reason)
   }
 })
 
