@@ -97,7 +97,8 @@ export const table: ReadonlyArray<Layer> = [
       "@pontage/fetch/browser",
       "@pontage/wallets",
       "@pontage/wallets/remote",
-      "adapters/paywall/src/"
+      "adapters/paywall/src/",
+      "uqr"
     ]
   },
   { files: "adapters/paywall/src/", may: [...effect, ...core, "@noble/", "#files"] },

@@ -30,16 +30,26 @@ const storeOf = (id: string): SessionStore => {
 
 const wallets = new Map<string, RemoteTonWallet>()
 
-/** The way into the wallet, below the steps. It stays there for the signature. */
-const showLink = (name: string, href: string): void =>
+/**
+ * The way into the wallet, below the steps. The link stays there for the signature. The code for a camera is loaded beside it; a page that
+ * cannot load it has the link.
+ */
+const showLink = (wallet: string, href: string): void => {
+  const scan = el("div", { class: "scan" })
   extend(
+    scan,
     el("p", { class: "note" }, texts.openWhy),
-    el(
-      "a",
-      { class: "button", href, target: "_blank", rel: "noopener noreferrer" },
-      filled(texts.open, { wallet: name })
-    )
+    el("a", { class: "button", href, target: "_blank", rel: "noopener noreferrer" }, filled(texts.open, { wallet }))
   )
+  void import("./QrCode.ts").then(
+    (QrCode) =>
+      scan.append(
+        QrCode.of(href, filled(texts.code, { wallet })),
+        el("p", { class: "note" }, filled(texts.scanWhy, { wallet }))
+      ),
+    () => undefined
+  )
+}
 
 /** Connects. A page has one connection to a wallet's bridge. */
 export const connect = (

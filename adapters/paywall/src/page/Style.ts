@@ -58,6 +58,11 @@ button[disabled]{background:var(--side);color:var(--quiet);border-color:var(--li
 .note,.what,.card p,button,.button,footer{text-wrap:balance}
 .form{border-top:1px solid var(--line);padding-top:16px;font-size:14px;color:var(--quiet)}
 .more{margin-top:20px}
+.code{display:block;width:100%;max-width:264px;margin:0 auto;background:#fff;color:#000;border:1px solid var(--line);border-radius:12px}
+.code path{fill:#000}
+.scan .note{text-align:center}
+#checkout:has(.done) .scan{display:none}
+@media(hover:none) and (pointer:coarse){.scan{display:none}}
 .note+.button,.note+button{margin-top:12px}
 .form ul{margin-top:6px}
 .form li{overflow-wrap:anywhere;color:var(--text)}

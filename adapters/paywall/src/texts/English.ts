@@ -20,6 +20,8 @@ export const english: Texts = {
   connect: "Connect the wallet",
   open: "Open {wallet}",
   openWhy: "On this device your wallet connects by this link. Come back to this page when you have agreed there.",
+  code: "QR code to connect {wallet}",
+  scanWhy: "On another device, scan this code with {wallet}.",
   sign: "Sign in the wallet",
   send: "Send to the shop",
   wait: "Wait for the chain",

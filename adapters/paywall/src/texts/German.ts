@@ -22,6 +22,8 @@ export const german: Texts = {
   open: "{wallet} öffnen",
   openWhy:
     "Auf diesem Gerät verbindet sich Ihre Wallet durch diesen Link. Kommen Sie auf diese Seite zurück, wenn Sie dort zugestimmt haben.",
+  code: "QR-Code, um {wallet} zu verbinden",
+  scanWhy: "Auf einem anderen Gerät: Scannen Sie diesen Code mit {wallet}.",
   sign: "In der Wallet unterschreiben",
   send: "An den Shop senden",
   wait: "Auf die Chain warten",

@@ -20,6 +20,8 @@ export interface Texts {
   readonly connect: string
   readonly open: string
   readonly openWhy: string
+  readonly code: string
+  readonly scanWhy: string
   readonly sign: string
   readonly send: string
   readonly wait: string

@@ -29,7 +29,14 @@ it("a TON wallet on another device connects by its link, pays, and stays connect
       await OpenPage.press(page, "Far Wallet")
       const found = await page.waitForSelector(".more a")
       const link = (await found?.evaluate((element) => element.href)) ?? ""
+      await page.waitForSelector(".code")
       await OpenPage.demandAccessible(page)
+      for (const value of ["light", "dark"]) {
+        // oxlint-disable-next-line no-await-in-loop -- one picture after another
+        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }])
+        // oxlint-disable-next-line no-await-in-loop -- one picture after another
+        assert.strictEqual(await OpenPage.scanned(page), link, value)
+      }
       const { address, app, request } = RemoteTestWallet.readLink(link)
       assert.strictEqual(address, "https://far.invalid/ton-connect")
       const manifest = new URL(String(Reflect.get(Object(request), "manifestUrl")))

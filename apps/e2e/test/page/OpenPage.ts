@@ -1,4 +1,5 @@
 /** A tab with wallets at the market's shop, and the few things that a person does there. */
+import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 
 import type { BrowserContext, Page } from "puppeteer-core"
@@ -65,11 +66,29 @@ export const outcome = async (page: Page): Promise<string> => {
   return (await found?.evaluate((element) => element.textContent)) ?? ""
 }
 
-const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js")
+const require = createRequire(import.meta.url)
+
+const qrDecoder = require.resolve("jsqr")
+
+/** The text of the QR code that a camera sees on the page, by a decoder of others; `undefined` where it sees none. */
+export const scanned = async (page: Page): Promise<unknown> => {
+  const png = await page.screenshot({ encoding: "base64", fullPage: true })
+  // By the debugger's way, as below.
+  await page.evaluate(readFileSync(qrDecoder, "utf8"))
+  return page.evaluate(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0))
+    const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }))
+    const context = new OffscreenCanvas(image.width, image.height).getContext("2d")
+    context?.drawImage(image, 0, 0)
+    const { data, height, width } = context?.getImageData(0, 0, image.width, image.height) ?? {}
+    return Reflect.get(window, "jsQR")(data, width, height)?.data
+  }, png)
+}
+
+const axe = require.resolve("axe-core/axe.min.js")
 
 /** Lets axe-core look at the page as it is: WCAG 2.2 A and AA, and its best practices. */
 export const demandAccessible = async (page: Page): Promise<void> => {
-  const { readFileSync } = await import("node:fs")
   // By the debugger's way, which the policy of the page does not concern.
   await page.evaluate(readFileSync(axe, "utf8"))
   const found: unknown = await page.evaluate(
