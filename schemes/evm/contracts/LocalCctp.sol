@@ -6,36 +6,54 @@ interface IDollars {
     function transferFrom(address from, address to, uint256 value) external returns (bool);
 }
 
-/// @notice A stand-in for Circle's TokenMessengerV2 and MessageTransmitterV2 on a local chain, with their functions and their
-/// rules: the issuer attests a message with its nonce and its fee, once, and anybody delivers it. It keeps what it would burn, and
-/// pays from what it holds what it would make.
+/// @notice A stand-in for Circle's TokenMessengerV2, MessageTransmitterV2 and TokenMinterV2 on a local chain, in one contract, with
+/// their functions, events and message formats: the issuer attests a message with its nonce and its fee, and anybody delivers it once.
+/// It keeps what it would burn, and pays from what it holds what it would make.
 contract LocalCctp {
-    struct Message {
-        uint32 sourceDomain;
-        uint32 destinationDomain;
-        // Zero until it is attested.
-        bytes32 nonce;
-        bytes32 mintRecipient;
-        bytes32 destinationCaller;
-        uint256 amount;
-        uint256 maxFee;
-        uint256 feeExecuted;
-        uint32 minFinalityThreshold;
-        address sender;
-    }
+    uint256 private constant messageLength = 376;
 
     IDollars public immutable token;
     uint32 public immutable localDomain;
     address public immutable attester;
-    mapping(bytes32 nonce => bool) public usedNonces;
+    mapping(bytes32 nonce => uint256) public usedNonces;
+    mapping(uint32 domain => bytes32) public remoteTokenMessengers;
+    mapping(uint32 domain => bytes32) private remoteTokens;
 
     event MessageSent(bytes message);
-    event MintAndWithdraw(address indexed mintRecipient, uint256 amount, uint256 feeCollected);
+    event MessageReceived(
+        address indexed caller,
+        uint32 sourceDomain,
+        bytes32 indexed nonce,
+        bytes32 sender,
+        uint32 indexed finalityThresholdExecuted,
+        bytes messageBody
+    );
+    event MintAndWithdraw(
+        address indexed mintRecipient, uint256 amount, address indexed mintToken, uint256 feeCollected
+    );
 
     constructor(IDollars dollars, uint32 domain, address attestedBy) {
         token = dollars;
         localDomain = domain;
         attester = attestedBy;
+    }
+
+    /// @notice Names the other chain's contract and its token. Anybody may: the chain is a local one.
+    function link(uint32 domain, bytes32 messenger, bytes32 remoteToken) external {
+        remoteTokenMessengers[domain] = messenger;
+        remoteTokens[domain] = remoteToken;
+    }
+
+    function localMessageTransmitter() external view returns (address) {
+        return address(this);
+    }
+
+    function localMinter() external view returns (address) {
+        return address(this);
+    }
+
+    function getLocalToken(uint32 domain, bytes32 remoteToken) external view returns (address) {
+        return remoteToken != 0 && remoteTokens[domain] == remoteToken ? address(token) : address(0);
     }
 
     function depositForBurn(
@@ -49,42 +67,72 @@ contract LocalCctp {
     ) external {
         require(burnToken == address(token), "Burn token not supported");
         require(amount > 0, "Amount must be nonzero");
+        require(mintRecipient != 0, "Mint recipient must be nonzero");
         require(maxFee < amount, "Max fee must be less than amount");
+        bytes32 messenger = remoteTokenMessengers[destinationDomain];
+        require(messenger != 0, "No TokenMessenger for domain");
         require(token.transferFrom(msg.sender, address(this), amount), "Transfer operation failed");
-        Message memory message = Message(
-            localDomain,
-            destinationDomain,
-            bytes32(0),
-            mintRecipient,
-            destinationCaller,
-            amount,
-            maxFee,
-            0,
-            minFinalityThreshold,
-            msg.sender
+        emit MessageSent(
+            abi.encodePacked(
+                abi.encodePacked(
+                    uint32(1),
+                    localDomain,
+                    destinationDomain,
+                    bytes32(0),
+                    bytes32(uint256(uint160(address(this)))),
+                    messenger,
+                    destinationCaller,
+                    minFinalityThreshold,
+                    uint32(0)
+                ),
+                abi.encodePacked(
+                    uint32(1),
+                    bytes32(uint256(uint160(burnToken))),
+                    mintRecipient,
+                    amount,
+                    bytes32(uint256(uint160(msg.sender))),
+                    maxFee,
+                    uint256(0),
+                    uint256(0)
+                )
+            )
         );
-        emit MessageSent(abi.encode(message));
     }
 
-    function receiveMessage(bytes calldata encoded, bytes calldata attestation) external returns (bool) {
-        bytes32 r = bytes32(attestation[:32]);
-        bytes32 s = bytes32(attestation[32:64]);
-        address signer = ecrecover(keccak256(encoded), uint8(attestation[64]), r, s);
-        require(signer != address(0) && signer == attester, "Invalid attester signature");
-        Message memory message = abi.decode(encoded, (Message));
-        require(message.destinationDomain == localDomain, "Invalid destination domain");
-        require(
-            message.destinationCaller == bytes32(0)
-                || message.destinationCaller == bytes32(uint256(uint160(msg.sender))),
-            "Invalid caller for message"
+    function receiveMessage(bytes calldata message, bytes calldata attestation) external returns (bool) {
+        require(attestation.length == 65, "Invalid attestation length");
+        address signer = ecrecover(
+            keccak256(message), uint8(attestation[64]), bytes32(attestation[:32]), bytes32(attestation[32:64])
         );
-        require(message.nonce != bytes32(0) && !usedNonces[message.nonce], "Nonce already used");
-        require(message.feeExecuted <= message.maxFee, "Fee exceeds max fee");
-        usedNonces[message.nonce] = true;
-        address recipient = address(uint160(uint256(message.mintRecipient)));
-        uint256 arriving = message.amount - message.feeExecuted;
-        require(token.transfer(recipient, arriving), "Mint failed");
-        emit MintAndWithdraw(recipient, arriving, message.feeExecuted);
+        require(signer != address(0) && signer == attester, "Invalid signature: not attester");
+        require(message.length == messageLength, "Invalid message: too short");
+        require(uint32(bytes4(message[8:12])) == localDomain, "Invalid destination domain");
+        bytes32 caller = bytes32(message[108:140]);
+        require(caller == 0 || caller == bytes32(uint256(uint160(msg.sender))), "Invalid caller for message");
+        bytes32 nonce = bytes32(message[12:44]);
+        require(usedNonces[nonce] == 0, "Nonce already used");
+        usedNonces[nonce] = 1;
+        _mint(message);
+        emit MessageReceived(
+            msg.sender,
+            uint32(bytes4(message[4:8])),
+            nonce,
+            bytes32(message[44:76]),
+            uint32(bytes4(message[144:148])),
+            message[148:]
+        );
         return true;
+    }
+
+    function _mint(bytes calldata message) private {
+        uint256 expires = uint256(bytes32(message[344:376]));
+        require(expires == 0 || expires > block.number, "Message expired and must be re-signed");
+        uint256 amount = uint256(bytes32(message[216:248]));
+        uint256 fee = uint256(bytes32(message[312:344]));
+        require(fee == 0 || fee < amount, "Fee equals or exceeds amount");
+        require(fee <= uint256(bytes32(message[280:312])), "Fee exceeds max fee");
+        address recipient = address(uint160(uint256(bytes32(message[184:216]))));
+        require(token.transfer(recipient, amount - fee), "Mint operation failed");
+        emit MintAndWithdraw(recipient, amount - fee, address(token), fee);
     }
 }

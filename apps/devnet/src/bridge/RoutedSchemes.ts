@@ -13,7 +13,9 @@ export interface Settings {
   /** Blocks behind the head from which a block counts as final; default 2. */
   readonly finalityDepth?: number
   /** The bridges; default the two ends of the local one. */
-  readonly bridges?: ReturnType<typeof bridgesOf>
+  readonly bridges?: Bridges
+  /** The attester of CCTP. */
+  readonly attesterUrl?: string
   /** Seconds for which the bridge's own executor is waited for; default 10. */
   readonly pushAfterSeconds?: number
   /** The price of a coin of both chains, or the address of its feed on each; default {@link coinPrice}. */
@@ -22,15 +24,24 @@ export interface Settings {
   readonly network?: string
 }
 
+/** The ends of bridges. */
+export type Bridges = ReadonlyArray<{
+  readonly kind?: "oft" | "cctp"
+  readonly network: string
+  readonly asset: string
+  readonly bridge: string
+  readonly endpointId: number
+}>
+
 /** The two ends of the bridge, as a facilitator, a shop and a payer are configured with. */
-const bridgesOf = ({ first, lockbox, second, token }: BridgedChains.BridgedChains) => [
+const bridgesOf = ({ first, lockbox, second, token }: BridgedChains.BridgedChains): Bridges => [
   {
     network: first.network,
     asset: first.token.address,
     bridge: lockbox,
-    endpointId: BridgedChains.eids.first as number
+    endpointId: BridgedChains.eids.first
   },
-  { network: second.network, asset: token, bridge: token, endpointId: BridgedChains.eids.second as number }
+  { network: second.network, asset: token, bridge: token, endpointId: BridgedChains.eids.second }
 ]
 
 /** Three thousand dollars for a whole coin, in millionths. */
@@ -40,9 +51,15 @@ export const coinPrice = 3_000_000_000n
 export type RoutedSchemes = ReturnType<typeof make>
 
 /** The schemes. A facilitator is an effect: it connects to its chains. */
-export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {}) => {
-  const { first, second } = chains
-  const { bridges = bridgesOf(chains), finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
+export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {}) =>
+  between(chains, { bridges: bridgesOf(chains), ...settings })
+
+/** The schemes of two chains by these bridges. */
+export const between = (
+  { first, second }: Pick<BridgedChains.BridgedChains, "first" | "second">,
+  settings: Settings & { readonly bridges: Bridges }
+) => {
+  const { attesterUrl, bridges, finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
   const { network, urls = { near: first.rpcUrl, far: second.rpcUrl } } = settings
   const assets = [{ network: first.network, ...first.token }]
   const [nearSigner] = first.accounts.signers
@@ -58,6 +75,7 @@ export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {
         to: [{ ...(network !== undefined && { network }), rpcUrl: urls.far, coinPrice: price, finalityDepth }],
         coinPrice: price,
         bridges,
+        ...(attesterUrl !== undefined && { cctp: { attesterUrl } }),
         feeTo: nearSigner.address,
         pushAfterSeconds
       }

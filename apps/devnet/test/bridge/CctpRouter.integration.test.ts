@@ -3,51 +3,36 @@
  * and rules are Circle's, its gas is not.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { cctpRouterAddress, deployCctpRouter } from "@pontage/evm"
-import { DollarToken, EvmTestChain, LocalCctp } from "@pontage/evm/testing"
+import { DollarToken, type EvmTestChain, LocalCctp } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import {
-  decodeAbiParameters,
+  concatHex,
   encodeAbiParameters,
   encodeFunctionData,
   type Hex,
   keccak256,
   pad,
-  parseAbiParameters,
   parseEventLogs,
+  slice,
   toHex,
   type TransactionReceipt
 } from "viem"
 
+import * as CctpChains from "../../src/bridge/CctpChains.ts"
 import * as SignedRoute from "./SignedRoute.ts"
-
-/** The domains of two real chains. */
-const domains = { first: 3, second: 10 } as const
-
-const parameters = parseAbiParameters(
-  "(uint32 sourceDomain, uint32 destinationDomain, bytes32 nonce, bytes32 mintRecipient, bytes32 destinationCaller, uint256 amount, uint256 maxFee, uint256 feeExecuted, uint32 minFinalityThreshold, address sender) message"
-)
 
 /** Messages that need no final block of the source. */
 const fast = encodeAbiParameters([{ type: "uint32" }], [1_000])
 
 const start = Effect.gen(function* () {
-  const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: 31_338 })], {
-    concurrency: "unbounded"
-  })
-  const { deployer, payee, signers } = first.accounts
-  const [facilitator, , , attester] = signers
-  const [source, target] = yield* Effect.all([
-    first.deploy(LocalCctp, [first.token.address, domains.first, attester.address]),
-    second.deploy(LocalCctp, [second.token.address, domains.second, attester.address])
-  ])
-  yield* second.mint(target, 1_000_000n)
-  yield* Effect.orDie(deployCctpRouter({ signer: deployer, rpcUrl: first.rpcUrl }))
-  const router = SignedRoute.addressed(cctpRouterAddress)
+  const { attester, first, router: text, second, source, target } = yield* CctpChains.make
+  const { payee, signers } = first.accounts
+  const [facilitator] = signers
+  const router = SignedRoute.addressed(text)
   const route = (other: Partial<SignedRoute.Route> = {}): SignedRoute.Route => ({
     token: first.token.address,
     bridge: source,
-    destination: domains.second,
+    destination: CctpChains.domains.second,
     recipient: pad(payee.address),
     amount: 10_020n,
     minimum: 10_000n,
@@ -68,11 +53,16 @@ const start = Effect.gen(function* () {
 let lastTag = 0n
 
 /** The message of a sending as its issuer attests it: with a nonce and the fee that it takes. */
-const attestable = ({ logs }: TransactionReceipt, feeExecuted: bigint): Hex => {
+const attestable = ({ logs }: TransactionReceipt, feeExecuted: bigint, expires = 0n): Hex => {
   const [sent] = parseEventLogs({ abi: LocalCctp.abi, eventName: "MessageSent", logs })
   if (sent === undefined) throw new Error("no message was sent")
-  const [message] = decodeAbiParameters(parameters, sent.args.message)
-  return encodeAbiParameters(parameters, [{ ...message, nonce: keccak256(sent.args.message), feeExecuted }])
+  const { message } = sent.args
+  return concatHex([
+    slice(message, 0, 12),
+    keccak256(message),
+    slice(message, 44, 312),
+    ...[feeExecuted, expires].map((word) => toHex(word, { size: 32 }))
+  ])
 }
 
 const tokenOf = ({ token }: EvmTestChain.Shape) => ({ address: token.address, abi: DollarToken.abi }) as const
@@ -105,6 +95,9 @@ describe("the router over CCTP", () => {
       const dear = attestable(sending, 21n)
       const overcharged = yield* Effect.promise(() => attester.sign({ hash: keccak256(dear) }))
       assert.strictEqual((yield* receive(dear, overcharged)).status, "reverted")
+      const late = attestable(sending, 14n, 1n)
+      const expired = yield* Effect.promise(() => attester.sign({ hash: keccak256(late) }))
+      assert.strictEqual((yield* receive(late, expired)).status, "reverted")
       assert.strictEqual((yield* receive(message, attestation)).status, "success")
       assert.strictEqual(yield* second.balanceOf(payee.address), 10_006n)
       assert.strictEqual((yield* receive(message, attestation)).status, "reverted")

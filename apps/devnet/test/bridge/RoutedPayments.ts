@@ -63,7 +63,7 @@ export const lasting = <Offer extends PaymentRequirements.PaymentRequirements>(o
 })
 
 /** The offer of the price, by a present quote. */
-const offerOf = Effect.fnUntraced(function* (
+export const offerOf = Effect.fnUntraced(function* (
   server: SchemeServer,
   facilitator: SchemeFacilitator,
   { asset: address, payTo }: { readonly asset: string; readonly payTo: string },

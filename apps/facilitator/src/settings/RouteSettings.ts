@@ -14,8 +14,8 @@ const ranges = {
   finalityDepth: { minimum: 1, maximum: 100_000 },
   /** Seconds: a day at most. */
   pushAfterSeconds: { minimum: 0, maximum: 86_400 },
-  /** Ids of LayerZero's endpoints. */
-  endpointId: { minimum: 1, maximum: 2 ** 32 - 1 },
+  /** Ids of LayerZero's endpoints, and domains of CCTP. */
+  endpointId: { minimum: 0, maximum: 2 ** 32 - 1 },
   /** Seconds: a week at most. */
   feedMaximumAgeSeconds: { minimum: 1, maximum: 604_800 }
 }
@@ -99,6 +99,7 @@ const terms = {
 
 /** A bridge's contract on one chain. */
 const Bridge = Schema.Struct({
+  kind: Schema.optionalKey(Schema.Literals(["oft", "cctp"])),
   network: NetworkText,
   asset: ContractAddress,
   bridge: ContractAddress,
@@ -115,9 +116,21 @@ const shared = {
   ),
   bridges: make(
     "PONTAGE_EVM_BRIDGES",
-    "a JSON list of bridges (OFTs of LayerZero) beyond the known ones, one for each end, each with network, asset (the token), bridge (the OFT) and endpointId",
+    "a JSON list of bridges beyond the known ones, one for each end, each with network, asset (the token), bridge (the OFT of LayerZero, or CCTP's messenger), endpointId (or CCTP's domain) and, for CCTP, kind cctp",
     `'[{"network":"polygon","asset":"0x<address>","bridge":"0x<address>","endpointId":30109}]'`,
     Schema.fromJsonString(Schema.NonEmptyArray(Bridge))
+  ),
+  attesterUrl: make(
+    "PONTAGE_EVM_CCTP_ATTESTER_URL",
+    "the http or https address of CCTP's attester; payments go over CCTP too with it",
+    "https://iris-api.circle.com",
+    RpcUrl
+  ),
+  finality: make(
+    "PONTAGE_EVM_CCTP_FINALITY",
+    "fast (attested within seconds, for a fee of the issuer) or standard (once the block is final)",
+    "fast",
+    Schema.Literals(["fast", "standard"])
   )
 }
 
@@ -136,13 +149,21 @@ export interface SharedTerms {
   readonly signers: ReadonlyArray<Redacted.Redacted>
   /** Bridges beside the known ones. */
   readonly bridges: ReadonlyArray<typeof Bridge.Type>
+  /** Payments over CCTP, where they are served. */
+  readonly cctp?: { readonly attesterUrl: string; readonly finality?: "fast" | "standard" }
 }
 
 /** The settings of all networks; `undefined` where no payments go on to another one. */
-export const sharedOf = ({ evmRoutes: { bridges, signerKey } }: RouteValues): SharedTerms | undefined =>
+export const sharedOf = ({
+  evmRoutes: { attesterUrl, bridges, finality, signerKey }
+}: RouteValues): SharedTerms | undefined =>
   signerKey === undefined
     ? undefined
-    : { signers: signerKey.split(",").map((key) => Redacted.make(key)), bridges: bridges ?? [] }
+    : {
+        signers: signerKey.split(",").map((key) => Redacted.make(key)),
+        bridges: bridges ?? [],
+        ...(attesterUrl !== undefined && { cctp: { attesterUrl, ...(finality !== undefined && { finality }) } })
+      }
 
 /** The terms of the one network; `undefined` where no payments go on from it. */
 export const termsOf = ({ evmRouteTerms: { coinPrice, to, ...more } }: RouteValues): RouteTerms | undefined =>
@@ -173,6 +194,11 @@ export const contradictions = (values: RouteValues, { entries, signerKeys }: Bes
   if (entries === undefined && to !== undefined && coinPrice === undefined) {
     mistakes.push(
       "PONTAGE_EVM_ROUTES_TO: fees need the price of this network's coin; set PONTAGE_EVM_ROUTES_COIN_PRICE too"
+    )
+  }
+  if (values.evmRoutes.finality !== undefined && values.evmRoutes.attesterUrl === undefined) {
+    mistakes.push(
+      "PONTAGE_EVM_CCTP_FINALITY: no payments go over CCTP without PONTAGE_EVM_CCTP_ATTESTER_URL; set that too"
     )
   }
   const far = entries === undefined ? (to ?? []) : entries.flatMap((one) => one.to)

@@ -15,9 +15,10 @@ import type { ConfiguredChain } from "./ChainConnections.ts"
 import * as EvmSigners from "./EvmSigners.ts"
 
 /** The option `routes` of `exactEvm.facilitator`. */
-export const optionOf = ({ to, ...terms }: RouteTerms, { bridges }: SharedTerms) => ({
+export const optionOf = ({ to, ...terms }: RouteTerms, { bridges, cctp }: SharedTerms) => ({
   ...terms,
   bridges,
+  ...(cctp && { cctp }),
   // The price of gas is limited for the deliveries alone.
   to: to.map(({ coinPrice, finalityDepth, network, rpcUrl }) => ({
     network,

@@ -6,6 +6,7 @@ import { type ChainUnavailable, Misconfigured } from "@pontage/core"
 import {
   deployBatchSettler,
   deployBridgeRouter,
+  deployCctpRouter,
   deployCounterfactualSettler,
   deployOpSettler,
   deployPaymentGuard,
@@ -34,8 +35,9 @@ const contracts = [
   { name: "permit settler", deploy: deployPermitSettler }
 ]
 
-/** The contract that sends payments on to other networks, deployed where the settings have routes. */
+/** The contract that sends payments on to other networks, deployed where the settings have routes; and the one over CCTP. */
 const router = { name: "bridge router", deploy: deployBridgeRouter }
+const cctpRouter = { name: "CCTP router", deploy: deployCctpRouter }
 
 /**
  * Deploys to one network after the other, each contract in at most two minutes. Stops at the first network that refuses
@@ -44,18 +46,20 @@ const router = { name: "bridge router", deploy: deployBridgeRouter }
  */
 export const deploy = Effect.fnUntraced(function* ({
   evm,
+  evmRoutes,
   evmSignerKeys: [key]
-}: Pick<EvmSettings, "evm" | "evmSignerKeys">): Effect.fn.Return<
+}: Pick<EvmSettings, "evm" | "evmRoutes" | "evmSignerKeys">): Effect.fn.Return<
   ReadonlyArray<DeployedSettler>,
   ChainUnavailable | Misconfigured
 > {
   if (key === undefined) return yield* new Misconfigured({ message: "PONTAGE_EVM_SIGNER_KEY: no signer" })
-  return (yield* Effect.forEach(evm, (settings) => deployTo(settings, key))).flat()
+  return (yield* Effect.forEach(evm, (settings) => deployTo(settings, key, evmRoutes?.cctp !== undefined))).flat()
 })
 
 const deployTo = Effect.fnUntraced(function* (
   { network, routes, rpcUrl, terms }: EvmNetworkSettings,
-  key: Redacted.Redacted
+  key: Redacted.Redacted,
+  overCctp: boolean
 ): Effect.fn.Return<ReadonlyArray<DeployedSettler>, ChainUnavailable | Misconfigured> {
   const url = Redacted.value(rpcUrl)
   const rpc = yield* EvmRpc.make({ url, network: network ?? "eip155" })
@@ -70,7 +74,7 @@ const deployTo = Effect.fnUntraced(function* (
   const maxFeePerGas = terms?.maxFeePerGas
   const options = { signer, rpcUrl: url, ...(maxFeePerGas !== undefined && { maxFeePerGas }) }
   return yield* Effect.forEach(
-    routes === undefined ? contracts : [...contracts, router],
+    [...contracts, ...(routes === undefined ? [] : [router, ...(overCctp ? [cctpRouter] : [])])],
     ({ deploy: deployOne, name }) => Effect.map(deployOne(options), (settler) => ({ network: served, name, settler }))
   )
 })

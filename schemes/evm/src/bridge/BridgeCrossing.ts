@@ -1,6 +1,7 @@
 /**
- * The crossings of a facilitator: from a token of its network to the same token on another one, by an OFT of LayerZero. Every constant
- * is compared with both chains at start: the router's code, the tokens of both OFTs, their endpoints and their trust in each other.
+ * The crossings of a facilitator: from a token of its network to the same token on another one, by an OFT of LayerZero or by Circle's
+ * CCTP. Every constant is compared with both chains at start: the router's code, the tokens of both ends, their endpoints and their trust
+ * in each other.
  */
 import { type AssetTable, type ChainHead, type ChainUnavailable, Misconfigured, type Network } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,10 @@ import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import type * as EvmBridges from "../route/EvmBridges.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
+import type * as CctpAttester from "./CctpAttester.ts"
+import * as CctpEnds from "./CctpEnds.ts"
 import * as CoinPrice from "./CoinPrice.ts"
+import type { CrossingEnd } from "./CrossingEnd.ts"
 import * as DataFee from "./DataFee.ts"
 import * as OftCalls from "./OftCalls.ts"
 
@@ -28,14 +32,6 @@ export interface FarNetwork {
   readonly finalityDepth?: number
 }
 
-/** One end of a crossing. */
-export interface CrossingEnd {
-  readonly token: EvmAddress.Address
-  readonly oft: EvmAddress.Address
-  readonly endpoint: EvmAddress.Address
-  readonly endpointId: number
-}
-
 /** The other network of a crossing. */
 export interface FarChain {
   readonly network: Network.Network
@@ -48,6 +44,8 @@ export interface FarChain {
 
 /** A crossing. */
 export interface BridgeCrossing {
+  /** The issuer's attester of a crossing over CCTP; `undefined` for an OFT. */
+  readonly attester: CctpAttester.CctpAttester | undefined
   readonly near: CrossingEnd
   readonly far: CrossingEnd
   readonly chain: FarChain
@@ -62,6 +60,8 @@ export interface ConnectionTerms {
   /** The time for which a node is waited for; `undefined` for the default. */
   readonly rpcTimeoutMillis: number | undefined
   readonly feedMaximumAgeSeconds: number
+  /** The attester of CCTP; without one no payments go over it. */
+  readonly attester: CctpAttester.CctpAttester | undefined
 }
 
 /** Finds the crossings to a network, each proven; none is `Misconfigured`. */
@@ -78,15 +78,34 @@ export const find = Effect.fnUntraced(function* (
     const asset = assets.find(rpc.network, near.token)
     if (asset === undefined || !EvmAsset.hasAuthorizations(asset)) continue
     for (const other of bridges.on(chain.network)) {
-      const peer = yield* OftCalls.read(rpc, near.bridge, OftCalls.peers(other.endpointId))
-      if (peer !== OftCalls.toWord(other.bridge)) continue
-      const ends = { near: yield* endOf(rpc, near), far: yield* endOf(chain.rpc, other) }
-      yield* trusts(chain, ends.far, ends.near)
+      const ends = yield* endsOf(rpc, near, chain, other, terms)
+      if (ends === undefined) continue
       yield* sameDecimals(chain, other.token, asset.decimals)
-      crossings.push({ ...ends, chain, decimals: asset.decimals, lastGas: { departing: 0n } })
+      const attester = near.kind === "cctp" ? terms.attester : undefined
+      crossings.push({ ...ends, attester, chain, decimals: asset.decimals, lastGas: { departing: 0n } })
     }
   }
   return crossings.length > 0 ? crossings : yield* noCrossing(rpc.network, chain.network)
+})
+
+/** The ends of a crossing between two bridges; `undefined` where none leads from one to the other. */
+const endsOf = Effect.fnUntraced(function* (
+  rpc: EvmRpc.Shape,
+  near: EvmBridges.EvmBridge,
+  chain: FarChain,
+  other: EvmBridges.EvmBridge,
+  { attester }: ConnectionTerms
+): Effect.fn.Return<Pick<BridgeCrossing, "near" | "far"> | undefined, Misconfigured | ChainUnavailable> {
+  if (near.kind !== other.kind) return undefined
+  if (near.kind === "cctp") {
+    if (attester === undefined) return undefined
+    return yield* CctpEnds.find({ rpc, bridge: near }, { rpc: chain.rpc, bridge: other })
+  }
+  const peer = yield* OftCalls.read(rpc, near.bridge, OftCalls.peers(other.endpointId))
+  if (peer !== OftCalls.toWord(other.bridge)) return undefined
+  const ends = { near: yield* endOf(rpc, near), far: yield* endOf(chain.rpc, other) }
+  yield* trusts(chain, ends.far, ends.near)
+  return ends
 })
 
 const connected = Effect.fnUntraced(function* (
@@ -126,14 +145,14 @@ const endOf = Effect.fnUntraced(function* (
     const found = id === undefined ? "none" : `${BigInt(id)}`
     return yield* wrong(`the endpoint of ${at} has the id ${found}, not ${endpointId}; correct endpointId in bridges`)
   }
-  return { token, oft: bridge, endpoint, endpointId }
+  return { token, bridge, endpoint, endpointId }
 })
 
-const trusts = Effect.fnUntraced(function* ({ rpc }: FarChain, { oft }: CrossingEnd, other: CrossingEnd) {
+const trusts = Effect.fnUntraced(function* ({ rpc }: FarChain, { bridge: oft }: CrossingEnd, other: CrossingEnd) {
   const peer = yield* OftCalls.read(rpc, oft, OftCalls.peers(other.endpointId))
-  if (peer === OftCalls.toWord(other.oft)) return
+  if (peer === OftCalls.toWord(other.bridge)) return
   const at = `the OFT ${EvmAddress.checksum(oft)} on ${rpc.network}`
-  return yield* wrong(`${at} takes messages of ${shown(peer)}, not of ${EvmAddress.checksum(other.oft)}`)
+  return yield* wrong(`${at} takes messages of ${shown(peer)}, not of ${EvmAddress.checksum(other.bridge)}`)
 })
 
 const sameDecimals = Effect.fnUntraced(function* ({ rpc }: FarChain, token: EvmAddress.Address, decimals: number) {

@@ -11,7 +11,7 @@ import * as EvmRpc from "../node/EvmRpc.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
-import type { CrossingEnd } from "./BridgeCrossing.ts"
+import type { CrossingEnd } from "./CrossingEnd.ts"
 import * as OftCalls from "./OftCalls.ts"
 
 /** The hash of a message without an attestation. */
@@ -35,12 +35,12 @@ export interface Arrival {
 }
 
 /** Seconds by which the clock of one chain may be ahead of the other's. */
-const clockSkew = 600
+export const clockSkew = 600
 
 /** Finds the delivery of a delivered message, in the blocks since a time (Unix seconds); a node that does not show it is `ChainUnavailable`. */
 export const find = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
-  { oft, token }: Pick<CrossingEnd, "oft" | "token">,
+  { bridge: oft, token }: Pick<CrossingEnd, "bridge" | "token">,
   guid: EvmHex.Hex,
   since: number
 ): Effect.fn.Return<Arrival, ChainUnavailable> {
@@ -53,14 +53,14 @@ export const find = Effect.fnUntraced(function* (
     return yield* new ChainUnavailable({ network: rpc.network, message })
   }
   const receipt = yield* EvmTransferEvidence.canonicalReceipt(rpc, log.transactionHash)
-  const arrival = receipt && arrivalIn(receipt, { oft, token }, guid)
+  const arrival = receipt && arrivalIn(receipt, { bridge: oft, token }, guid)
   return arrival ?? (yield* EvmRpc.unknownBlock(rpc, log.blockNumber))
 })
 
 /** The delivery of a message that a receipt shows: the OFT's event, and the token's transfer of the same amount to the recipient. */
 export const arrivalIn = (
   { blockHash, blockNumber, from, logs, transactionHash }: EvmRpc.Receipt,
-  { oft, token }: Pick<CrossingEnd, "oft" | "token">,
+  { bridge: oft, token }: Pick<CrossingEnd, "bridge" | "token">,
   guid: EvmHex.Hex
 ): Arrival | undefined => {
   const received = logs.find(

@@ -180,7 +180,7 @@ export const sentIn = (
 }
 
 /** The digits of the first parameter, a value of variable length. */
-const firstBytes = (data: EvmHex.Hex): string | undefined => {
+export const firstBytes = (data: EvmHex.Hex): string | undefined => {
   const at = 2 + 2 * Number(`0x${data.slice(2, 66) || "0"}`)
   const length = Number(`0x${data.slice(at, at + 64) || "0"}`)
   const digits = data.slice(at + 64, at + 64 + 2 * length)

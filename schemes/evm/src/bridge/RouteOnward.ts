@@ -13,13 +13,11 @@ import * as EvmHex from "../primitives/EvmHex.ts"
 import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as EvmRevert from "../transfer/EvmRevert.ts"
 import type { BridgeCrossing } from "./BridgeCrossing.ts"
+import * as CctpOnward from "./CctpOnward.ts"
 import * as DeliveryEvidence from "./DeliveryEvidence.ts"
 import * as DeliveryPush from "./DeliveryPush.ts"
 import * as OftCalls from "./OftCalls.ts"
 import * as RouteQuotes from "./RouteQuotes.ts"
-
-/** Gas for a delivery that is tried, and for one that is sent. */
-export const deliveryGas = 500_000n
 
 /** The onward part. Without a served crossing a route's delivery is not watched: its record says so. */
 export const make = (rpc: EvmRpc.Shape, served: RouteQuotes.ServedRoutes | undefined): Onward<SignedAuthorization> => ({
@@ -30,8 +28,9 @@ export const make = (rpc: EvmRpc.Shape, served: RouteQuotes.ServedRoutes | undef
 const observe = Effect.fnUntraced(function* (
   rpc: EvmRpc.Shape,
   served: RouteQuotes.ServedRoutes | undefined,
-  { attempt, payment, transaction }: Departure<SignedAuthorization>
+  departure: Departure<SignedAuthorization>
 ): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
+  const { attempt, payment, transaction } = departure
   const { authorization, route } = payment.payload
   const crossing = route && served && (yield* RouteQuotes.crossingOf(served, route.network, route.route))
   if (route === undefined || served === undefined || crossing === undefined) {
@@ -39,6 +38,9 @@ const observe = Effect.fnUntraced(function* (
   }
   const receipt = yield* EvmTransferEvidence.canonicalReceipt(rpc, EvmHex.fromTrusted(transaction))
   if (receipt === undefined) return yield* unshown(rpc, `the transaction ${transaction}`)
+  if (crossing.attester !== undefined) {
+    return yield* CctpOnward.observe(crossing, crossing.attester, departure, route, receipt)
+  }
   const bridged = BridgeRoute.messageIn(authorization, receipt.logs)
   const message = bridged && OftCalls.sentIn(crossing.near.endpoint, bridged.guid, receipt.logs)
   if (bridged === undefined || message === undefined) return yield* unshown(rpc, `the message of ${transaction}`)
@@ -55,7 +57,7 @@ const observe = Effect.fnUntraced(function* (
   const refusal = yield* trial(crossing, message)
   if (refusal !== undefined) return blocked(`${chain.network} would refuse it now: ${refusal}`)
   const terms = { amount: bridged.arriving, payTo, attempt, since }
-  return { _tag: "Ready", push: DeliveryPush.make(chain.network, far, message, terms) }
+  return { _tag: "Ready", push: DeliveryPush.make(chain.network, far, { kind: "oft", ...message }, terms) }
 })
 
 const underway = (reason: string): DeliveryObservation => ({ _tag: "Underway", reason })
@@ -83,7 +85,7 @@ const trial = Effect.fnUntraced(function* (
   { chain: { lagGuard, rpc }, far }: BridgeCrossing,
   message: OftCalls.Message
 ): Effect.fn.Return<string | undefined, ChainUnavailable> {
-  const call = { to: far.endpoint, data: OftCalls.encodeDelivery(message), gas: deliveryGas }
+  const call = { to: far.endpoint, data: OftCalls.encodeDelivery(message), gas: DeliveryPush.gas }
   const outcome = yield* lagGuard.judge(
     (block) => rpc.call(call, block),
     ({ _tag }) => _tag === "Reverted"

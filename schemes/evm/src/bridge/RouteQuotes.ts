@@ -51,21 +51,31 @@ const margin = 130n
  * Gas that a departure with one verifier network and a delivery to a new recipient take. A quote is made for the gas of the last payment
  * over its crossing, where that was more.
  */
-const usualGas = { departing: 400_000n, delivering: 200_000n }
+const oftGas = { departing: 400_000n, delivering: 200_000n }
+/** The same over CCTP. */
+const cctpGas = { departing: 250_000n, delivering: 250_000n }
 
 /** The value that is sent for a message: a tenth more than its price, since that may rise; the router returns the rest. */
 export const valueFor = (messageFee: bigint): bigint => (messageFee * 11n) / 10n
 
 /** The executor's options: gas for the token's contract on the other chain (type 3, `lzReceive`). */
-export const options: EvmHex.Hex = `0x000301001101${200_000n.toString(16).padStart(32, "0")}`
+const executorOptions: EvmHex.Hex = `0x000301001101${200_000n.toString(16).padStart(32, "0")}`
+
+/** The options of routes over a crossing. */
+export const optionsOf = ({ attester }: BridgeCrossing): EvmHex.Hex => attester?.options ?? executorOptions
+
+const rateOf = ({ attester, far, near }: BridgeCrossing): Effect.Effect<bigint, ChainUnavailable> =>
+  attester === undefined ? Effect.succeed(0n) : attester.rate(near.endpointId, far.endpointId)
 
 const million = 1_000_000n
 const coin = 10n ** 18n
 
 /** The price of a route now. */
 export interface RoutePrice {
-  /** The value that the transaction brings for the message, in wei. */
+  /** The value that the transaction brings for the message, in wei; zero over CCTP. */
   readonly value: bigint
+  /** The issuer's part of the amount on the way, as `IssuerFee` counts it; zero for an OFT. */
+  readonly rate: bigint
   /** The cost of both chains and of the message, in the smallest unit of the route's token. */
   readonly cost: bigint
 }
@@ -84,12 +94,15 @@ interface RouteTransaction {
 export const priceOf = Effect.fnUntraced(function* (
   guard: EvmLagGuard.EvmLagGuard,
   { coinPrice, dataFee }: ServedRoutes,
-  { chain, decimals, lastGas }: BridgeCrossing,
+  crossing: BridgeCrossing,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>,
   { data = usualCall, gas, route }: RouteTransaction
 ): Effect.fn.Return<RoutePrice | undefined, ChainUnavailable | ValidationError | PaymentError> {
-  const fee = yield* OftCalls.messageFee(guard, route)
+  const { attester, chain, decimals, lastGas } = crossing
+  const usualGas = attester === undefined ? oftGas : cctpGas
+  const fee = attester === undefined ? yield* OftCalls.messageFee(guard, route) : 0n
   if (fee === undefined) return undefined
+  const rate = yield* rateOf(crossing)
   const value = valueFor(fee)
   const [departing, near, far, nearData, farData, nearPrice, farPrice] = yield* Effect.all(
     [
@@ -107,7 +120,7 @@ export const priceOf = Effect.fnUntraced(function* (
   const wei = value + departing * (yield* gasPrice(guard.rpc.network, near)) + nearData
   const farWei = usualGas.delivering * (yield* gasPrice(chain.network, far)) + farData
   const scaled = (wei * nearPrice + farWei * farPrice) * 10n ** BigInt(decimals)
-  return { value, cost: (scaled + coin * million - 1n) / (coin * million) }
+  return { value, rate, cost: (scaled + coin * million - 1n) / (coin * million) }
 })
 
 /** The price of a unit of gas, in wei. A head without fees has none: gas would be free. */
@@ -131,7 +144,7 @@ export const crossingOf = Effect.fnUntraced(function* (
   for (const one of all) {
     if (one.network !== network) continue
     const found = (yield* one.crossings).find(
-      ({ far, near }) => near.token === token && near.oft === bridge && far.endpointId === destination
+      ({ far, near }) => near.token === token && near.bridge === bridge && far.endpointId === destination
     )
     if (found !== undefined) return found
   }
@@ -224,28 +237,29 @@ const quoted = Effect.fnUntraced(function* (
   const { feeTo, minimumAmount } = served
   const { chain, far, near } = crossing
   const route = {
-    bridge: near.oft,
+    bridge: near.bridge,
     destination: far.endpointId,
     recipient: feeTo,
     amount: minimumAmount,
     minimum: minimumAmount,
-    options
+    options: optionsOf(crossing)
   }
   const price = yield* priceOf(guard, served, crossing, chainHead, { route })
   if (price === undefined) {
-    const message = `the OFT ${EvmAddress.checksum(near.oft)} quotes no message`
+    const message = `the OFT ${EvmAddress.checksum(near.bridge)} quotes no message`
     return yield* new ChainUnavailable({ network: guard.rpc.network, message })
   }
   const quote: Quote = {
-    kind: "oft",
+    kind: crossing.attester === undefined ? "oft" : "cctp",
     from: EvmAddress.checksum(near.token),
     network: chain.network,
     asset: EvmAddress.checksum(far.token),
-    bridge: EvmAddress.checksum(near.oft),
+    bridge: EvmAddress.checksum(near.bridge),
     destination: far.endpointId,
     fee: `${(price.cost * margin + 99n) / 100n}`,
     feeTo: EvmAddress.checksum(feeTo),
-    options,
+    options: optionsOf(crossing),
+    ...(crossing.attester !== undefined && { issuerRate: `${(price.rate * margin + 99n) / 100n}` }),
     minimumAmount: `${minimumAmount}`,
     quotedUntil: Math.floor((yield* Clock.currentTimeMillis) / 1000) + quoteSeconds
   }

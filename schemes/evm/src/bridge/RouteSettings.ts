@@ -6,11 +6,12 @@ import * as Effect from "effect/Effect"
 import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
-import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as EvmBridges from "../route/EvmBridges.ts"
+import * as RouteRouters from "../route/RouteRouters.ts"
 import * as ContractDeployment from "../sending/ContractDeployment.ts"
 import * as OwnContracts from "../sending/OwnContracts.ts"
 import * as BridgeCrossing from "./BridgeCrossing.ts"
+import * as CctpAttester from "./CctpAttester.ts"
 import * as CoinPrice from "./CoinPrice.ts"
 import * as DataFee from "./DataFee.ts"
 import * as FarRoute from "./FarRoute.ts"
@@ -39,6 +40,8 @@ export interface Routes {
    * `bridgeEvm.deliveries` of the other network); default 120.
    */
   readonly pushAfterSeconds?: number
+  /** Payments over Circle's CCTP too. The contract `CctpRouter` (`deployCctpRouter`) has to be on the chain then. */
+  readonly cctp?: CctpAttester.Options
 }
 
 /** The check of {@link Routes}. */
@@ -56,7 +59,8 @@ export const check = OptionCheck.options<Routes>({
   minimumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
   feeTo: OptionCheck.optional(OptionCheck.text),
   bridges: OptionCheck.optional(EvmBridges.check),
-  pushAfterSeconds: OptionCheck.optional(OptionCheck.whole())
+  pushAfterSeconds: OptionCheck.optional(OptionCheck.whole()),
+  cctp: OptionCheck.optional(CctpAttester.check)
 })
 
 /** The routes that a facilitator serves, and their quotes. */
@@ -81,6 +85,7 @@ export const make = Effect.fnUntraced(function* (
   { rpcTimeoutMillis, signer }: RouteOwner,
   {
     bridges = [],
+    cctp,
     coinPrice: price,
     feedMaximumAgeSeconds = 90_000,
     feeTo = signer,
@@ -94,9 +99,12 @@ export const make = Effect.fnUntraced(function* (
   if (beneficiary === undefined) {
     return yield* new Misconfigured({ message: `exactEvm.facilitator: routes.feeTo: "${feeTo}" is not an address` })
   }
-  yield* ContractDeployment.prove(guard.rpc, OwnContracts.bridgeRouter, BridgeRoute.router)
+  const { routers } = RouteRouters
+  yield* ContractDeployment.prove(guard.rpc, OwnContracts.bridgeRouter, routers.oft.address)
+  const attester = cctp && (yield* CctpAttester.make(guard.rpc.network, cctp))
+  if (attester !== undefined) yield* ContractDeployment.prove(guard.rpc, OwnContracts.cctpRouter, routers.cctp.address)
   const coinPrice = yield* CoinPrice.make(guard.rpc, price, feedMaximumAgeSeconds)
-  const terms = { rpcTimeoutMillis, feedMaximumAgeSeconds }
+  const terms = { rpcTimeoutMillis, feedMaximumAgeSeconds, attester }
   const found = yield* Effect.forEach(
     to,
     (one) => FarRoute.make(one, BridgeCrossing.find(guard.rpc, assets, table, one, terms)),

@@ -1,13 +1,13 @@
 /**
- * The scheme facilitator of deliveries on an EVM chain, `bridgeEvm.deliveries`: it delivers messages of LayerZero that the bridge's own
- * executor has left. A delivery is a transaction that anybody can send, and its only proof is the token's own transfer.
+ * The scheme facilitator of deliveries on an EVM chain, `bridgeEvm.deliveries`: it delivers messages of LayerZero and of CCTP that
+ * no other party has delivered. A delivery is a transaction that anybody can send, and its only proof is the token's own transfer.
  */
 import {
-  ChainUnavailable,
+  type ChainUnavailable,
   type Conclusion,
   type FacilitatorScheme,
   invalid,
-  type Misconfigured,
+  Misconfigured,
   type ObservedPayment,
   type Payment,
   type PaymentObservation,
@@ -17,10 +17,9 @@ import {
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
-import * as DeliveryEvidence from "../bridge/DeliveryEvidence.ts"
+import type * as DeliveryEvidence from "../bridge/DeliveryEvidence.ts"
 import * as DeliveryPush from "../bridge/DeliveryPush.ts"
-import * as OftCalls from "../bridge/OftCalls.ts"
-import { deliveryGas } from "../bridge/RouteOnward.ts"
+import * as DeliveryWork from "../bridge/DeliveryWork.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
 import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import * as EvmLane from "../exact/EvmLane.ts"
@@ -52,14 +51,14 @@ type Delivery = Payment<DeliveryPush.DeliveryPush>
 
 const schemeFacilitator = (chain: DeliveryChain): SchemeFacilitator<DeliveryPush.DeliveryPush> => {
   const { bridges, chainHead, network, rpc, signers } = chain
-  const bridgeOf = (oft: EvmAddress.Address) => bridges.on(network).find(({ bridge }) => bridge === oft)
+  const bridgeOf = (at: EvmAddress.Address) => bridges.on(network).find(({ bridge }) => bridge === at)
   return {
     scheme: DeliveryPush.scheme,
     network,
     isInternal: true,
     lanes: [...signers.keys()],
     gasCeiling: EvmSpendLimits.gasCeiling(network),
-    read: (requirements, json) => DeliveryPush.read((oft) => bridgeOf(oft)?.token, requirements, json),
+    read: (requirements, json) => DeliveryPush.read((at) => bridgeOf(at)?.token, requirements, json),
     verify: (payment) => verify(chain, payment),
     // The message holds the money, and can be delivered once.
     balance: ({ authorization }) => Effect.succeed(authorization.amount),
@@ -69,9 +68,7 @@ const schemeFacilitator = (chain: DeliveryChain): SchemeFacilitator<DeliveryPush
     isCanonical: (block) => EvmLane.isCanonical(rpc, block),
     prepare: (payments, slot, head, _cost, replaced) =>
       replaced === undefined
-        ? Effect.flatMap(endpointOfFirst(chain, payments), (endpoint) =>
-            DeliverySending.prepare(chain, endpoint, payments, slot, head)
-          )
+        ? Effect.flatMap(callOfFirst(chain, payments), (call) => DeliverySending.prepare(chain, call, slot, head))
         : DeliverySending.prepareReplacement(chain, slot, head, replaced),
     noop: (slot, head) => DeliverySending.noop(chain, slot, head),
     submit: (prepared) => EvmLane.submit(rpc, prepared),
@@ -81,55 +78,36 @@ const schemeFacilitator = (chain: DeliveryChain): SchemeFacilitator<DeliveryPush
   }
 }
 
-const endOf = Effect.fnUntraced(function* (
-  { bridges, network, rpc }: DeliveryChain,
-  { payload: { message } }: Delivery
-) {
-  const bridge = bridges.on(network).find((one) => one.bridge === message.receiver)
-  const word = yield* OftCalls.read(rpc, message.receiver, OftCalls.getters.endpoint)
-  if (bridge === undefined || word === undefined) {
-    const text = `the OFT ${EvmAddress.checksum(message.receiver)} is not one of the bridges of ${network}, or names no endpoint`
-    return yield* new ChainUnavailable({ network, message: text })
-  }
-  return { oft: bridge.bridge, token: bridge.token, endpoint: EvmAddress.fromTail(word) }
+const callOfFirst = Effect.fnUntraced(function* (chain: DeliveryChain, [first]: ReadonlyArray<Delivery>) {
+  if (first === undefined) return yield* new Misconfigured({ message: "there is no delivery to prepare" })
+  return (yield* workOf(chain, first)).call
 })
 
-const endpointOfFirst = Effect.fnUntraced(function* (chain: DeliveryChain, [first]: ReadonlyArray<Delivery>) {
-  return first === undefined ? EvmAddress.zero : (yield* endOf(chain, first)).endpoint
-})
+const workOf = ({ bridges, rpc }: DeliveryChain, { payload }: Delivery) => DeliveryWork.make(rpc, bridges, payload)
 
 const verify = Effect.fnUntraced(function* (
   chain: DeliveryChain,
   payment: Delivery
 ): Effect.fn.Return<void, ValidationError | ChainUnavailable> {
-  const { message } = payment.payload
-  const { endpoint } = yield* endOf(chain, payment)
+  const name = DeliveryPush.nameOf(payment.payload.message)
+  const { call, isDelivered } = yield* workOf(chain, payment)
   const { judge, rpc } = chain.lagGuard
-  const state = yield* judge(
-    (block) => OftCalls.stateOf(rpc, endpoint, message, block),
-    (found) => DeliveryEvidence.isDelivered(found, message)
-  )
-  if (DeliveryEvidence.isDelivered(state, message)) {
-    return yield* invalid("already_used", "delivered", `the message ${message.guid} was delivered before`)
+  if (yield* judge(isDelivered, (found) => found)) {
+    return yield* invalid("already_used", "delivered", `the message ${name} was delivered before`)
   }
-  const call = { to: endpoint, data: OftCalls.encodeDelivery(message), gas: deliveryGas }
   const outcome = yield* judge(
     (block) => rpc.call(call, block),
     ({ _tag }) => _tag === "Reverted"
   )
   if (outcome._tag === "Returned") return
-  const text = `the message ${message.guid} cannot be delivered now: ${outcome.message}`
+  const text = `the message ${name} cannot be delivered now: ${outcome.message}`
   return yield* invalid("unsupported_authorization", "delivery_reverted", text)
 })
 
 /** The delivery of a message, whichever party has made it; `undefined` while it is not delivered. */
 const arrivalOf = Effect.fnUntraced(function* (chain: DeliveryChain, payment: Delivery) {
-  const { message, since } = payment.payload
-  const end = yield* endOf(chain, payment)
-  const state = yield* OftCalls.stateOf(chain.rpc, end.endpoint, message, "latest")
-  return DeliveryEvidence.isDelivered(state, message)
-    ? yield* DeliveryEvidence.find(chain.rpc, end, message.guid, since)
-    : undefined
+  const { arrival, isDelivered } = yield* workOf(chain, payment)
+  return (yield* isDelivered("latest")) ? yield* arrival : undefined
 })
 
 const settledBy = (

@@ -1,19 +1,8 @@
 /** Signs the transactions that deliver messages: one message a transaction, which anybody may send. */
-import {
-  type ChainHead,
-  Misconfigured,
-  type Payment,
-  type Preparation,
-  type PreparedTransaction,
-  type Slot
-} from "@pontage/core"
+import { type ChainHead, Misconfigured, type Preparation, type PreparedTransaction, type Slot } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type { DeliveryPush } from "../bridge/DeliveryPush.ts"
-import * as OftCalls from "../bridge/OftCalls.ts"
-import { deliveryGas } from "../bridge/RouteOnward.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
-import type * as EvmAddress from "../primitives/EvmAddress.ts"
 import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
 
 /** The chain, and the signers by their addresses with checksum. */
@@ -23,18 +12,14 @@ export interface SendingChain {
   readonly signers: ReadonlyMap<string, EvmTransactionSigner>
 }
 
-/** Signs the delivery of the first message. */
-export const prepare = Effect.fnUntraced(function* (
+/** Signs the call of a delivery. */
+export const prepare = (
   chain: SendingChain,
-  endpoint: EvmAddress.Address,
-  [first]: ReadonlyArray<Payment<DeliveryPush>>,
+  call: Eip1559.Call,
   slot: Slot | undefined,
   chainHead: ChainHead
-): Effect.fn.Return<Preparation, Misconfigured> {
-  if (first === undefined) return yield* new Misconfigured({ message: "there is no delivery to prepare" })
-  const call = { to: endpoint, data: OftCalls.encodeDelivery(first.payload.message), gas: deliveryGas }
-  return { prepared: yield* signIn(chain, slot, call, chainHead), count: 1 }
-})
+): Effect.Effect<Preparation, Misconfigured> =>
+  Effect.map(signIn(chain, slot, call, chainHead), (prepared) => ({ prepared, count: 1 }))
 
 /** Signs the call of a transaction once more, at the chain head's fees. */
 export const prepareReplacement = Effect.fnUntraced(function* (

@@ -12,11 +12,13 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as BridgeRoute from "../route/BridgeRoute.ts"
 import type { EvmBridge, EvmBridges } from "../route/EvmBridges.ts"
+import * as IssuerFee from "../route/IssuerFee.ts"
+import * as RouteRouters from "../route/RouteRouters.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 
 /** A facilitator's quote of one crossing, as it travels. */
 const Quote = Schema.Struct({
-  kind: Schema.Literal("oft"),
+  kind: Schema.Literals(["oft", "cctp"]),
   from: EvmAddress.FromText,
   network: Schema.String,
   asset: EvmAddress.FromText,
@@ -25,6 +27,12 @@ const Quote = Schema.Struct({
   fee: Amount.FromText,
   feeTo: EvmAddress.FromText,
   options: BridgeRoute.Options,
+  /** CCTP: the issuer's part of the amount, in thousandths of a basis point. */
+  issuerRate: Schema.optionalKey(
+    Amount.FromText.check(
+      Schema.makeFilter((rate: bigint) => rate <= IssuerFee.highestRate, { expected: "at most a tenth of the amount" })
+    )
+  ),
   minimumAmount: Amount.FromText,
   quotedUntil: Schema.Int
 })
@@ -53,22 +61,22 @@ export const make = (bridges: EvmBridges, option: OnwardOption): Result.Result<O
         `no known bridge carries ${asset.symbol} (${asset.address}) from ${asset.network}; name another asset, or give the bridge to exactEvm.server as one of bridges`
       )
     }
-    const far = yield* arriving(bridges, option)
+    const far = yield* arriving(bridges, near, option)
     const payTo = EvmAddress.fromText(text)
     if (payTo === undefined || payTo === far.token) return yield* Result.fail(`payTo "${text}" cannot be paid there`)
     const offer = (price: bigint, terms: QuotedTerms): OnwardOffer => ({
-      payTo: EvmAddress.checksum(BridgeRoute.router),
-      amount: price + terms.fee,
+      payTo: EvmAddress.checksum(RouteRouters.routers[near.kind].address),
+      amount: IssuerFee.sentFor(price, terms.issuerRate ?? 0n) + terms.fee,
       extra: {
         assetTransferMethod: RouteTerms.method,
         route: {
-          kind: "oft",
+          kind: near.kind,
           network: far.network,
           asset: EvmAddress.checksum(far.token),
           payTo: EvmAddress.checksum(payTo),
           bridge: EvmAddress.checksum(near.bridge),
           destination: far.endpointId,
-          amount: `${price}`,
+          amount: `${IssuerFee.sentFor(price, terms.issuerRate ?? 0n)}`,
           minimum: `${price}`,
           fee: `${terms.fee}`,
           feeTo: EvmAddress.checksum(terms.feeTo),
@@ -92,7 +100,7 @@ export const make = (bridges: EvmBridges, option: OnwardOption): Result.Result<O
     }
   })
 
-type QuotedTerms = Pick<typeof Quote.Type, "fee" | "feeTo" | "options" | "quotedUntil">
+type QuotedTerms = Pick<typeof Quote.Type, "fee" | "feeTo" | "issuerRate" | "options" | "quotedUntil">
 
 /** The terms of a payment on record, which was quoted earlier. */
 const withoutFee: QuotedTerms = { fee: 0n, feeTo: EvmAddress.zero, options: "0x", quotedUntil: 0 }
@@ -100,6 +108,7 @@ const withoutFee: QuotedTerms = { fee: 0n, feeTo: EvmAddress.zero, options: "0x"
 /** The bridge's end on the other network. */
 const arriving = (
   bridges: EvmBridges,
+  { kind }: EvmBridge,
   { arriving: asset, asset: { network: from }, network: text }: OnwardOption
 ): Result.Result<EvmBridge, string> => {
   const network = EvmNetwork.fromText(text)
@@ -107,7 +116,7 @@ const arriving = (
   if (network === from) return Result.fail(`the money is paid on ${network} already; remove onward`)
   const token = asset === undefined ? undefined : EvmAddress.fromText(asset)
   if (asset !== undefined && token === undefined) return Result.fail(`asset "${asset}" is not an address`)
-  const ends = bridges.on(network).filter((end) => token === undefined || end.token === token)
+  const ends = bridges.on(network).filter((end) => end.kind === kind && (token === undefined || end.token === token))
   const [end, other] = ends
   if (end === undefined) return Result.fail(`no known bridge leads to ${asset ?? "a token"} on ${network}`)
   return other === undefined
@@ -118,6 +127,8 @@ const arriving = (
 }
 
 const isOver = (near: EvmBridge, far: EvmBridge, quote: typeof Quote.Type): boolean =>
+  quote.kind === near.kind &&
+  near.kind === far.kind &&
   quote.from === near.token &&
   quote.bridge === near.bridge &&
   quote.network === far.network &&

@@ -17,6 +17,7 @@ import * as OftCalls from "../bridge/OftCalls.ts"
 import * as RouteQuotes from "../bridge/RouteQuotes.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import type { SignedRoute } from "../payment/RouteReading.ts"
+import * as IssuerFee from "../route/IssuerFee.ts"
 import * as RouteCall from "../route/RouteCall.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmRefusal from "../transfer/EvmRefusal.ts"
@@ -28,14 +29,16 @@ import type { ExactEvmChain } from "./ExactEvmChain.ts"
 /** The crossing of a payment's route; fails where the route has a part that the payer or the shop has made up. */
 const served = Effect.fnUntraced(function* (
   { routes }: ExactEvmChain,
-  { asset, network, route }: SignedRoute
+  { asset, kind, network, route }: SignedRoute
 ): Effect.fn.Return<BridgeCrossing, ValidationError | ChainUnavailable> {
   const crossing = routes && (yield* RouteQuotes.crossingOf(routes.served, network, route))
-  if (routes === undefined || crossing === undefined || crossing.far.token !== asset) {
+  const isServed = crossing !== undefined && (kind === "cctp") === (crossing.attester !== undefined)
+  if (routes === undefined || !isServed || crossing.far.token !== asset) {
     return yield* refused("unserved", `leads to ${network} by a bridge that is not served here; pay by another option`)
   }
   const { feeTo, minimumAmount } = routes.served
-  if (route.options !== RouteQuotes.options) return yield* refused("options", "has other options than those quoted")
+  if (route.options !== RouteQuotes.optionsOf(crossing))
+    return yield* refused("options", "has other options than those quoted")
   if (route.feeRecipient !== feeTo) return yield* refused("fee_recipient", "pays its fee to another account")
   if (route.amount < minimumAmount) {
     return yield* refused("amount", `sends ${route.amount}; at least ${minimumAmount} are sent over a bridge here`)
@@ -86,6 +89,13 @@ export const pricedCall = Effect.fnUntraced(function* (
     return yield* refused(
       "fee",
       `has a fee of ${route.fee}, and it costs ${price.cost} now; request the resource again and pay by its new quote`
+    )
+  }
+  const issuers = IssuerFee.of(route.amount, price.rate)
+  if (route.amount - route.minimum < issuers) {
+    return yield* refused(
+      "issuer_fee",
+      `lets the issuer take ${route.amount - route.minimum}, and it takes ${issuers} now; request the resource again and pay by its new quote`
     )
   }
   return { ...call, value: price.value }

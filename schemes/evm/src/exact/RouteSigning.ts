@@ -24,6 +24,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as EvmBridges from "../route/EvmBridges.ts"
+import * as RouteRouters from "../route/RouteRouters.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import { type EvmSigner, signatureOf } from "../wallet/EvmSigner.ts"
@@ -101,17 +102,20 @@ const termsOf = (
   Result.gen(function* () {
     const terms = RouteTerms.read(extra["route"])
     if (typeof terms === "string") return yield* Result.fail(`the ${terms} of its route is not usable`)
-    const { amount, asset: arriving, bridge, destination, fee, minimum, network, payTo: recipient } = terms
-    if (!EvmAddress.equals(payTo, BridgeRoute.router)) {
+    const { amount, asset: arriving, bridge, destination, fee, kind, minimum, network, payTo: recipient } = terms
+    const router = RouteRouters.routers[kind].address
+    if (!EvmAddress.equals(payTo, router)) {
       yield* Result.fail(
-        `its route goes through ${payTo}, and this client knows only the router ${EvmAddress.checksum(BridgeRoute.router)}`
+        `its route goes through ${payTo}, and this client knows only the router ${EvmAddress.checksum(router)}`
       )
     }
     const token = EvmAsset.domain(asset).verifyingContract
     const near = bridges.of(asset.network, token)
     const on = EvmNetwork.fromText(network)
     const far = on && bridges.of(on, arriving)
-    if (on === asset.network || near?.bridge !== bridge || far === undefined || far.endpointId !== destination) {
+    const isKnown =
+      near?.bridge === bridge && near.kind === kind && far?.kind === kind && far.endpointId === destination
+    if (on === asset.network || !isKnown) {
       yield* Result.fail(
         `its bridge ${EvmAddress.checksum(bridge)} to ${network} is not known to this client; if it is right, give both ends to exactEvm.routes as bridges`
       )
@@ -119,9 +123,11 @@ const termsOf = (
     if (`${amount + fee}` !== maxAmountRequired) {
       yield* Result.fail(`its route takes ${amount} and a fee of ${fee}, and the offer asks ${maxAmountRequired}`)
     }
-    if (minimum !== amount) {
+    // The issuer of CCTP's tokens takes its own fee on the way, at most the rest.
+    if (kind === "oft" && minimum < amount) {
       yield* Result.fail(`its route lets less arrive than the ${amount} that are sent`)
     }
+    if (minimum > amount) yield* Result.fail(`its route lets ${minimum} arrive of the ${amount} that are sent`)
     if (recipient === EvmAddress.zero) yield* Result.fail("its route leads to the zero address")
     return terms
   })
@@ -140,7 +146,7 @@ const sign = Effect.fnUntraced(function* (
     return yield* new SigningFailed({ message })
   }
   const { bytes } = yield* Entropy
-  const { amount, bridge, destination, fee, feeTo, minimum, options, payTo } = terms
+  const { amount, bridge, destination, fee, feeTo, kind, minimum, options, payTo } = terms
   const route: BridgeRoute.BridgeRoute = {
     token: EvmAsset.domain(asset).verifyingContract,
     bridge,
@@ -153,10 +159,10 @@ const sign = Effect.fnUntraced(function* (
     options,
     tag: yield* binding ? ExactEvm.boundNonce(binding) : Effect.succeed(ExactEvm.nonceFrom(bytes(24)))
   }
-  const nonce = BridgeRoute.nonceOf(EvmNetwork.chainId(asset.network), route)
+  const nonce = BridgeRoute.nonceOf(EvmNetwork.chainId(asset.network), kind, route)
   const authorization: Eip3009.TransferWithAuthorization = {
     from,
-    to: BridgeRoute.router,
+    to: RouteRouters.routers[kind].address,
     value: amount + fee,
     validAfter: BigInt(validAfter),
     validBefore: BigInt(validBefore),

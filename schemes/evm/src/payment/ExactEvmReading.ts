@@ -14,7 +14,7 @@ import {
 import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "../primitives/EvmAddress.ts"
-import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as RouteRouters from "../route/RouteRouters.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ExactEvm from "./ExactEvm.ts"
@@ -85,7 +85,10 @@ export const read = Effect.fnUntraced(function* (
       return yield* invalid("binding_mismatch", "nonce_not_bound", message)
     }
   }
-  if (route === undefined && (RouteTerms.isRouted(requirements) || authorization.to === BridgeRoute.router)) {
+  if (
+    route === undefined &&
+    (RouteTerms.isRouted(requirements) || RouteRouters.kindAt(authorization.to) !== undefined)
+  ) {
     const message = "the offer is paid by a route, and money that reaches its router in another way stays there"
     return yield* refuse("INVALID_RECIPIENT", "route_missing", message)
   }

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as RouteRouters from "../route/RouteRouters.ts"
 import type * as Eip3009 from "../transfer/Eip3009.ts"
 import * as RouteTerms from "./RouteTerms.ts"
 
@@ -25,10 +26,11 @@ export const termsOf = ({
 
 /** A route, the chain that it leads to, and its token there. */
 export interface SignedRoute {
+  readonly kind: RouteRouters.RouteKind
   readonly route: BridgeRoute.BridgeRoute
   readonly network: PaymentRequirements.PaymentRequirements["network"]
   readonly asset: EvmAddress.Address
-  /** The amount that the offer asks to arrive. */
+  /** The amount that the offer asks to arrive, at least. */
   readonly asked: bigint
 }
 
@@ -57,11 +59,13 @@ export const read = Effect.fnUntraced(function* (
   if (destination === undefined || destination === network) {
     return yield* refused("network", `leads to "${terms.network}", which is no other EVM network`)
   }
-  if (authorization.to !== BridgeRoute.router) {
-    const message = `the payment goes to ${EvmAddress.checksum(authorization.to)}; a route goes to the router ${EvmAddress.checksum(BridgeRoute.router)}`
+  const { kind } = terms
+  const router = RouteRouters.routers[kind].address
+  if (authorization.to !== router) {
+    const message = `the payment goes to ${EvmAddress.checksum(authorization.to)}; this route goes to the router ${EvmAddress.checksum(router)}`
     return yield* refuse("INVALID_RECIPIENT", "route_router", message)
   }
-  if (authorization.nonce !== BridgeRoute.nonceOf(EvmNetwork.chainId(network), route)) {
+  if (authorization.nonce !== BridgeRoute.nonceOf(EvmNetwork.chainId(network), kind, route)) {
     return yield* refused("nonce", "is not the one that the nonce was made of")
   }
   if (authorization.value !== route.amount + route.fee) {
@@ -79,7 +83,16 @@ export const read = Effect.fnUntraced(function* (
   if (route.minimum === 0n || route.minimum > route.amount) {
     return yield* refused("minimum", `lets ${route.minimum} of ${route.amount} arrive; expected 1 to the amount`)
   }
-  return { ...payload, route: { route, network: destination, asset: terms.asset, asked: terms.amount } }
+  return {
+    ...payload,
+    route: {
+      kind,
+      route,
+      network: destination,
+      asset: terms.asset,
+      asked: kind === "cctp" ? terms.minimum : terms.amount
+    }
+  }
 })
 
 /** Succeeds if every part of a route is the offer's. */

@@ -8,6 +8,7 @@ import * as Amount from "@pontage/core/Amount"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as RouteLimits from "../route/RouteLimits.ts"
+import * as RouteRouters from "../route/RouteRouters.ts"
 
 /** The name of routes among the ways to pay of an offer (`extra.assetTransferMethod`). */
 export const method = "route"
@@ -18,6 +19,7 @@ export const isRouted = ({ extra = {} }: Pick<PaymentRequirements.PaymentRequire
 
 /** The terms. `network`, `asset` and `payTo` say where the money arrives. */
 export interface RouteTerms {
+  readonly kind: RouteRouters.RouteKind
   readonly network: string
   readonly asset: EvmAddress.Address
   readonly payTo: EvmAddress.Address
@@ -42,7 +44,8 @@ export const read = (json: unknown): RouteTerms | string => {
   const destination = part("destination")
   const quotedUntil = part("quotedUntil")
   const options = part("options")
-  if (part("kind") !== "oft") return "kind"
+  const kind = RouteRouters.kindIn(part("kind"))
+  if (kind === undefined) return "kind"
   if (typeof network !== "string") return "network"
   if (!RouteLimits.isEndpointId(destination)) return "destination"
   if (!Number.isSafeInteger(quotedUntil) || typeof quotedUntil !== "number") return "quotedUntil"
@@ -61,7 +64,7 @@ export const read = (json: unknown): RouteTerms | string => {
   if (amounts.amount === undefined || amounts.minimum === undefined || amounts.fee === undefined)
     return missing?.[0] ?? ""
   const { amount: sent, fee, minimum } = amounts
-  const where = { network, asset, payTo, bridge, destination, feeTo }
+  const where = { kind, network, asset, payTo, bridge, destination, feeTo }
   return { ...where, amount: sent, minimum, fee, options: EvmHex.toLowerCase(options), quotedUntil }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Payments through our contract `BridgeRouter`: the payer signs an EIP-3009 `ReceiveWithAuthorization` to the router, whose nonce is
+ * Payments through our routers (`RouteRouters`): the payer signs an EIP-3009 `ReceiveWithAuthorization` to the router, whose nonce is
  * the hash of the whole route, so that the one who submits it can change nothing. The router takes the money, pays the fee, and hands
  * the rest to the bridge.
  */
@@ -12,12 +12,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import type * as Eip3009 from "../transfer/Eip3009.ts"
 import * as RouteLimits from "./RouteLimits.ts"
-
-/** The contract `BridgeRouter`, at the same address on every chain; a test compares it with our bytecode. */
-export const router = /* @__PURE__ */ EvmAddress.fromTail("0x47300981940ea8aeb7e16d1b61919f93459fc3f1")
-
-/** The number of the router's kind in a nonce: 1 is LayerZero. */
-const kind = 1
+import * as RouteRouters from "./RouteRouters.ts"
 
 const options = /* @__PURE__ */ EvmHex.Hex.check(
   /* @__PURE__ */ Schema.makeFilter((hex: EvmHex.Hex) => RouteLimits.isOptions(hex), {
@@ -25,18 +20,18 @@ const options = /* @__PURE__ */ EvmHex.Hex.check(
   })
 )
 
-/** The number of a chain on the bridge: LayerZero's endpoint id. */
+/** The number of a chain on the bridge: LayerZero's endpoint id, or CCTP's domain. */
 export const EndpointId = /* @__PURE__ */ Schema.Int.check(
-  /* @__PURE__ */ Schema.isBetween({ minimum: 1, maximum: RouteLimits.mostEndpointId })
+  /* @__PURE__ */ Schema.isBetween({ minimum: 0, maximum: RouteLimits.mostEndpointId })
 )
 
-/** The executor's options as they travel. */
+/** The executor's options, or CCTP's least finality, as they travel. */
 export const Options = options
 
 /** A route, decoded from its wire form: amounts are decimal strings in the token's smallest unit. */
 export const BridgeRoute = /* @__PURE__ */ Schema.Struct({
   token: EvmAddress.FromText,
-  /** The token's OFT on this chain. */
+  /** The token's OFT on this chain, or CCTP's messenger. */
   bridge: EvmAddress.FromText,
   destination: EndpointId,
   recipient: EvmAddress.FromText,
@@ -57,12 +52,13 @@ export type BridgeRoute = typeof BridgeRoute.Type
 const hashOf = (digits: string): EvmHex.Hex => EvmHex.fromBytes(keccak_256(EvmHex.toBytes(`0x${digits}`)))
 
 /** The nonce that the payer signs: 24 bytes of a hash, and 8 zero bytes for tokens whose nonces are keyed sequences. */
-export const nonceOf = (chainId: number, route: BridgeRoute): EvmHex.Hex => {
+export const nonceOf = (chainId: number, kind: RouteRouters.RouteKind, route: BridgeRoute): EvmHex.Hex => {
+  const router = RouteRouters.routers[kind]
   const { amount, bridge, destination, fee, feeRecipient, minimum, options, recipient, tag, token } = route
   const words = [
     EvmHex.toWord(chainId),
-    AbiEncoding.address(router),
-    EvmHex.toWord(kind),
+    AbiEncoding.address(router.address),
+    EvmHex.toWord(router.number),
     AbiEncoding.address(token),
     AbiEncoding.address(bridge),
     EvmHex.toWord(destination),
@@ -106,28 +102,36 @@ const encodeRoute = (route: BridgeRoute): string =>
 /** First topic of `Bridged(address indexed from, bytes32 indexed nonce, bytes32 indexed message, uint256 arriving)`. */
 export const bridgedTopic = "0x3759f597f43bd0633e640eca7356e67acb8d52ef80e369fa82ae263a97ac671c"
 
-/** The message of a payment on the bridge, and the least amount that arrives. */
+/** The message of a payment on the bridge, and the least amount that arrives. CCTP names its messages later: zero. */
 export interface BridgedMessage {
   readonly guid: EvmHex.Hex
   readonly arriving: bigint
 }
 
 /**
- * The message that the logs of a transaction show for an authorization. Only the router's own event proves that the money is on its
- * way: the payer can move it to the router under the same nonce by a plain transfer, and then it stays there.
+ * The place of the router's own event of an authorization among the logs of a transaction; -1 where there is none. Only that event proves
+ * that the money is on its way: the payer can move it to the router under the same nonce by a plain transfer, and then it stays there.
  */
-export const messageIn = (
-  { from, nonce }: Pick<Eip3009.TransferWithAuthorization, "from" | "nonce">,
-  logs: ReadonlyArray<Pick<EvmLog, "address" | "topics" | "data">>
-): BridgedMessage | undefined => {
-  const log = logs.find(
+export const placeIn = (
+  { from, nonce, to }: Pick<Eip3009.TransferWithAuthorization, "from" | "nonce" | "to">,
+  logs: ReadonlyArray<EvmLog>
+): number =>
+  logs.findIndex(
     ({ address, data, topics }) =>
-      address === router &&
+      address === to &&
+      RouteRouters.kindAt(to) !== undefined &&
       topics[0] === bridgedTopic &&
       topics[1] === `0x${AbiEncoding.address(from)}` &&
       topics[2] === nonce &&
       EvmHex.isBytes32(data)
   )
+
+/** The message that the router's event names. */
+export const messageIn = (
+  authorization: Parameters<typeof placeIn>[0],
+  logs: ReadonlyArray<EvmLog>
+): BridgedMessage | undefined => {
+  const log = logs[placeIn(authorization, logs)]
   const guid = log?.topics[3]
   return log === undefined || guid === undefined ? undefined : { guid, arriving: BigInt(log.data) }
 }

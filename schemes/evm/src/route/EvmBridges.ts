@@ -6,34 +6,40 @@ import { Misconfigured, type Network } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Result from "effect/Result"
 
+import * as CctpDeployments from "../primitives/CctpDeployments.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as OftDeployments from "../primitives/OftDeployments.ts"
+import type * as RouteRouters from "./RouteRouters.ts"
 
-/** A bridge's contract on one chain that the operator adds: an OFT of LayerZero. */
+/** A bridge's contract on one chain that the operator adds: an OFT of LayerZero, or CCTP's messenger. */
 export interface CustomBridge {
+  /** Default `oft`. */
+  readonly kind?: RouteRouters.RouteKind
   /** `eip155:<chain id>`, or a name such as `base`. */
   readonly network: string
   /** The token's address. */
   readonly asset: string
-  /** The OFT that sends the token; the token itself where it is its own OFT. */
+  /** The OFT that sends the token, the token itself where it is its own OFT; or Circle's `TokenMessengerV2`. */
   readonly bridge: string
-  /** LayerZero's endpoint id of the chain. */
+  /** The chain's number on the bridge: LayerZero's endpoint id, or CCTP's domain. */
   readonly endpointId: number
 }
 
 /** The check of the bridges that an operator adds. */
 export const check: OptionCheck.Check<ReadonlyArray<CustomBridge>> = OptionCheck.list(
   OptionCheck.options<CustomBridge>({
+    kind: OptionCheck.optional(OptionCheck.oneOf("oft", "cctp")),
     network: OptionCheck.text,
     asset: OptionCheck.text,
     bridge: OptionCheck.text,
-    endpointId: OptionCheck.whole(1, 2 ** 32 - 1)
+    endpointId: OptionCheck.whole(0, 2 ** 32 - 1)
   })
 )
 
 /** A bridge's contract on one chain. */
 export interface EvmBridge {
+  readonly kind: RouteRouters.RouteKind
   readonly network: Network.Network
   readonly token: EvmAddress.Address
   readonly bridge: EvmAddress.Address
@@ -48,12 +54,21 @@ export interface EvmBridges {
   readonly of: (network: string, token: EvmAddress.Address) => EvmBridge | undefined
 }
 
-const known: ReadonlyArray<CustomBridge> = OftDeployments.deployments.map(([chainId, asset, bridge, endpointId]) => ({
-  network: `eip155:${chainId}`,
-  asset,
-  bridge,
-  endpointId
-}))
+const known: ReadonlyArray<CustomBridge> = [
+  ...OftDeployments.deployments.map(([chainId, asset, bridge, endpointId]) => ({
+    network: `eip155:${chainId}`,
+    asset,
+    bridge,
+    endpointId
+  })),
+  ...CctpDeployments.deployments.map(([chainId, asset, domain]) => ({
+    kind: "cctp" as const,
+    network: `eip155:${chainId}`,
+    asset,
+    bridge: CctpDeployments.messenger,
+    endpointId: domain
+  }))
+]
 
 /** Builds the table; an operator's line replaces ours for the same token. */
 export const table = (custom: ReadonlyArray<CustomBridge>): Result.Result<EvmBridges, Misconfigured> =>
@@ -65,12 +80,18 @@ export const table = (custom: ReadonlyArray<CustomBridge>): Result.Result<EvmBri
     }
   })
 
-const read = ({ asset, bridge, endpointId, network }: CustomBridge): Result.Result<EvmBridge, Misconfigured> => {
+const read = ({
+  asset,
+  bridge,
+  endpointId,
+  kind = "oft",
+  network
+}: CustomBridge): Result.Result<EvmBridge, Misconfigured> => {
   const [on, token, at] = [EvmNetwork.fromText(network), EvmAddress.fromText(asset), EvmAddress.fromText(bridge)]
   if (on === undefined) return wrong(`network: "${network}" ${EvmNetwork.fault}`)
   if (token === undefined) return wrong(`asset: "${asset}" is not an address`)
   if (at === undefined) return wrong(`bridge: "${bridge}" is not an address`)
-  return Result.succeed({ network: on, token, bridge: at, endpointId })
+  return Result.succeed({ kind, network: on, token, bridge: at, endpointId })
 }
 
 const wrong = (what: string) => Result.fail(new Misconfigured({ message: `bridges: ${what}` }))

@@ -26,7 +26,7 @@ export const make = Effect.fnUntraced(function* (
   )
   if (!isByKey) return yield* plainAccountsAlone
   return {
-    to: BridgeRoute.router,
+    to: authorization.to,
     data: BridgeRoute.encodePay(authorization, signature.hex, route),
     gas,
     value,

@@ -7,9 +7,9 @@ export const longestOptions = 256
 /** The largest number of a chain on a bridge. */
 export const mostEndpointId = 2 ** 32 - 1
 
-/** Whether a value is the number of a chain on the bridge: LayerZero's endpoint id. */
+/** Whether a value is the number of a chain on the bridge: LayerZero's endpoint id, or CCTP's domain. */
 export const isEndpointId = (value: unknown): value is number =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= mostEndpointId
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= mostEndpointId
 
 /** Whether a value is the executor's options. */
 export const isOptions = (value: unknown): value is EvmHex.Hex =>

@@ -25,8 +25,8 @@ import * as RouteSigning from "../exact/RouteSigning.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
-import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as EvmBridges from "../route/EvmBridges.ts"
+import * as RouteRouters from "../route/RouteRouters.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
 import * as TopUpEvidence from "./TopUpEvidence.ts"
@@ -169,7 +169,8 @@ const offerBy = (
   const { quoted } = made.success
   const fitting = quotes.find((quote) => quoted(0n, [quote]) !== undefined)
   const terms = fitting && RouteOffers.read(fitting)
-  if (fitting === undefined || terms === undefined) return undefined
+  // The arrival over CCTP has another evidence, which this client does not read.
+  if (fitting === undefined || terms?.kind !== "oft") return undefined
   const { fee, minimumAmount: minimum, quotedUntil } = terms
   return {
     from,
@@ -195,7 +196,7 @@ const requirementsOf = ({ address, extra, network }: Asset, amount: bigint, offe
   network,
   maxAmountRequired: `${amount}`,
   resource: "",
-  payTo: EvmAddress.checksum(BridgeRoute.router),
+  payTo: EvmAddress.checksum(RouteRouters.routers.oft.address),
   maxTimeoutSeconds,
   asset: address,
   extra: { ...extra, ...offer?.extra }

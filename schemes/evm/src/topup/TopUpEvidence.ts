@@ -107,7 +107,7 @@ const delivery = Effect.fnUntraced(function* (
   if (message === undefined) return yield* silent(near, `the message of ${transactionHash}`)
   const state = yield* OftCalls.stateOf(far, yield* endpointOf(far, farOft), message, "latest")
   if (!DeliveryEvidence.isDelivered(state, message)) return { _tag: "Underway", transaction: transactionHash }
-  const found = yield* DeliveryEvidence.find(far, { oft: farOft, token: terms.asset }, guid, time)
+  const found = yield* DeliveryEvidence.find(far, { bridge: farOft, token: terms.asset }, guid, time)
   return { _tag: "Arrived", departed: transactionHash, transaction: found.transaction, amount: found.amount }
 })
 

@@ -31,8 +31,9 @@ const coinPrice = Effect.succeed(10n ** 18n)
 /** The price of the least amount, with these heads. */
 const priceWith = (near: ChainHead, far: ChainHead) => {
   const farGuard = guard(farNetwork)
-  const end = { token, oft, endpoint, endpointId: 30_001 }
+  const end = { token, bridge: oft, endpoint, endpointId: 30_001 }
   const crossing: BridgeCrossing = {
+    attester: undefined,
     near: end,
     far: { ...end, endpointId: 30_002 },
     chain: {
@@ -54,7 +55,7 @@ const priceWith = (near: ChainHead, far: ChainHead) => {
     dataFee: () => Effect.succeed(0n),
     pushAfterSeconds: 120
   }
-  const { options } = RouteQuotes
+  const options = RouteQuotes.optionsOf(crossing)
   const route = { bridge: oft, destination: 30_002, recipient: token, amount: 1n, minimum: 1n, options }
   return RouteQuotes.priceOf(guard(nearNetwork), served, crossing, Effect.succeed(near), { route })
 }
@@ -64,7 +65,7 @@ describe("the price of a route", () => {
     Effect.gen(function* () {
       const price = yield* priceWith(priced, priced)
       const value = 1_100_000n
-      assert.deepStrictEqual(price, { value, cost: value + 7n * 400_000n + 7n * 200_000n })
+      assert.deepStrictEqual(price, { value, rate: 0n, cost: value + 7n * 400_000n + 7n * 200_000n })
     })
   )
 

@@ -2,10 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { encodeAbiParameters, encodeFunctionData, type Hex, keccak256, pad, parseAbi, parseAbiParameters } from "viem"
 
-import { bridgeRouterAddress } from "../../src/index.ts"
+import { bridgeRouterAddress, cctpRouterAddress } from "../../src/index.ts"
 import * as EvmAddress from "../../src/primitives/EvmAddress.ts"
 import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import * as BridgeRoute from "../../src/route/BridgeRoute.ts"
+import { routers } from "../../src/route/RouteRouters.ts"
 import type * as Eip3009 from "../../src/transfer/Eip3009.ts"
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map(EvmHex.fromBytes)
@@ -15,7 +16,7 @@ const amount = fc.bigInt(0n, 2n ** 256n - 1n)
 const routes: fc.Arbitrary<BridgeRoute.BridgeRoute> = fc.record({
   token: address,
   bridge: address,
-  destination: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
+  destination: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   recipient: address,
   amount,
   minimum: amount,
@@ -29,23 +30,27 @@ const abi = parseAbi([
   "function pay(address from, uint256 validAfter, uint256 validBefore, bytes signature, (address token, address bridge, uint32 destination, bytes32 recipient, uint256 amount, uint256 minimum, uint256 fee, address feeRecipient, bytes options, bytes32 tag) route) payable"
 ])
 
+const kinds = fc.constantFrom("oft" as const, "cctp" as const)
+
 const word = (text: string) => text as EvmHex.Hex
 
 describe("BridgeRoute", () => {
-  it("names the router that our bytecode makes", () =>
-    assert.strictEqual(EvmAddress.checksum(BridgeRoute.router), bridgeRouterAddress))
+  it("names the routers that our bytecode makes", () => {
+    assert.strictEqual(EvmAddress.checksum(routers.oft.address), bridgeRouterAddress)
+    assert.strictEqual(EvmAddress.checksum(routers.cctp.address), cctpRouterAddress)
+  })
 
   it("computes the nonce of a route as the contract does", () =>
     fc.assert(
-      fc.property(routes, fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (route, chainId) => {
+      fc.property(routes, fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), kinds, (route, chainId, kind) => {
         const parameters = parseAbiParameters(
           "uint256, address, uint8, address, address, uint32, bytes32, uint256, uint256, uint256, address, bytes32, bytes32"
         )
         const { amount, bridge, destination, fee, feeRecipient, minimum, options, recipient, tag, token } = route
         const encoded = encodeAbiParameters(parameters, [
           BigInt(chainId),
-          BridgeRoute.router,
-          1,
+          routers[kind].address,
+          routers[kind].number,
           token,
           bridge,
           destination,
@@ -58,7 +63,7 @@ describe("BridgeRoute", () => {
           tag
         ])
         const expected: Hex = `${keccak256(encoded).slice(0, 50)}${"0".repeat(16)}` as Hex
-        assert.strictEqual(BridgeRoute.nonceOf(chainId, route), expected)
+        assert.strictEqual(BridgeRoute.nonceOf(chainId, kind, route), expected)
       })
     ))
 
@@ -67,7 +72,7 @@ describe("BridgeRoute", () => {
       fc.property(routes, address, bytes(65), amount, (route, from, signature, validBefore) => {
         const authorization: Eip3009.TransferWithAuthorization = {
           from,
-          to: BridgeRoute.router,
+          to: routers.oft.address,
           value: 1n,
           validAfter: 7n,
           validBefore,
@@ -86,11 +91,12 @@ describe("BridgeRoute", () => {
       `0x${"3".repeat(64)}`
     ]
     const log = {
-      address: BridgeRoute.router,
+      address: routers.oft.address,
       topics: [BridgeRoute.bridgedTopic, pad(from), word(nonce), word(guid)] as ReadonlyArray<EvmHex.Hex>,
       data: word(`0x${EvmHex.toWord(5)}`)
     }
-    const found = (one: typeof log) => BridgeRoute.messageIn({ from, nonce: word(nonce) }, [one])
+    const found = (one: typeof log) =>
+      BridgeRoute.messageIn({ from, nonce: word(nonce), to: routers.oft.address }, [one])
     assert.deepStrictEqual(found(log), { guid: word(guid), arriving: 5n })
     assert.isUndefined(found({ ...log, address: from }))
     assert.isUndefined(found({ ...log, topics: log.topics.toSpliced(1, 1, word(guid)) }))

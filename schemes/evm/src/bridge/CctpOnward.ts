@@ -1,0 +1,90 @@
+/** The delivery of a payment over CCTP: its message from its transaction, its attestation from the issuer, and its state on the other chain. */
+import { ChainUnavailable, type DeliveryObservation, type Departure } from "@pontage/core"
+import * as Effect from "effect/Effect"
+
+import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
+import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
+import type { SignedRoute } from "../payment/RouteReading.ts"
+import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as EvmRevert from "../transfer/EvmRevert.ts"
+import type { BridgeCrossing } from "./BridgeCrossing.ts"
+import type * as CctpAttester from "./CctpAttester.ts"
+import * as CctpCalls from "./CctpCalls.ts"
+import * as CctpDelivery from "./CctpDelivery.ts"
+import * as DeliveryPush from "./DeliveryPush.ts"
+
+/** Observes a departed payment, whose receipt is this one. */
+export const observe = Effect.fnUntraced(function* (
+  crossing: BridgeCrossing,
+  attester: CctpAttester.CctpAttester,
+  { attempt, payment: { payload }, transaction }: Departure<SignedAuthorization>,
+  { route }: SignedRoute,
+  receipt: EvmTransferEvidence.TimedReceipt
+): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
+  const { chain, far, near } = crossing
+  const sent = sentFor(near, payload, route, receipt)
+  if (sent === undefined) {
+    const message = `CCTP's transmitter shows no message of the payment in ${transaction}`
+    return yield* new ChainUnavailable({ network: payload.token.network, message })
+  }
+  const attestation = yield* attester.attestationOf(near.endpointId, transaction, sent)
+  if (attestation._tag === "Underway") return attestation
+  const { read } = attestation
+  if (yield* CctpCalls.isDelivered(chain.rpc, far.endpoint, read.nonce, "latest")) {
+    const { amount, block, transaction: by } = yield* CctpDelivery.find(chain.rpc, far, read, receipt.time)
+    const { final } = yield* chain.chainHead
+    return { _tag: "Delivered", transaction: by, block, amount, final: block.number <= final }
+  }
+  if (read.messenger !== far.bridge || read.fee > read.maxFee) {
+    return { _tag: "Blocked", reason: "the issuer has attested a message that is not the payment's" }
+  }
+  const refusal = yield* trial(crossing, attestation)
+  // The attestation may be over: the issuer makes another one, and refuses to while it is not.
+  if (refusal !== undefined && read.expires !== 0n) yield* Effect.ignore(attester.attestAgain(read.nonce))
+  if (refusal !== undefined) return { _tag: "Blocked", reason: `${chain.network} would refuse it now: ${refusal}` }
+  const terms = { amount: read.amount - read.fee, payTo: route.recipient, attempt, since: receipt.time }
+  const { attestation: signatures, message } = attestation
+  const pushed = { kind: "cctp", attestation: signatures, message, read } as const
+  return { _tag: "Ready", push: DeliveryPush.make(chain.network, far, pushed, terms) }
+})
+
+/**
+ * The message of a payment: the last one before the router's event. Messages name no payment, and a stranger may submit several payments
+ * with the same terms in one transaction, so that the same bytes were sent several times: each payment has one of them.
+ */
+const sentFor = (
+  { endpoint }: BridgeCrossing["near"],
+  { authorization }: SignedAuthorization,
+  { amount, destination, minimum, recipient }: SignedRoute["route"],
+  { logs }: EvmTransferEvidence.TimedReceipt
+): CctpAttester.SentMessage | undefined => {
+  const place = BridgeRoute.placeIn(authorization, logs)
+  const earlier = CctpCalls.sentIn(endpoint, logs.slice(0, Math.max(place, 0)))
+  const own = earlier.at(-1)
+  if (own === undefined) return undefined
+  const { read } = own
+  const isItsOwn =
+    read.destinationDomain === destination &&
+    read.recipient === recipient &&
+    read.amount === amount &&
+    read.maxFee === amount - minimum
+  const countIn = (list: typeof earlier) => list.filter(({ message }) => message === own.message).length
+  return isItsOwn
+    ? { message: own.message, place: countIn(earlier) - 1, count: countIn(CctpCalls.sentIn(endpoint, logs)) }
+    : undefined
+}
+
+/** Tries a delivery; the reason why it would fail now, if it would. */
+const trial = Effect.fnUntraced(function* (
+  { chain: { lagGuard, rpc }, far }: BridgeCrossing,
+  message: CctpCalls.AttestedMessage
+): Effect.fn.Return<string | undefined, ChainUnavailable> {
+  const call = { to: far.endpoint, data: CctpCalls.encodeDelivery(message), gas: DeliveryPush.gas }
+  const outcome = yield* lagGuard.judge(
+    (block) => rpc.call(call, block),
+    ({ _tag }) => _tag === "Reverted"
+  )
+  if (outcome._tag === "Returned") return undefined
+  const reason = yield* EvmRevert.explain(outcome)
+  return reason._tag === "Other" ? reason.message : reason._tag
+})
