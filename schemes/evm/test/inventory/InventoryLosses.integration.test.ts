@@ -4,8 +4,9 @@ import { Network, type Payment, type SchemeFacilitator } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import { EvmAddress, exactEvm } from "../../src/index.ts"
+import { EvmAddress, EvmHex, exactEvm } from "../../src/index.ts"
 import * as EvmTestChain from "../../src/testing/EvmTestChain.ts"
+import * as EvmTestToken from "../EvmTestToken.ts"
 
 const price = 10_000_000n
 const fee = 50_000n
@@ -71,7 +72,7 @@ const opened = Effect.gen(function* () {
     const { payload } = yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
     return yield* facilitator.read(requirements, payload)
   })
-  return { first, second, facilitator, far, paid }
+  return { first, second, facilitator, far, paid, operator }
 })
 
 describe("an inventory whose finality is too short", () => {
@@ -107,6 +108,33 @@ describe("an inventory whose finality is too short", () => {
       yield* settled(facilitator, payment)
       yield* first.mine(1)
       assert.strictEqual(yield* second.balanceOf(first.accounts.payee.address), price)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("an operator's payment to a shop", () => {
+  it.live("is never made after its authorization was cancelled, so that the buyer can be paid back", () =>
+    Effect.gen(function* () {
+      const { facilitator, far, first, operator, paid, second } = yield* opened
+      const { onward } = facilitator
+      if (onward === undefined) return yield* Effect.die(new Error("the facilitator has no onward part"))
+      const payment = yield* paid(0)
+      const { block, transaction } = yield* settled(facilitator, payment)
+      yield* first.mine(1)
+      const observe = onward.observe({ payment, transaction, block, attempt: 1 })
+      const ready = yield* observe
+      if (ready._tag !== "Ready") return yield* Effect.die(new Error(`the payout is ${ready._tag}`))
+      const { payload, requirements } = ready.push
+      const payout = yield* far.read({ ...requirements, extra: { delivers: "pay_of_this_test" } }, payload)
+      const from = EvmAddress.fromText(operator.address) ?? EvmAddress.zero
+      const cancelled = { from, nonce: EvmHex.fromTrusted(payout.authorization.nonce) }
+      const cancelling = EvmTestToken.cancellation(cancelled, operator)
+      yield* second.send(yield* Effect.provideService(cancelling, EvmTestChain.EvmTestChain, second))
+      const end = yield* observe
+      assert.strictEqual(end._tag, "Blocked")
+      assert.include(end._tag === "Blocked" ? end.reason : "", "used up the nonce")
+      assert.strictEqual((yield* Effect.flip(far.verify(payout)))._tag, "ValidationError")
+      assert.strictEqual(yield* second.balanceOf(first.accounts.payee.address), 0n)
     }).pipe(Effect.scoped)
   )
 })
