@@ -126,6 +126,25 @@ describe("the watch over payment channels", () => {
     })
   )
 
+  it.effect("claims again what a reorganisation has taken back, though nobody draws on the channel any more", () =>
+    Effect.gen(function* () {
+      let claims = 0
+      let ledger: ChannelStore["Service"] | undefined
+      const shop = yield* watched((_, { rows }) =>
+        Effect.suspend(() => {
+          claims++
+          return ledger?.claimed(rows, { number: 1n, hash: "0xlost" }) ?? Effect.void
+        })
+      )
+      ledger = shop.ledger
+      yield* shop.begin
+      yield* shop.sell("due", 5_000_000n)
+      // The chain never shows a claim.
+      yield* TestClock.adjust("5 minutes")
+      assert.isAbove(claims, 5)
+    })
+  )
+
   it.effect("stops draws while claims cannot be sent, and not for a channel whose own claim is refused", () =>
     Effect.gen(function* () {
       let isOut = true
