@@ -3,9 +3,10 @@ import { createServer } from "node:http"
 
 import { assert, describe, it } from "@effect/vitest"
 import type { Departure, PaymentRequirements } from "@pontage/core"
+import { ReadBatch } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { isHex } from "viem"
+import { encodeFunctionData, isHex, parseTransaction } from "viem"
 
 import * as CctpChains from "../../src/bridge/CctpChains.ts"
 import * as LocalAttester from "../../src/bridge/LocalAttester.ts"
@@ -84,6 +85,38 @@ describe("a route over CCTP", () => {
       const arriving = BigInt(ready.push.requirements.maxAmountRequired)
       assert.isTrue(arriving > RoutedPayments.price && arriving < BigInt(String(amount)))
       assert.strictEqual(yield* received, 0n)
+    })
+  )
+
+  it.live("has a message of its own beside another payment of the same terms in a stranger's transaction", () =>
+    Effect.gen(function* () {
+      const { attester, facilitator, first, observe, offer, read, router } = yield* opened
+      const [lane = ""] = facilitator.lanes
+      const number = yield* facilitator.nextSlot(lane, "known")
+      const head = yield* facilitator.chainHead
+      const payments = [yield* read(offer), yield* read(offer)]
+      const calls = yield* Effect.forEach(payments, (payment) =>
+        Effect.map(
+          facilitator.prepare([payment], { lane, number }, head, undefined, undefined),
+          ({ prepared: { bytes } }) => {
+            const { data } = isHex(bytes) ? parseTransaction(bytes) : { data: undefined }
+            return { target: router, allowFailure: false, callData: data ?? "0x" }
+          }
+        )
+      )
+      const batch = yield* first.deploy(ReadBatch)
+      const data = encodeFunctionData({ abi: ReadBatch.abi, functionName: "aggregate3", args: [calls] })
+      const { blockHash, blockNumber, status, transactionHash } = yield* first.send({ to: batch, data })
+      assert.strictEqual(status, "success")
+      yield* attester.attest
+      const block = { number: blockNumber, hash: blockHash }
+      const names = yield* Effect.forEach(payments, (payment) =>
+        Effect.map(observe({ payment, transaction: transactionHash, block, attempt: 1 }), (seen) =>
+          seen._tag === "Ready" ? String(Object(seen.push.payload).message).slice(26, 90) : seen._tag
+        )
+      )
+      assert.strictEqual(new Set(names).size, 2, names.join())
+      for (const name of names) assert.match(name, /^[0-9a-f]{64}$/)
     })
   )
 
