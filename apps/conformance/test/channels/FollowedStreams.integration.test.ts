@@ -79,6 +79,32 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })(
       )
     }
 
+    for (const host of ["Koa", "Hono"] as const) {
+      it.effect(`on ${host} is paid for its bytes, one window ahead of those that came`, () =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const shop = yield* opened(host, { idleSeconds: 5, sold: { unit: "byte", tick: "$0.000001" } })
+            const { key } = yield* shop.chain.payer
+            const { book, paying, troubles } = buyerOf(shop, key)
+            yield* Effect.promise(async () => {
+              const response = await paying(`${shop.origin}/bytes?units=500`)
+              const text = await response.text()
+              assert.strictEqual(unitsIn(text), 500)
+              const bytes = BigInt(text.length)
+              const end = await streamOf(response)?.ended
+              assert.deepInclude(end, { outcome: "complete", charged: bytes })
+              assert.isAtMost(Number(end?.signed), Number(bytes + windowAmount + windowAmount / 8n))
+              assert.isEmpty(troubles)
+              const channel = await book()
+              assert.strictEqual(channel?.charged, `${bytes}`)
+              const standing = await Effect.runPromise(shop.ledger.find(channel?.id ?? ""))
+              assert.deepInclude(standing, { charged: bytes, reserved: 0n })
+            })
+          })
+        )
+      )
+    }
+
     it.effect("ends at the buyer's limit, and both sides have the same sum", () =>
       Effect.scoped(
         Effect.gen(function* () {

@@ -54,15 +54,17 @@ export interface Made {
   readonly ends: Array<string>
 }
 
+const eventOf = (unit: number): string => `data: ${unit}\n\n`
+
 /** One event for each unit. */
 async function* tokens(meter: Meter, { fail, units }: Wish, made: Made): AsyncGenerator<string> {
   try {
     for (let unit = 0; unit < units; unit++) {
       // oxlint-disable-next-line no-await-in-loop -- a unit is sent once it is charged
-      await meter?.charge(1)
+      await meter?.charge(meter.unit === "byte" ? Buffer.byteLength(eventOf(unit)) : 1)
       if (unit === fail) throw new Error("the handler failed")
       made.units++
-      yield `data: ${unit}\n\n`
+      yield eventOf(unit)
     }
     made.ends.push("done")
   } catch (error) {
@@ -221,6 +223,8 @@ export const hosts = {
 export interface StreamTerms {
   readonly idleSeconds?: number
   readonly strangers?: "serve" | "refuse"
+  /** The unit that is sold, and its price; default a token at `tick`. */
+  readonly sold?: { readonly unit: string; readonly tick: string }
   readonly ledger?: ChannelStore["Service"]
   /** Unclaimed money that is claimed at once; default none. */
   readonly claimAt?: bigint
@@ -234,6 +238,7 @@ export const windowAmount = tick * BigInt(windowUnits)
 /** Opens a shop on a host, as long as the scope. */
 export const opened = Effect.fnUntraced(function* (host: keyof typeof hosts, terms: StreamTerms = {}) {
   const { claimAt = 10n ** 9n, idleSeconds = 1, ledger = MemoryChannelStore.make(), strangers = "serve" } = terms
+  const { sold = { unit: "token", tick: "$0.0001" } } = terms
   const payee = privateKeyToAddress(generatePrivateKey())
   const chain = yield* Chain
   const { accounts, rpcUrl } = chain.node
@@ -250,7 +255,7 @@ export const opened = Effect.fnUntraced(function* (host: keyof typeof hosts, ter
     network: BaseSepolia.network,
     price: "$0.001",
     payTo: payee,
-    metered: { unit: "token", tick: "$0.0001", idleSeconds, strangers }
+    metered: { ...sold, idleSeconds, strangers }
   }
   const made: Made = { units: 0, ends: [] }
   const shop = yield* Effect.promise(async () =>

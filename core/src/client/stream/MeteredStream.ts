@@ -17,9 +17,6 @@ import * as StreamAccount from "./StreamAccount.ts"
 import * as StreamCourse from "./StreamCourse.ts"
 import * as StreamEnding from "./StreamEnding.ts"
 
-/** Milliseconds without a byte after which the part of a window that has come is signed for. */
-const lull = 1000
-
 /** Whether the shop meters the body of a response. */
 export const isMetered = ({ body, headers, status }: Response): boolean =>
   status < 400 && body !== null && headers.get("payment-voucher-url") !== null
@@ -171,26 +168,15 @@ const eventsOf = (cell: StreamCourse.CourseCell, context: Context.Context<never>
   }
 }
 
-/** Signs when half a window has come, or when what has come is followed by nothing for a while. */
+/** Signs a window when the ones before have come: a shop reserves whole windows, and waits for the voucher that covers the next one. */
 const bytesOf = (cell: StreamCourse.CourseCell, context: Context.Context<never>): Signing => {
   const { window } = cell.course.scene.terms
   const { end, wake } = answering(context, StreamCourse.answerBytes(cell))
-  let waiting = new AbortController()
   return {
     take: (chunk) => {
       StreamCourse.takeBytes(cell, chunk.byteLength)
-      waiting.abort()
-      waiting = new AbortController()
-      const due = StreamCourse.due(cell, Effect.runSyncWith(context)(Clock.currentTimeMillis))
-      if (due * 2n >= window) wake()
-      else if (due > 0n) {
-        const pause = Effect.andThen(Effect.sleep(lull), Effect.sync(wake))
-        void Effect.runPromiseExitWith(context)(pause, { signal: waiting.signal })
-      }
+      if (StreamCourse.due(cell, Effect.runSyncWith(context)(Clock.currentTimeMillis)) === window) wake()
     },
-    end: () => {
-      waiting.abort()
-      return end()
-    }
+    end
   }
 }

@@ -153,7 +153,9 @@ const extended = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, PurchaseFailure> {
   const { account, pool, progress, scene } = cell.course
   const now = yield* Clock.currentTimeMillis
-  const allowed = due(cell, now)
+  const found = due(cell, now)
+  // Without a demand only a whole window is signed: a part of one lets no shop go on.
+  const allowed = required > 0n || found === scene.terms.window ? found : 0n
   const { arrivals } = pool
   const room = StreamLimit.roomOf(scene.order, account.total)
   const isCut = room.amount !== undefined && room.amount < allowed
