@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Network, type Payment, type SchemeFacilitator } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 
 import { EvmAddress, EvmHex, exactEvm } from "../../src/index.ts"
 import * as EvmTestChain from "../../src/testing/EvmTestChain.ts"
@@ -18,8 +19,11 @@ const settled = Effect.fnUntraced(function* (facilitator: SchemeFacilitator, pay
   const { prepared } = yield* facilitator.prepare([payment], { lane, number }, yield* facilitator.chainHead)
   yield* facilitator.submit(prepared)
   const observed = { payment, since: prepared.head }
-  const { observations } = yield* facilitator.observe([observed], [prepared])
-  const [seen] = observations
+  const look = Effect.map(facilitator.observe([observed], [prepared]), ({ observations: [first] }) => first)
+  const seen = yield* Effect.repeat(look, {
+    until: (one) => one?._tag !== "Pending",
+    schedule: Schedule.spaced("20 millis")
+  })
   if (seen?._tag !== "Settled") return yield* Effect.die(new Error(`the payment is ${seen?._tag}`))
   return seen
 })
