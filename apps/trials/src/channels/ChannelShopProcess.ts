@@ -54,12 +54,15 @@ const schemeOf = ({ assets, channels, finalityDepth, rpcTimeoutMillis, rpcUrl, s
     })
   )
 
+const mutatedOf = (settings: TrialSettings) =>
+  Effect.map(schemeOf(settings), (scheme) => mutation.scheme?.(scheme) ?? scheme)
+
 const localOf = (settings: TrialSettings) => {
   const { settleTimeoutMillis, store } = settings
   const channels = { ...watch, maximumAgeMillis: settings.channels?.claimAgeMillis ?? 1_000 }
   const gasCeilings = { total: () => unlimited }
   return LocalFacilitator.layer({ settleTimeoutMillis, gasCeilings, channels }).pipe(
-    Layer.provideMerge(FacilitatorSchemeRegistry.layer([schemeOf(settings)])),
+    Layer.provideMerge(FacilitatorSchemeRegistry.layer([mutatedOf(settings)])),
     Layer.provideMerge(TrialStore.layer(store, mutation)),
     Layer.provideMerge(TrialLedger.layer(store, mutation)),
     Layer.provide(BestCrypto.layer)

@@ -19,6 +19,7 @@ import type { FacilitatorLife } from "../world/FacilitatorLife.ts"
 import type { TrialOptions } from "../world/TrialOptions.ts"
 import type { Broken, TrialReport } from "../world/TrialReport.ts"
 import * as TrialWorld from "../world/TrialWorld.ts"
+import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 
 const program = "apps/trials/src/channels/ChannelShopProcess"
 
@@ -46,6 +47,8 @@ interface Course {
   readonly claimAgeMillis: number
   /** Milliseconds for which the audit waits for differences that time may mend. */
   readonly patienceMillis: number
+  /** The number of reorganisations meanwhile. */
+  readonly reorganisations: number
 }
 
 /**
@@ -53,19 +56,37 @@ interface Course {
  * ledger shows after a kill before which nothing was claimed, so that the ledger alone had the charges.
  */
 const courseOf = ({ mutation, patienceMillis = 60_000 }: TrialOptions): Course => {
-  if (mutation === undefined) return { kills: everyKill, claimAgeMillis: 1_000, patienceMillis }
-  if (mutation !== "ledger-forgotten") return { kills: [], claimAgeMillis: 3_000, patienceMillis: 10_000 }
-  return { kills: [{ checkpoint: "draw-ended", action: "kill", passing: 12 }], claimAgeMillis: 600_000, patienceMillis }
+  const calm = { kills: [], patienceMillis, reorganisations: 0 }
+  if (mutation === undefined) return { ...calm, kills: everyKill, claimAgeMillis: 1_000 }
+  if (mutation !== "ledger-forgotten") return { ...calm, claimAgeMillis: 3_000, patienceMillis: 10_000 }
+  return { ...calm, kills: [{ checkpoint: "draw-ended", action: "kill", passing: 12 }], claimAgeMillis: 600_000 }
 }
 
+/** Reorganisations over deposits, claims and payouts; their number with a mutation, which shows sooner. */
+const reorganisations = { usual: 12, mutated: 6 }
+
 /** Runs the trial; its size is the number of buyers of each kind. */
-export const run = Effect.fnUntraced(function* (
-  options: TrialOptions
+export const run = (options: TrialOptions) => strike(options, courseOf(options))
+
+/** Runs it with reorganisations up to twelve blocks deep instead of kills. */
+export const runReorganised = (options: TrialOptions) =>
+  strike(options, {
+    kills: [],
+    claimAgeMillis: 1_000,
+    patienceMillis: options.patienceMillis ?? 90_000,
+    reorganisations: options.mutation === undefined ? reorganisations.usual : reorganisations.mutated
+  })
+
+const strike = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  { claimAgeMillis, kills, patienceMillis, reorganisations: rounds }: Course
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
   const began = performance.now()
-  const { claimAgeMillis, kills, patienceMillis } = courseOf(options)
   const crowd = options.size ?? usualCrowd
-  const world = yield* TrialWorld.make(options, { payers: crowd * ChannelBuyers.buyerKinds.length })
+  const world = yield* TrialWorld.make(options, {
+    payers: crowd * ChannelBuyers.buyerKinds.length,
+    ...(rounds > 0 && { finalityDepth: ReorganisationTrial.finalityDepth })
+  })
   yield* ChannelContracts.deploy(world.chain)
   const payTo = privateKeyToAddress(generatePrivateKey())
   const channels = {
@@ -89,13 +110,22 @@ export const run = Effect.fnUntraced(function* (
   const looks: Array<ChannelAudit.ChannelLook> = []
   const watching = yield* Effect.forkScoped(watch(world, shop.url, buyers, looks))
   const before = yield* Effect.forEach(buyers, ({ payer }) => ChannelWitness.tokensOf(world, payer))
-  yield* shopping(world, shop, buyers, kills)
+  const striking = yield* Effect.forkScoped(
+    Effect.forEach(Array.from({ length: rounds }), (_, round) => ReorganisationTrial.reorganise(world, round))
+  )
+  yield* shopping(
+    world,
+    buyers,
+    shop.listening,
+    () => striking.pollUnsafe() !== undefined && missedIn(shop, kills).length === 0
+  )
   yield* Fiber.interrupt(watching)
-  const ending = { world, shop, buyers, looks, before, payTo, patienceMillis }
+  const mended = rounds > 0 ? undepositedByReorganisation : new Set<string>()
+  const ending = { world, shop, buyers, looks, before, payTo, patienceMillis, mended }
   const { findings, testimony } = yield* audited(ending)
   return {
     goal: "channels",
-    title: `kill -9 at ${kills.length} checkpoints of a shop of payment channels`,
+    title: `kill -9 at ${kills.length} checkpoints of a shop of payment channels, and ${rounds} reorganisations`,
     options,
     figures: {
       kills: shop.lives.length - 1,
@@ -110,16 +140,19 @@ export const run = Effect.fnUntraced(function* (
 const missedIn = ({ struck }: FacilitatorLife, kills: ReadonlyArray<Failpoint>) =>
   kills.filter((one) => !struck.has(toText(one)))
 
-/** Buys round by round, until every kill has happened and some rounds more. */
+/** Differences of a look that a deposit in a lost block makes, until it is in another one. */
+const undepositedByReorganisation: ReadonlySet<string> = new Set(["signed-above-balance"])
+
+/** Buys round by round, until every fault has happened and some rounds more. */
 const shopping = (
   world: TrialWorld.TrialWorld,
-  shop: FacilitatorLife,
   buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>,
-  kills: ReadonlyArray<Failpoint>
+  listening: FacilitatorLife["listening"],
+  isStruck: () => boolean
 ) => {
   const began = performance.now()
   const patience = world.options.patienceMillis ?? 300_000
-  const isOver = () => missedIn(shop, kills).length === 0 || performance.now() - began > patience
+  const isOver = () => isStruck() || performance.now() - began > patience
   return Effect.forEach(
     buyers,
     (buyer, index) =>
@@ -128,7 +161,7 @@ const shopping = (
         let left = usualRounds
         for (let round = 0; left > 0; round++) {
           if (isOver()) left--
-          yield* shop.listening
+          yield* listening
           yield* buyer.buy(luck.branch(round))
         }
       }),
@@ -163,10 +196,13 @@ interface Ending {
   readonly before: ReadonlyArray<bigint>
   readonly payTo: string
   readonly patienceMillis: number
+  /** Checks whose differences during the looks do not count, and may mend at the end. */
+  readonly mended: ReadonlySet<string>
 }
 
 /** Waits until the audit finds nothing, or nothing but what time cannot mend, and returns its last findings. */
-const audited = Effect.fnUntraced(function* ({ before, buyers, looks, patienceMillis, payTo, shop, world }: Ending) {
+const audited = Effect.fnUntraced(function* (ending: Ending) {
+  const { before, buyers, looks, mended, patienceMillis, payTo, shop, world } = ending
   const began = performance.now()
   while (true) {
     yield* shop.listening
@@ -179,11 +215,16 @@ const audited = Effect.fnUntraced(function* ({ before, buyers, looks, patienceMi
     const paidOut = yield* ChannelWitness.tokensOf(world, payTo)
     const testimony: ChannelAudit.ChannelTestimony = { looks, ends: known, paidOut }
     const silent = buyers.filter((_, index) => ends[index] === undefined)
+    const seen = [
+      ...ChannelAudit.duringLooks(looks).filter(({ check }) => !mended.has(check)),
+      ...ChannelAudit.findings({ ...testimony, looks: [] })
+    ]
+    const found = mended.size === 0 ? ChannelAudit.findings(testimony) : seen
     const findings: ReadonlyArray<Broken> = [
-      ...ChannelAudit.findings(testimony),
+      ...found,
       ...silent.map(({ calls, payer }) => ({ check: "no-channel", detail: `${payer}: ${calls.at(-1)?.detail}` }))
     ]
-    const isOver = ChannelAudit.findings(testimony).some(ChannelAudit.isLasting)
+    const isOver = found.some((one) => ChannelAudit.isLasting(one) && !mended.has(one.check))
     if (findings.length === 0 || isOver || performance.now() - began > patienceMillis) return { findings, testimony }
     yield* Effect.sleep(500)
   }

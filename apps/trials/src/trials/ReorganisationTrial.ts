@@ -16,7 +16,7 @@ import * as TrialWorld from "../world/TrialWorld.ts"
 const usualRounds = 50
 const deepest = 12
 /** Deeper than any reorganisation here: final blocks stay. */
-const finalityDepth = 16
+export const finalityDepth = 16
 
 /** Runs the trial; its size counts the reorganisations. */
 export const run = Effect.fnUntraced(function* (
@@ -54,7 +54,7 @@ const onTime = Effect.fnUntraced(function* ({ chain, rpc }: TrialWorld.TrialWorl
 })
 
 /** Depths come round in turn, so that few rounds see deep ones too. Never deeper than to the block before the first payment: the payers' accounts and approvals are in those before. */
-const reorganise = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, round: number) {
+export const reorganise = Effect.fnUntraced(function* (world: TrialWorld.TrialWorld, round: number) {
   const { chain, firstBlock, random, rpc } = world
   yield* Effect.sleep(random.branch(`round${round}`).between(1_000, 3_500))
   const head = yield* rpc.ask(Quantity, "eth_blockNumber")
