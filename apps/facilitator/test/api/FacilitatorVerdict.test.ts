@@ -220,7 +220,7 @@ describe("through the client", () => {
   it.live("a record and its finish arrive as they left", () =>
     Effect.gen(function* () {
       const { record } = TestFacilitator
-      const finished: Array<ReadonlyArray<string>> = []
+      const finished: Array<ReadonlyArray<unknown>> = []
       const { client } = yield* start(
         { finish: (...args) => Effect.sync(() => (finished.push(args), record)) },
         undefined,
