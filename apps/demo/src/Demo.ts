@@ -29,6 +29,7 @@ import { nestShop } from "./NestShop.ts"
 import * as Purchase from "./Purchase.ts"
 import * as Streaming from "./Streaming.ts"
 import { tokenShop } from "./TokenShop.ts"
+import * as WdkBuyers from "./WdkBuyers.ts"
 
 /**
  * Where everything listens: fixed ports for a person who wants to try it, free ones for a program.
@@ -48,6 +49,12 @@ const host = "127.0.0.1"
 /** For a demonstration on this machine; a real shop keeps its own in its environment. */
 const secret = "a secret of at least thirty-two characters"
 
+/** Options of the demonstration. */
+export interface DemoOptions {
+  /** Whether buyers with the WDK buy too; their packages are installed on the first use. */
+  readonly wdk?: boolean
+}
+
 /** The addresses of the shops. */
 export interface Shops {
   readonly koa: string
@@ -60,7 +67,8 @@ export interface Shops {
  */
 export const run = Effect.fnUntraced(function* (
   ports: Ports,
-  narrator: Narrator
+  narrator: Narrator,
+  options: DemoOptions = {}
 ): Effect.fn.Return<Shops, unknown, Scope.Scope> {
   const chains = yield* startChains(ports, narrator)
   const { evm, ton, tron } = chains
@@ -91,6 +99,7 @@ export const run = Effect.fnUntraced(function* (
   const stream = yield* Streaming.start(evm, secret, ports.stream)
   yield* buyEverywhere(chains, shops, { name: "PUSD", origin: inToken }, narrator)
   yield* Streaming.buy(evm, stream, narrator)
+  if (options.wdk === true) yield* buyBySeed(chains, shops, narrator)
   yield* Crossing.buy(yield* Fiber.join(crossing), narrator)
   return { koa, nest, stream: stream.origin }
 })
@@ -157,6 +166,18 @@ const buyEverywhere = Effect.fnUntraced(function* (
   }
   for (const one of [byPermit, byOperation]) yield* narrator.bought(yield* Purchase.buy(one, inToken, "/report"))
   for (const shop of shops) yield* narrator.bought(yield* Purchase.buy(byAuthorization, shop, "/report"))
+})
+
+/** Each account of one seed buys from each shop. */
+const buyBySeed = Effect.fnUntraced(function* (
+  chains: DevNet.DevNet,
+  shops: ReadonlyArray<Purchase.Shop>,
+  narrator: Narrator
+) {
+  yield* narrator.heading("Buyers with the WDK: one seed, an account on each chain")
+  for (const one of yield* WdkBuyers.make(chains, narrator)) {
+    for (const shop of shops) yield* narrator.bought(yield* Purchase.buy(one, shop, "/report"))
+  }
 })
 
 /** The first payer, which has approved Permit2 in the token without transfer authorizations. */

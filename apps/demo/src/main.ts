@@ -1,7 +1,7 @@
 /**
  * `npm start`: runs the whole flow on this machine and stays up, so that you can buy for yourself. `--once` ends after one
- * purchase on each chain from each shop; `--json` prints each purchase as one line of JSON and nothing else. The exit code is 0 only when
- * everything was served and the chain shows every transfer.
+ * purchase on each chain from each shop; `--wdk` adds buyers with the WDK, and installs its packages first; `--json` prints each
+ * purchase as one line of JSON and nothing else. The exit code is 0 only when everything was served and the chain shows every transfer.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as UsablePorts from "@pontage/devnet/UsablePorts"
@@ -39,7 +39,7 @@ const usual: Effect.Effect<Demo.Ports> = Effect.gen(function* () {
 
 const program = Effect.gen(function* () {
   const ports = once ? free : yield* usual
-  const { koa, stream } = yield* Demo.run(ports, narrator)
+  const { koa, stream } = yield* Demo.run(ports, narrator, { wdk: flags.has("--wdk") })
   if (once) return
   yield* narrator.heading("Now you")
   yield* narrator.row("pay", `npx pontage pay ${koa}/report`)

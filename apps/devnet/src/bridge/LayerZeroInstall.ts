@@ -2,12 +2,12 @@
  * LayerZero's contracts on their first use: a process of its own installs the packages and compiles the tokens' contracts, so that a
  * program that needs them later goes on meanwhile.
  */
-import { spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 import * as Effect from "effect/Effect"
 
+import { installedBy } from "../FirstUse.ts"
 import * as OftContracts from "./OftContracts.ts"
 
 const script = fileURLToPath(new URL("../../scripts/InstallLayerZero.ts", import.meta.url))
@@ -24,22 +24,5 @@ const isInstalled = (): boolean => {
 
 /** Completes once the contracts are there. Its messages go to standard error. Dies where npm or the compiler fails. */
 export const ready: Effect.Effect<void> = Effect.suspend(() =>
-  isInstalled() && OftContracts.isCompiled() ? Effect.void : install
+  isInstalled() && OftContracts.isCompiled() ? Effect.void : installedBy(script, "LayerZero's contracts")
 )
-
-const install = Effect.callback<void>((resume) => {
-  const child = spawn(process.execPath, [script], { stdio: ["ignore", 2, 2] })
-  child.once("error", (error) => resume(Effect.die(error)))
-  child.once("exit", (code) =>
-    resume(
-      code === 0
-        ? Effect.void
-        : Effect.die(
-            new Error(
-              "LayerZero's contracts are not there, see above: they need the npm registry; run the command again"
-            )
-          )
-    )
-  )
-  return Effect.sync(() => child.kill())
-})
