@@ -54,7 +54,10 @@ export interface Standing extends NewChannel {
   readonly open: number
   /** No open draw lapses before this instant, in Unix milliseconds; `undefined` while none is open. */
   readonly lapses: number | undefined
-  /** The instant since which charges wait to be claimed, in Unix milliseconds; `undefined` while none do. */
+  /**
+   * The instant since which charges wait to be claimed, or for an hour after all are claimed the instant of that; Unix milliseconds.
+   * `undefined` while neither holds: the chain's state of the channel matters only to its next draw.
+   */
   readonly unclaimedSince: number | undefined
 }
 

@@ -38,10 +38,25 @@ export const opened = (channel: NewChannel): Standing => ({
 /** The most that may be claimed now. */
 export const claimable = ({ balance, charged, used }: Standing): bigint => least(charged, used, balance)
 
-const aged = (standing: Standing, now: number): Standing => ({
-  ...standing,
-  unclaimedSince: standing.charged > standing.claimed ? (standing.unclaimedSince ?? now) : undefined
+const owes = ({ charged, claimed }: Standing): boolean => charged > claimed
+
+/** With the instant at which the channel began to owe, or ended; each later step keeps it. */
+const aged = (before: Standing, next: Standing, now: number): Standing => ({
+  ...next,
+  unclaimedSince: owes(before) === owes(next) ? (before.unclaimedSince ?? (owes(next) ? now : undefined)) : now
 })
+
+/** Time for which a claimed channel is looked at, in milliseconds: a reorganisation may take the claim back, and its repetition may fail. */
+const looked = 3_600_000
+
+/** Whether the chain's state is to be read: the channel owes money, or did so lately. */
+export const isLookedAt = ({ unclaimedSince }: Standing): boolean => unclaimedSince !== undefined
+
+/** A claimed channel that the chain still shows as claimed after a while is not looked at any more. */
+const settled = (standing: Standing, now: number): Standing =>
+  !owes(standing) && standing.unclaimedSince !== undefined && now - standing.unclaimedSince > looked
+    ? { ...standing, unclaimedSince: undefined }
+    : standing
 
 /**
  * A later state of the chain. An earlier block's state changes nothing: reads may overtake each other. A state that says nothing new
@@ -50,7 +65,8 @@ const aged = (standing: Standing, now: number): Standing => ({
 export const observed = (standing: Standing, state: ChannelState, now: number): Standing => {
   if (state.block.number < standing.block.number) return standing
   const { balance, block, claimed, refundNonce, withdrawRequestedAt } = state
-  const next = aged({ ...standing, balance, block, claimed, refundNonce, withdrawRequestedAt }, now)
+  const entered = { ...standing, balance, block, claimed, refundNonce, withdrawRequestedAt }
+  const next = settled(aged(standing, entered, now), now)
   return isSameState(standing, next) ? standing : next
 }
 
@@ -66,6 +82,7 @@ const isSameState = (one: Standing, other: Standing): boolean =>
 /** A claim that is in a block. */
 export const claimed = (standing: Standing, total: bigint, block: Block, now: number): Standing =>
   aged(
+    standing,
     {
       ...standing,
       claimed: most(standing.claimed, total),
@@ -180,7 +197,7 @@ export const charged = (
   const covered = most(standing.used, signed?.maximum ?? 0n) - standing.charged
   const amount = most(0n, least(wanted, draw.amount, covered))
   const next = { ...without(standing, draw), charged: standing.charged + amount }
-  return [aged(signed === undefined || amount === 0n ? next : withUsed(next, signed), now), amount]
+  return [aged(standing, signed === undefined || amount === 0n ? next : withUsed(next, signed), now), amount]
 }
 
 /** Whether the voucher of a lapsed draw still covers it beside all others, so that it can be charged late. */

@@ -38,7 +38,7 @@ export interface ChannelPlace<E> {
     channelId: string,
     claimId: string
   ) => Effect.Effect<DrawRecord | undefined, FacilitatorUnavailable>
-  /** Calls `take` with each channel of a network that has unclaimed charges, the oldest first. */
+  /** Calls `take` with each channel of a network whose `unclaimedSince` is set, the oldest first. */
   readonly unclaimed: (
     network: string,
     take: (standing: Standing, now: number) => void
@@ -109,6 +109,14 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
           ...rows.filter(({ urgent }) => urgent),
           ...rows.filter(({ urgent }) => !urgent)
         ])
+      }),
+    watched: (network) =>
+      Effect.suspend(() => {
+        const ids: Array<string> = []
+        const take = (standing: Standing) => {
+          if (ChannelBooks.isLookedAt(standing)) ids.push(standing.channelId)
+        }
+        return Effect.as(place.unclaimed(network, take), ids)
       }),
     claimed: (rows, block) =>
       each(place, rows, (standing, { total }, now) => ChannelBooks.claimed(standing, total, block, now)),

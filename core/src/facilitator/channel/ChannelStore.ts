@@ -63,6 +63,8 @@ export class ChannelStore extends Context.Service<
     readonly configs: (network: string, take: (config: Schema.Json) => void) => Stored<void>
     /** The rows to claim now, those with a pending withdrawal first, then the oldest. */
     readonly due: (policy: ClaimPolicy) => Stored<ReadonlyArray<ClaimRow>>
+    /** The channels of a network that owe money, and for an hour those that owe none any more: a claim may be taken back. */
+    readonly watched: (network: string) => Stored<ReadonlyArray<string>>
     /** Records claims that a block includes. */
     readonly claimed: (rows: ReadonlyArray<Pick<ClaimRow, "channelId" | "total">>, block: Block) => Stored<void>
     /**

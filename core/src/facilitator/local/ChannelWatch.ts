@@ -64,15 +64,10 @@ export const run = (context: DrawContext, claims: ChannelClaims, options: Option
     const draws = facilitator.channels?.draws
     return draws === undefined ? [] : [{ facilitator, draws }]
   })
-  return Effect.forEach(
-    watched,
-    (one) =>
-      watch({ ...context, claims, watched: one, options, receivers: new Map(), claimed: BoundedMap.oldestOut(10_000) }),
-    {
-      concurrency: "unbounded",
-      discard: true
-    }
-  )
+  return Effect.forEach(watched, (one) => watch({ ...context, claims, watched: one, options, receivers: new Map() }), {
+    concurrency: "unbounded",
+    discard: true
+  })
 }
 
 /** A receiver whose claims are paid out, and the instant since which money waits for it; Unix milliseconds. */
@@ -87,8 +82,6 @@ interface Watch extends DrawContext {
   readonly watched: Watched
   readonly options: Options
   readonly receivers: Map<string, Receiver>
-  /** The instants of the last claims by channel, in Unix milliseconds. */
-  readonly claimed: Map<string, number>
 }
 
 const watch = (self: Watch): Effect.Effect<void> => {
@@ -129,17 +122,11 @@ const policyOf = ({ options, watched }: Watch): ClaimPolicy => ({
   maximumAge: options.maximumAgeMillis ?? day
 })
 
-/** Time for which a claimed channel is looked at, in milliseconds: a reorganisation may take the claim back, and its repetition may fail. */
-const recently = 3_600_000
-
-/** Reads every channel that owes money, or was claimed lately. Channels that could not be read keep the others from nothing but a good look. */
+/** Reads every channel that owes money, or did so lately. Channels that could not be read keep the others from nothing but a good look. */
 const look = Effect.fnUntraced(function* (self: Watch): Effect.fn.Return<void, PaymentFailure> {
-  const { claimed, claims, health, ledger, watched } = self
+  const { claims, health, ledger, watched } = self
   const { draws, facilitator } = watched
-  const owing = yield* ledger.due({ network: facilitator.network, ...everything })
-  const now = yield* Clock.currentTimeMillis
-  for (const [id, at] of claimed) if (now - at > recently) claimed.delete(id)
-  const ids = [...new Set([...owing.map(idOf), ...claimed.keys()])]
+  const ids = yield* ledger.watched(facilitator.network)
   const parts = Array.from({ length: Math.ceil(ids.length / together) }, (_, part) =>
     ids.slice(part * together, (part + 1) * together)
   )
@@ -158,15 +145,7 @@ const claimDue = Effect.fnUntraced(function* (self: Watch, kind: ClaimKind): Eff
   const rows = due.filter(({ urgent }) => urgent === (kind === "urgent"))
   const ends = yield* Effect.forEach(
     watched.draws.claims(rows),
-    (requests) =>
-      Effect.result(
-        Effect.andThen(
-          Effect.map(Clock.currentTimeMillis, (now) => {
-            for (const id of requests.channelIds) self.claimed.set(id, now)
-          }),
-          claims.claim(watched, requests)
-        )
-      ),
+    (requests) => Effect.result(claims.claim(watched, requests)),
     { concurrency: kind === "urgent" ? "unbounded" : sideBySide }
   )
   const failures = ends.flatMap((end) => (end._tag === "Failure" ? [end.failure] : []))

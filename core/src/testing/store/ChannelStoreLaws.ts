@@ -80,8 +80,29 @@ const claims: ReadonlyArray<Trial.ChannelLaw> = [
       ])
       yield* store.claimed([{ channelId, total: 250n }], { number: 11n, hash: "0x11" })
       yield* same("what is due after the claim", yield* due, [])
-      yield* standingIs(store, channelId, { claimed: 250n, charged: 250n, unclaimedSince: undefined })
+      yield* standingIs(store, channelId, { claimed: 250n, charged: 250n })
     })
+  ),
+  law(
+    "a channel is watched while it owes money, and still after its claim, which a reorganisation may take back",
+    (store) =>
+      Effect.gen(function* () {
+        const channel = yield* opened(store)
+        const { channelId } = channel
+        const isWatched = Effect.map(store.watched(channel.network), (ids) => ids.includes(channelId))
+        yield* same("whether it is watched before a charge", yield* isWatched, false)
+        yield* sold(store, drawOn(channel, 100n, 100n))
+        yield* same("whether it is watched while it owes", yield* isWatched, true)
+        yield* store.claimed([{ channelId, total: 100n }], { number: 11n, hash: "0x11" })
+        yield* same("whether it is watched after its claim", yield* isWatched, true)
+        yield* store.observed([{ ...channel, claimed: 0n, block: { number: 12n, hash: "0x12" } }])
+        const due = yield* store.due(policy(channel, { maximumUnclaimed: 1n }))
+        yield* same(
+          "what is due once the claim is gone",
+          due.map(({ total }) => total),
+          [100n]
+        )
+      })
   ),
   law("less than a claim costs is never due, also before a withdrawal", (store) =>
     Effect.gen(function* () {

@@ -43,6 +43,18 @@ describe("an observation", () => {
     assert.deepStrictEqual(ChannelBooks.observed(before, state, 9), { ...before, unclaimedSince: 9 })
   })
 
+  it("has a claimed channel looked at for an hour, and owe from the moment at which its claim is gone", () => {
+    const hour = 3_600_000
+    const block = { number: 8n, hash: "0x8" }
+    const owing = { ...ChannelBooks.opened(channel), charged: 5n, unclaimedSince: 1 }
+    const claimed = ChannelBooks.claimed(owing, 5n, state.block, 10)
+    assert.deepInclude(claimed, { claimed: 5n, unclaimedSince: 10 })
+    const later = { ...state, claimed: 5n, block }
+    assert.strictEqual(ChannelBooks.observed(claimed, later, 10 + hour).unclaimedSince, 10)
+    assert.isUndefined(ChannelBooks.observed(claimed, later, 11 + hour).unclaimedSince)
+    assert.strictEqual(ChannelBooks.observed(claimed, { ...later, claimed: 0n }, 20).unclaimedSince, 20)
+  })
+
   it.effect("of the block on record writes nothing, also where money waits to be claimed", () =>
     Effect.gen(function* () {
       const store = MemoryChannelStore.make()

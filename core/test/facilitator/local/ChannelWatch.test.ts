@@ -145,6 +145,19 @@ describe("the watch over payment channels", () => {
     })
   )
 
+  it.effect("claims again what a reorganisation has taken back from an earlier process", () =>
+    Effect.gen(function* () {
+      const claimed: Array<string> = []
+      const shop = yield* watched(idsOf(claimed))
+      yield* shop.sell("due", 5_000_000n)
+      yield* shop.ledger.claimed([{ channelId: "due", total: 5_000_000n }], { number: 1n, hash: "0xlost" })
+      yield* shop.begin
+      // The chain never shows that claim.
+      yield* TestClock.adjust("1 minute")
+      assert.include(claimed, "due")
+    })
+  )
+
   it.effect("stops draws while claims cannot be sent, and not for a channel whose own claim is refused", () =>
     Effect.gen(function* () {
       let isOut = true
