@@ -3,10 +3,13 @@
  * signs once, and the shop is paid once the buyer's money is final.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { FacilitatorClient, PaymentPayload } from "@pontage/core"
+import { exactEvm } from "@pontage/evm"
+import type { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
-import { encodeFunctionData } from "viem"
+import { concatHex, decodeFunctionData, encodeFunctionData, isHash, parseAbi, toHex } from "viem"
 
 import * as InventoryMarket from "./InventoryMarket.ts"
 
@@ -33,6 +36,21 @@ const recordOf = (facilitator: string, paymentId: string) =>
 
 const deliveryOf = (facilitator: string, paymentId: string) =>
   Effect.map(recordOf(facilitator, paymentId), ({ delivery }) => delivery)
+
+const transfer = parseAbi([
+  "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)"
+])
+
+/** The payload that anybody can rebuild from the transaction of an operator's payment. */
+const rebuilt = Effect.fnUntraced(function* ({ client }: EvmTestChain.Shape, hash: string) {
+  if (!isHash(hash)) return yield* Effect.die(new Error(`${hash} is no transaction`))
+  const { input } = yield* Effect.promise(() => client.getTransaction({ hash }))
+  const { args } = decodeFunctionData({ abi: transfer, data: input })
+  const [from, to, value, validAfter, validBefore, nonce, v, r, s] = args
+  const signature = concatHex([r, s, toHex(v)])
+  const times = { validAfter: `${validAfter}`, validBefore: `${validBefore}` }
+  return { signature, authorization: { from, to, value: `${value}`, ...times, nonce } }
+})
 
 describe("a purchase from an inventory", () => {
   it.live("pays the shop once the buyer's payment is final, and shows both legs", () =>
@@ -205,6 +223,36 @@ describe("a purchase from an inventory", () => {
       assert.strictEqual(yield* earned, 0n)
       assert.strictEqual(yield* received, 0n)
       assert.strictEqual((yield* second.transfers()).length, 11)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is delivered by a payment that buys nothing else, though anybody can rebuild it from its transaction", () =>
+    Effect.gen(function* () {
+      const { assets, buyer, facilitator, first, received, second } = yield* InventoryMarket.open({ serve: "departed" })
+      yield* buyer(0)
+      yield* first.mine(InventoryMarket.finalityDepth)
+      yield* Effect.repeat(received, { until: (amount) => amount > 0n, schedule: often })
+      const payload = yield* rebuilt(second, (yield* second.transfers()).at(-1)?.transactionHash ?? "")
+      assert.strictEqual(payload.authorization.to, second.accounts.payee.address)
+      // The shop sells on the second chain too, for the same price.
+      const server = exactEvm.server({ rpcUrl: second.rpcUrl, network: second.network, assets })
+      const asset = server.asset(second.network, undefined)
+      const paymentRequirements = {
+        scheme: "exact",
+        network: second.network,
+        maxAmountRequired: `${price}`,
+        resource: "https://shop.example/other",
+        payTo: second.accounts.payee.address,
+        asset: second.token.address,
+        extra: asset?.extra ?? {}
+      }
+      const paymentPayload = PaymentPayload.sealPayload("exact", second.network, payload)
+      const client = yield* FacilitatorClient.make({ url: facilitator })
+      const claim = { id: "c".repeat(22), resource: "r".repeat(43) }
+      for (const asked of [undefined, claim]) {
+        const refusal = yield* Effect.flip(client.settle({ paymentPayload, paymentRequirements }, asked))
+        assert.strictEqual("reason" in refusal ? refusal.reason : refusal._tag, "already_used")
+      }
     }).pipe(Effect.scoped)
   )
 })

@@ -175,3 +175,7 @@ export const offerOfPush = (requirements: PaymentRequirements, paymentId: string
 /** Whether an offer is that of a push. The facilitator alone makes such payments: no caller can present one. */
 export const isPush = ({ extra }: Pick<PaymentRequirements, "extra">): boolean =>
   extra !== undefined && Object.hasOwn(extra, marker)
+
+/** The payment that an offer of a push delivers; `undefined` in any other offer. */
+export const deliveredBy = (requirements: Pick<PaymentRequirements, "extra">): unknown =>
+  isPush(requirements) ? requirements.extra?.[marker] : undefined

@@ -8,6 +8,7 @@ import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import type { Scheme } from "../../scheme/Scheme.ts"
+import * as Delivery from "./Delivery.ts"
 import type { NewPayment, StoredPayment } from "./PaymentStore.ts"
 
 /** One property that must agree between a presentation and the record. */
@@ -23,6 +24,8 @@ export type Term = (presented: NewPayment, known: NewPayment) => boolean
  * Today's price is at most the recorded amount, because a price may depend on a body or a header that the payer did not
  * sign. Where the money goes on to another network, the price is compared with what arrives there: the fee of the way is
  * another one by then, and no part of a price. The caller is the one that presented the payment, because only its terms were checked.
+ *
+ * The delivery: the facilitator's own payment by which it delivers another one is public once it is sent. It pays for that one alone.
  *
  * The payer: the salt of a bound payment never reaches the chain. An unbound payment is public once it is sent; it is
  * compared as a whole, and by the token of its offer, if there was one.
@@ -46,6 +49,8 @@ export const terms = {
       ? BigInt(requirements.maxAmountRequired) <= known.authorization.amount
       : arrival.asked <= arrival.amount,
   caller: ({ caller }, known) => caller === known.caller,
+  delivery: ({ requirements }, known) =>
+    Delivery.deliveredBy(requirements) === Delivery.deliveredBy(known.requirements),
 
   salt: ({ authorization }, known) => authorization.binding?.salt === known.authorization.binding?.salt,
   payload: ({ payload }, known) =>

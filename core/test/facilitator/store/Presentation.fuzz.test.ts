@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Network, type PaymentStore, RetryToken } from "@pontage/core"
 import * as fc from "fast-check"
 
+import * as Delivery from "../../../src/facilitator/store/Delivery.ts"
 import * as Presentation from "../../../src/facilitator/store/Presentation.ts"
 
 type NewPayment = PaymentStore.NewPayment
@@ -58,6 +59,10 @@ const deviations: Record<keyof typeof Presentation.terms, (payment: NewPayment) 
   offeredPayee: (payment) => offering(payment, { payTo: "acct-victim" }),
   price: (payment) => offering(payment, { maxAmountRequired: `${payment.authorization.amount + 1n}` }),
   caller: (payment) => ({ ...payment, caller: "shop-b" }),
+  delivery: (payment) => ({
+    ...payment,
+    requirements: Delivery.offerOfPush(payment.requirements, `pay_${"d".repeat(22)}`)
+  }),
   salt: (payment) =>
     payment.authorization.binding && signing(payment, { binding: { challenge: "c", salt: "guessed" } }),
   payload: (payment) => (payment.authorization.binding ? undefined : { ...payment, payload: { signed: "otherwise" } }),
