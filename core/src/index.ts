@@ -104,6 +104,7 @@ export type {
   DeliveryObservation,
   Departure,
   Onward,
+  OnwardPlace,
   Push,
   Stock as OperatorStock,
   StockDraw

@@ -158,4 +158,27 @@ describe("the service with an inventory", () => {
         assert.deepStrictEqual(yield* payouts, [price])
       }).pipe(Effect.scoped)
   )
+
+  it.live("takes a caller's payments for its own payees alone, wherever their money arrives", () =>
+    Effect.gen(function* () {
+      const { environment, first, operator, paid, second } = yield* opened()
+      const { payee } = second.accounts
+      const [shop, rival] = ["key-of-the-shop-0001", "key-of-the-rival-0001"]
+      const { url } = yield* started({
+        ...environment,
+        PONTAGE_API_KEYS: JSON.stringify([
+          { key: shop, payees: [operator.address, payee.address] },
+          { key: rival, payees: [operator.address, second.accounts.stranger.address] }
+        ])
+      })
+      const settledBy = Effect.fnUntraced(function* (key: string, payer: number) {
+        const client = yield* FacilitatorClient.make({ url, headers: { authorization: `Bearer ${key}` } })
+        return yield* client.settle(yield* paid(payer), TestPayment.claim(payer))
+      })
+      const { message } = yield* Effect.flip(settledBy(rival, 0))
+      assert.include(message, "are not registered for this caller")
+      assert.strictEqual(yield* first.balanceOf(operator.address), 0n)
+      assert.strictEqual((yield* settledBy(shop, 1)).status, "included")
+    }).pipe(Effect.scoped)
+  )
 })

@@ -66,6 +66,13 @@ export interface Stock {
   readonly balance: Effect.Effect<bigint, ChainUnavailable>
 }
 
+/** The place where a payment's money arrives. */
+export interface OnwardPlace {
+  readonly network: string
+  readonly asset: string
+  readonly payTo: string
+}
+
 /** The onward part of a scheme facilitator. */
 export interface Onward<Payload = unknown> {
   /**
@@ -73,6 +80,11 @@ export interface Onward<Payload = unknown> {
    * clock.
    */
   destination(payment: Payment<Payload>): Network | undefined
+  /**
+   * The place where the money of an offer's payments arrives; `undefined` if it stays on the offer's network, and for terms that cannot be
+   * read, by which no payment is taken. Absent if the offer's own payee and asset are always that place.
+   */
+  place?(requirements: PaymentRequirements): OnwardPlace | undefined
   /**
    * The operator's own stock that a payment is delivered from; absent, or `undefined`, where a bridge holds its money. The engine
    * reserves the amount together with the record, so no two payments draw the same money. Read from the signed bytes and the settings.

@@ -78,9 +78,17 @@ export const networkFromText = (text: string): Network.Network | undefined =>
 
 type Requirements = PaymentRequirements.PaymentRequirements
 
+/** A payee and an asset on a network. */
+interface Place {
+  readonly network: string
+  readonly payTo: string
+  readonly asset?: string | undefined
+}
+
 /**
- * Whether a payment to this payee in this asset is registered. Addresses are compared in the canonical form of the scheme.
- * Where assets are registered, the payment has to name its asset.
+ * Whether a payment to this payee in this asset is registered. Where its money goes on to another network, the payee and the asset there
+ * have to be registered too. Addresses are compared in the canonical form of the scheme. Where assets are registered, the payment has to
+ * name its asset.
  */
 export const isRegistered = (
   registrations: ReadonlyArray<Registration> | undefined,
@@ -88,20 +96,25 @@ export const isRegistered = (
   requirements: Requirements
 ): boolean => {
   if (registrations === undefined) return true
-  const { asset, network, payTo, scheme: name } = requirements
+  const { network, scheme: name } = requirements
   const scheme = schemes.find((one) => one.scheme.name === name && one.scheme.network(network) === one.network)
   if (scheme === undefined) return false
+  const arriving = scheme.onward?.place?.(requirements)
+  return [requirements, ...(arriving === undefined ? [] : [arriving])].every((place) =>
+    registrations.some((one) => isAt(scheme, one, place))
+  )
+}
+
+/** Whether a registration is for a place. */
+const isAt = ({ scheme }: SchemeFacilitator, { assets, network, payees }: Registration, place: Place): boolean => {
   const isAmong = (addresses: ReadonlyArray<string> | undefined, asked: string | undefined) => {
     if (addresses === undefined) return true
-    const canonical = asked === undefined ? undefined : scheme.scheme.address(asked)
-    return canonical !== undefined && addresses.some((address) => scheme.scheme.address(address) === canonical)
+    const canonical = asked === undefined ? undefined : scheme.address(asked)
+    return canonical !== undefined && addresses.some((address) => scheme.address(address) === canonical)
   }
-  return registrations.some(
-    (one) =>
-      (one.network === undefined || scheme.scheme.network(one.network) === scheme.network) &&
-      isAmong(one.payees, payTo) &&
-      isAmong(one.assets, asset)
-  )
+  const there = scheme.network(place.network)
+  const isThere = network === undefined || (there !== undefined && scheme.network(network) === there)
+  return isThere && isAmong(payees, place.payTo) && isAmong(assets, place.asset)
 }
 
 /**

@@ -27,6 +27,7 @@ import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmTime from "../node/EvmTime.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import { type SignedAuthorization, read } from "../payment/ExactEvmReading.ts"
+import * as OnwardPlaces from "../payment/OnwardPlaces.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmSpendLimits from "../sending/EvmSpendLimits.ts"
@@ -131,6 +132,7 @@ const onwardOf = (chain: ExactEvmChain): Onward<SignedAuthorization> => {
   const bridged = RouteOnward.make(rpc, routes?.served)
   return {
     destination: (payment) => payment.payload.inventory?.network ?? bridged.destination(payment),
+    place: OnwardPlaces.of,
     stock: ({ payload }) => inventory && ServedInventory.stockOf(inventory, payload),
     observe: (departure) => {
       const signed = departure.payment.payload.inventory
