@@ -42,7 +42,7 @@ export const verify = Effect.fnUntraced(function* (
   if (payload.inventory !== undefined) {
     yield* InventoryReading.agree(payment.requirements, payload.inventory)
     yield* ServedInventory.verify(chain.inventory, payment, payload.inventory)
-  }
+  } else yield* ServedInventory.demandRoute(chain.inventory, payload.authorization.to)
   const call = yield* callOf(payment)
   yield* chain.prove(payload.token)
   yield* PermitPayers.explained(chain.lagGuard, payload, verifyCall(chain, call, payment))

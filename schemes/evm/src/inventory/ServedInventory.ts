@@ -8,6 +8,8 @@ import {
   type Network,
   type OperatorStock,
   type Payment,
+  type PaymentError,
+  refuse,
   type ValidationError
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -131,6 +133,22 @@ export const verify = Effect.fnUntraced(function* (
     )
   }
 })
+
+/**
+ * Refuses a payment without a route to the inventory's account, by whichever way to pay: a party that has seen a payment with a route could
+ * present its authorization without it, and the shop would get nothing.
+ */
+export const demandRoute = (
+  inventory: ServedInventory | undefined,
+  payee: EvmAddress.Address
+): Effect.Effect<void, PaymentError> =>
+  inventory?.account === payee
+    ? refuse(
+        "INVALID_RECIPIENT",
+        "inventory_missing",
+        "the payee is the facilitator's inventory, and money that reaches it without a route pays for nothing"
+      )
+    : Effect.void
 
 const refused = (rule: string, what: string): Effect.Effect<never, ValidationError> =>
   Effect.fail(invalid("unsupported_authorization", `inventory_${rule}`, `the payment's route ${what}`))

@@ -110,7 +110,7 @@ const opened = Effect.gen(function* () {
 describe("a payment to an inventory", () => {
   it.live("is refused where a part is not the offer's, or not the facilitator's", () =>
     Effect.gen(function* () {
-      const { first, offer, operator, second, signed, verified } = yield* opened
+      const { asset, first, offer, operator, second, signed, verified } = yield* opened
       const { stranger } = first.accounts
       const { payload } = yield* signed(offer)
       assert.strictEqual(yield* verified(offer, payload), "ok")
@@ -150,6 +150,8 @@ describe("a payment to an inventory", () => {
       const { inventory: _, ...bare } = Object(payload)
       assert.strictEqual(yield* verified(offer, bare), "inventory_missing")
       assert.strictEqual(yield* verified({ ...offer, extra: {} }, payload), "inventory_not_offered")
+      // An ordinary payment to the operator would be taken, and the shop would get nothing.
+      assert.strictEqual(yield* verified({ ...offer, extra: asset.extra ?? {} }, bare), "inventory_missing")
       assert.strictEqual(yield* verified(withTerms(offer, { network: first.network }), payload), "inventory_network")
       assert.strictEqual(yield* verified(withTerms(offer, { amount: "1e3" }), payload), "inventory_terms")
     }).pipe(Effect.scoped)
