@@ -12,6 +12,7 @@ import {
   refuse,
   type ValidationError
 } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
@@ -93,6 +94,12 @@ export const balanceOf = Effect.fnUntraced(function* (
   return yield* new ChainUnavailable({ network, message })
 })
 
+/**
+ * The longest validity of a payment, in seconds: ten minutes, and what clocks may differ. One whose payer has taken its money away draws on the
+ * stock until then, since it may still be paid, and the time that an offer allows is its shop's choice.
+ */
+const longestValidity = 660
+
 /** Verifies that a payment's route is one of those served, and that its fee covers that of today's settings. */
 export const verify = Effect.fnUntraced(function* (
   inventory: ServedInventory | undefined,
@@ -112,6 +119,13 @@ export const verify = Effect.fnUntraced(function* (
     return yield* refused("account", `pays ${EvmAddress.checksum(authorization.to)}, not the facilitator's account`)
   }
   yield* pair.losses.allow(payment)
+  const left = payment.authorization.validBefore - Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  if (left > longestValidity) {
+    return yield* refused(
+      "valid_too_long",
+      `may be paid for ${left} seconds more; at most ${longestValidity} are taken`
+    )
+  }
   yield* pair.proven
   const recipient = EvmAddress.fromText(route.recipient)
   const unpayable = [EvmAddress.zero, inventory.account, EvmAsset.domain(pair.arriving).verifyingContract]

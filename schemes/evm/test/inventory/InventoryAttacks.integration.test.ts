@@ -82,9 +82,9 @@ const opened = Effect.gen(function* () {
       assets,
       routes: exactEvm.routes({ inventories })
     })
-  const signed = Effect.fnUntraced(function* (requirements: Offer) {
+  const signed = Effect.fnUntraced(function* (requirements: Offer, seconds = 600) {
     const client = clientOf(operator.address, stranger.address)
-    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
+    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + seconds
     return yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
   })
   const verifiedBy = (one: typeof facilitator, requirements: Offer, payload: unknown) =>
@@ -134,6 +134,8 @@ describe("a payment to an inventory", () => {
         assert.strictEqual(yield* verified(other, (yield* signed(other)).payload), expected)
         assert.notStrictEqual(yield* verified(offer, (yield* signed(other)).payload), "ok")
       }
+      // Its payer could take the money away, and hold the stock until it ends.
+      assert.strictEqual(yield* verified(offer, (yield* signed(offer, 900)).payload), "inventory_valid_too_long")
       // A payer or a shop that changes the route after it was signed, and one that leaves it out.
       const changes = [
         { recipient: stranger.address },

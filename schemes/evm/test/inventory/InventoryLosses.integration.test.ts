@@ -72,7 +72,7 @@ const opened = Effect.gen(function* () {
     const client = exactEvm.client({ signer, network, assets, routes })
     const asset = client.asset(requirements)
     if (asset === undefined) return yield* Effect.die(new Error("the token is not known"))
-    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 3_600
+    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
     const { payload } = yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
     return yield* facilitator.read(requirements, payload)
   })
