@@ -3,7 +3,7 @@
  * signs once, and the shop is paid once the buyer's money is final.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorClient, PaymentPayload } from "@pontage/core"
+import { FacilitatorClient, Network, PaymentPayload } from "@pontage/core"
 import { exactEvm } from "@pontage/evm"
 import type { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
@@ -235,18 +235,19 @@ describe("a purchase from an inventory", () => {
       const payload = yield* rebuilt(second, (yield* second.transfers()).at(-1)?.transactionHash ?? "")
       assert.strictEqual(payload.authorization.to, second.accounts.payee.address)
       // The shop sells on the second chain too, for the same price.
-      const server = exactEvm.server({ rpcUrl: second.rpcUrl, network: second.network, assets })
-      const asset = server.asset(second.network, undefined)
+      const network = Network.make(second.network)
+      const server = exactEvm.server({ rpcUrl: second.rpcUrl, network, assets })
+      const asset = server.asset(network, undefined)
       const paymentRequirements = {
         scheme: "exact",
-        network: second.network,
+        network,
         maxAmountRequired: `${price}`,
         resource: "https://shop.example/other",
         payTo: second.accounts.payee.address,
         asset: second.token.address,
         extra: asset?.extra ?? {}
       }
-      const paymentPayload = PaymentPayload.sealPayload("exact", second.network, payload)
+      const paymentPayload = PaymentPayload.sealPayload("exact", network, payload)
       const client = yield* FacilitatorClient.make({ url: facilitator })
       const claim = { id: "c".repeat(22), resource: "r".repeat(43) }
       for (const asked of [undefined, claim]) {
