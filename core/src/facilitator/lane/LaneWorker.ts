@@ -141,7 +141,8 @@ const load = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effec
   if (!isOrphan) state.slots.next = yield* store.openLane(lease, yield* SlotGaps.believed(state, counted))
   const now = yield* Clock.currentTimeMillis
   for (const onRecord of yield* store.openTransactions(lease.lane)) {
-    transactions.set(onRecord.number, { ...(yield* read(scheme, onRecord, now)), orphaned: isOrphan })
+    const transaction = yield* read(scheme, onRecord, now)
+    transactions.set(onRecord.number, isOrphan ? { ...transaction, orphaned: transactions } : transaction)
   }
   yield* SlotGaps.skip(state, counted)
   return state

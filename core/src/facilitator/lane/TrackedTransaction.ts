@@ -33,8 +33,11 @@ export interface TrackedTransaction {
   cancelled: boolean
   /** A node has its bytes, and the records do not say so yet. */
   unrecorded: boolean
-  /** Its signer is not configured any more: nothing new takes its slot, and it ends with its payments. */
-  readonly orphaned?: boolean
+  /**
+   * Present if its signer is not configured any more: all of the lane's transactions. Nothing new takes its slot, so it ends with its
+   * payments and those of later ones.
+   */
+  readonly orphaned?: ReadonlyMap<bigint, TrackedTransaction>
   /** The time when its first bytes were sent, or were found on record; Unix milliseconds. */
   readonly begunAt: number
   /** The node did not take its bytes as new when they were first sent. */
@@ -74,12 +77,17 @@ export const isOpen = ({ stored }: BatchedPayment): boolean => PaymentChange.isP
 
 /**
  * Whether its slot is still to be used. A transaction without a slot, or without its signer, counts as open while one of its payments
- * is.
+ * is. Without its signer it counts as open for later payments too: a reorganisation may take back what has used its slot, and then
+ * nothing but its own bytes can bring them into a block.
  */
-export const isSlotOpen = ({ attempts, inclusion, orphaned, payments, displacedAt }: TrackedTransaction): boolean => {
+export const isSlotOpen = (transaction: TrackedTransaction): boolean => {
+  const { attempts, displacedAt, inclusion, payments } = transaction
   if (inclusion !== undefined || displacedAt !== undefined) return false
-  return (orphaned !== true && attempts[0]?.slot !== undefined) || payments.some(isOpen)
+  return (attempts[0]?.slot !== undefined && isSlotNeeded(transaction)) || payments.some(isOpen)
 }
+
+const isSlotNeeded = ({ number, orphaned }: TrackedTransaction): boolean =>
+  orphaned === undefined || [...orphaned.values()].some((one) => one.number > number && !one.payments.every(isDone))
 
 /** Whether its slot is still to be used, or a payment's outcome is unknown. */
 export const isUnresolved = (transaction: TrackedTransaction): boolean =>

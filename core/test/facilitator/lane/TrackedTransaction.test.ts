@@ -63,8 +63,26 @@ describe("a lane transaction's slot", () => {
     ] as const) {
       const slotless = begun([batched(status)], { ...slotted, slot: undefined })
       assert.strictEqual(TrackedTransaction.isSlotOpen(slotless), isOpen, status)
-      const orphaned = { ...begun([batched(status)]), orphaned: true }
+      const orphaned = { ...begun([batched(status)]), orphaned: new Map() }
       assert.strictEqual(TrackedTransaction.isSlotOpen(orphaned), isOpen, status)
+    }
+  })
+
+  it("stays open without its signer while a later payment of the lane may need it", () => {
+    for (const [status, isOpen] of [
+      ["sent", true],
+      ["included", true],
+      ["final", false],
+      ["expired", false]
+    ] as const) {
+      const lane = new Map<bigint, TrackedTransaction.TrackedTransaction>()
+      const displaced = { ...begun([]), orphaned: lane }
+      const later = { ...begun([batched(status)]), number: 2n, orphaned: lane }
+      lane.set(displaced.number, displaced).set(later.number, later)
+      assert.strictEqual(TrackedTransaction.isSlotOpen(displaced), isOpen, status)
+      assert.strictEqual(TrackedTransaction.isSlotOpen(later), status === "sent", status)
+      displaced.displacedAt = 12n
+      assert.isFalse(TrackedTransaction.isSlotOpen(displaced))
     }
   })
 })
