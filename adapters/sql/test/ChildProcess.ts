@@ -12,7 +12,7 @@ import type * as Scope from "effect/Scope"
 export interface Child {
   /** All lines printed so far. */
   readonly lines: ReadonlyArray<string>
-  /** The first line from this place on that begins with this text, and the place after it. */
+  /** The first line from this place on that begins with this text; dies once the process has ended without it. */
   readonly line: (beginning: string, from?: number) => Effect.Effect<string>
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   readonly exited: Effect.Effect<void>
@@ -24,15 +24,15 @@ export const run = (program: string, ...parameters: ReadonlyArray<string>): Effe
       Effect.sync(() => open(program, parameters)),
       ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
     ),
-    ({ child, lines, watchers }) => ({
+    ({ child, ended, lines, watchers }) => ({
       lines,
       line: (beginning, from = 0) =>
         Effect.callback<string>((resume) => {
           const look = () => {
             const found = lines.slice(from).find((line) => line.startsWith(beginning))
-            if (found === undefined) return false
+            if (found === undefined && !ended()) return false
             watchers.delete(look)
-            resume(Effect.succeed(found))
+            resume(found === undefined ? Effect.die(new Error(without(beginning, lines))) : Effect.succeed(found))
             return true
           }
           if (!look()) watchers.add(look)
@@ -45,6 +45,9 @@ export const run = (program: string, ...parameters: ReadonlyArray<string>): Effe
       })
     })
   )
+
+const without = (beginning: string, lines: ReadonlyArray<string>): string =>
+  `the program ended without the line ${beginning}; its last lines: ${lines.slice(-3).join(" ")}`
 
 /** A process that is killed keeps nothing of what it has compiled: each would compile all its modules anew. */
 const keepCompiled =
@@ -59,11 +62,17 @@ const open = (program: string, parameters: ReadonlyArray<string>) => {
   )
   const lines: Array<string> = []
   const watchers = new Set<() => void>()
+  const state = { hasEnded: false }
+  // Comes once its whole output is read.
+  child.once("close", () => {
+    state.hasEnded = true
+    for (const look of watchers) look()
+  })
   if (child.stdout !== null) {
     createInterface({ input: child.stdout }).on("line", (line) => {
       lines.push(line)
       for (const look of watchers) look()
     })
   }
-  return { child, lines, watchers }
+  return { child, lines, watchers, ended: () => state.hasEnded }
 }

@@ -7,9 +7,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { LaneLeases, PaymentStore } from "@pontage/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import * as SqlClient from "effect/sql/SqlClient"
 
 import * as SqlDialect from "../src/database/SqlDialect.ts"
@@ -208,6 +210,36 @@ describe("an upgrade", () => {
           yield* goesOn(store, 2)
         }
       })
+    )
+
+    it.live(
+      `from ${version} of a PostgreSQL database begins again where it and another's work wait for each other`,
+      () =>
+        Effect.gen(function* () {
+          const server = yield* PostgresServer.make
+          const url = yield* server.database
+          const before = yield* populated(version, Redacted.value(url))
+          const other = yield* Effect.provide(PgClient.makeClient({ url }), Reactivity.layer)
+          const upgrading = yield* other.withTransaction(
+            Effect.gen(function* () {
+              // The database breaks the circle after a second, at the expense of whoever looks for one: the upgrade.
+              yield* other.unsafe("SET LOCAL deadlock_timeout = '1h'")
+              yield* other.unsafe("LOCK TABLE payment IN ACCESS SHARE MODE")
+              const fiber = yield* Effect.forkScoped(Layer.build(PostgresPaymentStore.layer({ url })))
+              yield* Effect.repeat(
+                other.unsafe("SELECT 1 FROM pg_locks WHERE relation = 'payment'::regclass AND NOT granted"),
+                {
+                  until: (rows) => rows.length > 0,
+                  schedule: Schedule.spaced(20)
+                }
+              )
+              yield* other.unsafe("LOCK TABLE event IN ACCESS SHARE MODE")
+              return fiber
+            })
+          )
+          const context = yield* Fiber.join(upgrading)
+          yield* isKept(Context.get(context, PaymentStore.PaymentStore), before)
+        })
     )
   }
 })

@@ -2,7 +2,7 @@
  * Database faults in plain words: the cause and the remedy. The text depends on the database's own code alone, never on
  * the statement or the URL, which holds a password.
  */
-import { type SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 /** A trouble in words. */
 export interface Trouble {
@@ -22,6 +22,10 @@ export const ofFault = ({ reason }: SqlError): Trouble => {
   const [cause, mend, lasts] = wordsOf(code, reason.cause) ?? kinds[reason._tag] ?? unknown
   return { cause, mend, code: code ?? reason._tag, lasts: lasts !== undefined }
 }
+
+/** Whether the database has rolled a transaction back for another's sake: the same transaction may succeed next time. */
+export const isUndone = (error: unknown): boolean =>
+  isSqlError(error) && (error.reason._tag === "SerializationError" || error.reason._tag === "DeadlockError")
 
 /** A trouble as one sentence. */
 export const sentence = ({ cause, code, mend }: Omit<Trouble, "lasts">): string => `${cause}: ${mend} (${code})`

@@ -6,10 +6,11 @@ import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import type { FacilitatorUnavailable, Signals } from "@pontage/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 
 import * as Database from "../database/Database.ts"
 import * as DatabaseClock from "../database/DatabaseClock.ts"
+import * as DatabaseTrouble from "../database/DatabaseTrouble.ts"
 import * as SqlDialect from "../database/SqlDialect.ts"
 import * as SchemaUpgrade from "../schema/SchemaUpgrade.ts"
 import * as PostgresSessions from "./PostgresSessions.ts"
@@ -45,10 +46,13 @@ export const make = (
         return [result, hints] as const
       })
     )
-    return Effect.map(bounded(Effect.retry(once, { times: retries, while: isUndone })), ([result, hints]) => {
-      Database.notify(signals, hints)
-      return result
-    })
+    return Effect.map(
+      bounded(Effect.retry(once, { times: retries, while: DatabaseTrouble.isUndone })),
+      ([result, hints]) => {
+        Database.notify(signals, hints)
+        return result
+      }
+    )
   }
 
   const ask: Database.Transact = (steps) =>
@@ -82,9 +86,6 @@ export const make = (
 }
 
 /** Whether the database certainly rolled the transaction back, for a reason that another attempt may not meet. */
-const isUndone = (error: unknown): boolean =>
-  isSqlError(error) && (error.reason._tag === "SerializationError" || error.reason._tag === "DeadlockError")
-
 const bounded = <A, E>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
   Effect.timeoutOrElse(Database.explained(effect), { duration: patience, orElse: () => Effect.fail(silent) })
 

@@ -4,6 +4,7 @@ import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { type FacilitatorUnavailable, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import type * as Reactivity from "effect/reactivity/Reactivity"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
@@ -29,11 +30,19 @@ export const open = Effect.fnUntraced(function* (
   return yield* Effect.mapError(PostgresSessions.make({ ...config, maxConnections: connections }), refused)
 })
 
+/** The most further attempts to bring the tables up to date, and the pause before each. */
+const attempts = { times: 5, schedule: Schedule.spaced("500 millis") }
+
+/** Instances at work hold locks: the attempt that waits for them in a circle, or for long, is undone and begins again. */
+const isHeldUp = (error: unknown): boolean =>
+  DatabaseTrouble.isUndone(error) || (isSqlError(error) && error.reason._tag === "LockTimeoutError")
+
 /** Checks the durability settings and the tables, on a separate session. */
 const prepare = Effect.fnUntraced(function* (config: PgConnection.Config) {
   const client = yield* PgClient.makeClient(config)
   yield* PostgresSessions.setUp({ query: (text) => Effect.map(client.unsafe(text), (rows) => ({ rows })) })
-  yield* Effect.provideService(SchemaUpgrade.upgrade(SqlDialect.postgres), SqlClient.SqlClient, client)
+  const upgrade = Effect.retry(SchemaUpgrade.upgrade(SqlDialect.postgres), { ...attempts, while: isHeldUp })
+  yield* Effect.provideService(upgrade, SqlClient.SqlClient, client)
 })
 
 type Refusal = Misconfigured | FacilitatorUnavailable | PostgresSessions.NotDurable | SqlError
