@@ -25,7 +25,9 @@ interface Line {
   readonly why?: string
 }
 
-const linesOf = ({ lines }: ChildProcess.Child) => lines.map((line) => JSON.parse(line) as Line)
+/** The program's own lines: a busy database brings lines of the log between them. */
+const linesOf = ({ lines }: ChildProcess.Child) =>
+  lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line)
 
 /** The number of the last claimed payment. */
 const frontier = (child: ChildProcess.Child) => linesOf(child).findLast(({ count }) => count !== undefined)?.count ?? -1

@@ -124,6 +124,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   fc.constant<Deed>((store) => store.forget(lease))
 )
 
+const ofTransactions = new Set(["BEGIN", "COMMIT", "ROLLBACK", "RELEASE"])
 const statements = ["BEGIN", "COMMIT", "ROLLBACK", "RELEASE", "INSERT INTO channel_draw", "UPDATE channel_draw"]
 
 /** Statements that a store with memory runs at other times than one without. */
@@ -160,7 +161,8 @@ const same = Effect.fnUntraced(function* (turns: ReadonlyArray<Turn>) {
     const [answers, expected] = yield* Effect.forEach(both, ({ arm, disarm, store }) => {
       arm(fault)
       const done = Effect.forEach(deeds, (one) => Effect.map(Effect.exit(one(store)), outcome), {
-        concurrency: "unbounded"
+        // A busy machine decides which operations share a transaction, and so whose fault the transaction's own one is.
+        concurrency: ofTransactions.has(fault.text) ? 1 : "unbounded"
       })
       return Effect.flatMap(done, (results) => {
         disarm()
