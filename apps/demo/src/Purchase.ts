@@ -138,6 +138,6 @@ export const untilOnSale = (origin: string, path = "/report"): Effect.Effect<voi
   Effect.promise(() => fetch(`${origin}${path}`)).pipe(
     Effect.map(({ status }) => status === 402),
     Effect.repeat({ until: (onSale) => onSale, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeout("30 seconds"),
+    Effect.timeout("5 minutes"),
     Effect.orDie
   )

@@ -49,7 +49,7 @@ export const buy = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, shop:
   const payout = chain.transfers().pipe(
     Effect.map((all) => all.find(({ from, value }) => isFromChannels(from) && value === end.charged)),
     Effect.repeat({ until: (found) => found !== undefined, schedule: Schedule.spaced("50 millis") }),
-    Effect.timeout("30 seconds"),
+    Effect.timeout("5 minutes"),
     Effect.orDie
   )
   const { to = "" } = (yield* payout) ?? {}
