@@ -181,7 +181,7 @@ export interface SchemeFacilitator<Payload = unknown> {
   readonly isInternal?: boolean
   /** The present quotes of payments that go on to other networks, for `GET /supported`; a network that cannot be quoted is left out. */
   readonly quotes?: Effect.Effect<ReadonlyArray<Readonly<Record<string, Schema.Json>>>>
-  /** Those that are left out of `quotes` now, with their reasons. */
+  /** The networks that `quotes` leaves out now, with their reasons. */
   readonly unquoted?: Effect.Effect<ReadonlyArray<UnquotedNetwork>>
   /**
    * The most pending transactions of one lane; default 16, about the number that nodes hold for one account, and 256 where payers send

@@ -29,7 +29,7 @@ import {
   type Values,
   whole
 } from "./EnvironmentVariable.ts"
-import { ContractAddress, NetworkText } from "./EvmText.ts"
+import { ContractAddress, listed, NetworkText } from "./EvmText.ts"
 import * as InventorySettings from "./InventorySettings.ts"
 import * as RouteSettings from "./RouteSettings.ts"
 
@@ -42,18 +42,6 @@ const hash = /^0x[0-9a-fA-F]{64}$/
 const KnownImplementation = Schema.String.check(
   Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined || hash.test(text))
 )
-
-/** Texts with commas between. */
-const listed = <Text extends string>(member: Schema.Codec<Text, string>) =>
-  Schema.String.pipe(
-    Schema.decodeTo(
-      Schema.Array(member),
-      SchemaTransformation.transform({
-        decode: (text): ReadonlyArray<string> => text.split(","),
-        encode: (all) => all.join(",")
-      })
-    )
-  )
 
 /** Version of an EntryPoint. */
 const EntryPointVersion = Schema.Literals(["0.7", "0.8", "0.9"])

@@ -24,3 +24,15 @@ export const NetworkText = Schema.String.pipe(
 
 /** Address, in a strict form. */
 export const ContractAddress = Schema.String.check(Schema.makeFilter((text) => EvmAddress.fromText(text) !== undefined))
+
+/** Texts with commas between. */
+export const listed = <Text extends string>(member: Schema.Codec<Text, string>) =>
+  Schema.String.pipe(
+    Schema.decodeTo(
+      Schema.Array(member),
+      SchemaTransformation.transform({
+        decode: (text): ReadonlyArray<string> => text.split(","),
+        encode: (all) => all.join(",")
+      })
+    )
+  )

@@ -75,16 +75,5 @@ const sentFor = (
 }
 
 /** Tries a delivery; the reason why it would fail now, if it would. */
-const trial = Effect.fnUntraced(function* (
-  { chain: { lagGuard, rpc }, far }: BridgeCrossing,
-  message: CctpCalls.AttestedMessage
-): Effect.fn.Return<string | undefined, ChainUnavailable> {
-  const call = { to: far.endpoint, data: CctpCalls.encodeDelivery(message), gas: DeliveryPush.gas }
-  const outcome = yield* lagGuard.judge(
-    (block) => rpc.call(call, block),
-    ({ _tag }) => _tag === "Reverted"
-  )
-  if (outcome._tag === "Returned") return undefined
-  const reason = yield* EvmRevert.explain(outcome)
-  return reason._tag === "Other" ? reason.message : reason._tag
-})
+const trial = ({ chain: { lagGuard }, far }: BridgeCrossing, message: CctpCalls.AttestedMessage) =>
+  EvmRevert.refusal(lagGuard, { to: far.endpoint, data: CctpCalls.encodeDelivery(message), gas: DeliveryPush.gas })

@@ -81,16 +81,5 @@ const delivered = Effect.fnUntraced(function* (
 })
 
 /** Tries a delivery; the reason why it would fail now, if it would. */
-const trial = Effect.fnUntraced(function* (
-  { chain: { lagGuard, rpc }, far }: BridgeCrossing,
-  message: OftCalls.Message
-): Effect.fn.Return<string | undefined, ChainUnavailable> {
-  const call = { to: far.endpoint, data: OftCalls.encodeDelivery(message), gas: DeliveryPush.gas }
-  const outcome = yield* lagGuard.judge(
-    (block) => rpc.call(call, block),
-    ({ _tag }) => _tag === "Reverted"
-  )
-  if (outcome._tag === "Returned") return undefined
-  const reason = yield* EvmRevert.explain(outcome)
-  return reason._tag === "Other" ? reason.message : reason._tag
-})
+const trial = ({ chain: { lagGuard }, far }: BridgeCrossing, message: OftCalls.Message) =>
+  EvmRevert.refusal(lagGuard, { to: far.endpoint, data: OftCalls.encodeDelivery(message), gas: DeliveryPush.gas })

@@ -179,18 +179,13 @@ const signedBy = (
   )
 
 /** Tries the payment; the reason why it would fail now, if it would. */
-const trial = Effect.fnUntraced(function* (
+const trial = (
   { arriving, chain: { lagGuard } }: ServedPair,
   payout: Eip3009.TransferWithAuthorization,
   signature: EvmHex.Hex
-): Effect.fn.Return<string | undefined, ChainUnavailable> {
-  const { verifyingContract: to } = EvmAsset.domain(arriving)
-  const call = { to, data: Eip3009.encodeTransferByParts(payout, signature), gas: payoutGas }
-  const outcome = yield* lagGuard.judge(
-    (block) => lagGuard.rpc.call(call, block),
-    ({ _tag }) => _tag === "Reverted"
-  )
-  if (outcome._tag === "Returned") return undefined
-  const reason = yield* EvmRevert.explain(outcome)
-  return reason._tag === "Other" ? reason.message : reason._tag
-})
+) =>
+  EvmRevert.refusal(lagGuard, {
+    to: EvmAsset.domain(arriving).verifyingContract,
+    data: Eip3009.encodeTransferByParts(payout, signature),
+    gas: payoutGas
+  })

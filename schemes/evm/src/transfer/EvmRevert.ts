@@ -3,9 +3,12 @@
  * and the first EIP-3009 implementations) or as custom errors (OpenZeppelin); this module has the table of both. A reason
  * explains and proves nothing: a simulation holds only for the state that it ran on.
  */
+import type { ChainUnavailable } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
+import type * as EvmLagGuard from "../node/EvmLagGuard.ts"
+import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 
 /** The reason. `Other` carries the token's own message, or the data where there is none. */
@@ -163,3 +166,17 @@ export const fromCall = (revert: { readonly data: EvmHex.Hex; readonly message: 
  */
 export const explain = (revert: Parameters<typeof fromCall>[0]): Effect.Effect<EvmRevert> =>
   Effect.map(Clock.currentTimeMillis, (now) => fromCall(revert, BigInt(Math.floor(now / 1000))))
+
+/** The reason why a call would fail now; `undefined` if it would not. A node that lags is not believed. */
+export const refusal = Effect.fnUntraced(function* (
+  { judge, rpc }: EvmLagGuard.EvmLagGuard,
+  call: Parameters<EvmRpc.Shape["call"]>[0]
+): Effect.fn.Return<string | undefined, ChainUnavailable> {
+  const outcome = yield* judge(
+    (block) => rpc.call(call, block),
+    ({ _tag }) => _tag === "Reverted"
+  )
+  if (outcome._tag === "Returned") return undefined
+  const reason = yield* explain(outcome)
+  return reason._tag === "Other" ? reason.message : reason._tag
+})
