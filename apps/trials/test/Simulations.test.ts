@@ -38,7 +38,9 @@ const found = [
   // A buyer without claims signs anew while its first transfer is taken back; both come, and its account has no money for another buyer.
   755034587,
   // A signer is taken out of the settings; a reorganisation frees its number before ours, for which only bytes on record are signed.
-  756034436
+  756034436,
+  // A stranger sends what it overheard in the verification, and a reorganisation takes that back: the words for it are the chain's own.
+  759007739
 ]
 
 describe("simulated worlds that broke a promise once keep it", () => {

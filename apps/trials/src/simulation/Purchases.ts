@@ -167,7 +167,7 @@ const isOpenAtStrangers = ({ chain, records }: Market, key: string): boolean =>
   )
 
 /** The refusal says that the authorization was used. A node that is behind may still show a transfer that was taken back. */
-const isUsed = (words: string): boolean => /already_used|third party|nonce already/u.test(words)
+const isUsed = (words: string): boolean => /already_used|third party|nonce (?:is used )?already/u.test(words)
 
 /**
  * Whether this purchase may end unserved: who hangs up while the goods are on their way misses them; who shares an account with
