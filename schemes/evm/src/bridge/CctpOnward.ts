@@ -2,6 +2,7 @@
 import { ChainUnavailable, type DeliveryObservation, type Departure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import * as EvmFinality from "../evidence/EvmFinality.ts"
 import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import type { SignedRoute } from "../payment/RouteReading.ts"
@@ -30,10 +31,13 @@ export const observe = Effect.fnUntraced(function* (
   const attestation = yield* attester.attestationOf(near.endpointId, transaction, sent)
   if (attestation._tag === "Underway") return attestation
   const { read } = attestation
+  const head = yield* chain.chainHead
   if (yield* CctpCalls.isDelivered(chain.rpc, far.endpoint, read.nonce, "latest")) {
     const { amount, block, transaction: by } = yield* CctpDelivery.find(chain.rpc, far, read, receipt.time)
-    const { final } = yield* chain.chainHead
-    return { _tag: "Delivered", transaction: by, block, amount, final: block.number <= final }
+    const final = yield* EvmFinality.isFinal(chain.rpc, head, block, (at) =>
+      CctpCalls.isDelivered(chain.rpc, far.endpoint, read.nonce, at)
+    )
+    return { _tag: "Delivered", transaction: by, block, amount, final }
   }
   if (read.messenger !== far.bridge || read.fee > read.maxFee) {
     return { _tag: "Blocked", reason: "the issuer has attested a message that is not the payment's" }

@@ -2,10 +2,11 @@
  * The onward part of payments by routes: reads the message of a payment from its transaction, and its delivery from the other chain.
  */
 import { keccak_256 } from "@noble/hashes/sha3.js"
-import { ChainUnavailable, type DeliveryObservation, type Departure, type Onward } from "@pontage/core"
+import { ChainUnavailable, type ChainHead, type DeliveryObservation, type Departure, type Onward } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
+import * as EvmFinality from "../evidence/EvmFinality.ts"
 import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
@@ -45,9 +46,10 @@ const observe = Effect.fnUntraced(function* (
   const message = bridged && OftCalls.sentIn(crossing.near.endpoint, bridged.guid, receipt.logs)
   if (bridged === undefined || message === undefined) return yield* unshown(rpc, `the message of ${transaction}`)
   const { chain, far } = crossing
+  const head = yield* chain.chainHead
   const state = yield* OftCalls.stateOf(chain.rpc, far.endpoint, message, "latest")
   const since = receipt.time
-  if (DeliveryEvidence.isDelivered(state, message)) return yield* delivered(crossing, message, since)
+  if (DeliveryEvidence.isDelivered(state, message)) return yield* delivered(crossing, message, since, head)
   if (!DeliveryEvidence.isAttested(state)) return underway("the bridge's verifiers have not attested it yet")
   const payTo = route.route.recipient
   if (state.attested !== hashOf(message)) return blocked("the bridge's verifiers have attested another content")
@@ -72,12 +74,17 @@ const hashOf = ({ content, guid }: OftCalls.Message): EvmHex.Hex =>
 
 const delivered = Effect.fnUntraced(function* (
   { chain, far }: BridgeCrossing,
-  { guid }: OftCalls.Message,
-  since: number
+  message: OftCalls.Message,
+  since: number,
+  head: ChainHead
 ): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
-  const { amount, block, transaction } = yield* DeliveryEvidence.find(chain.rpc, far, guid, since)
-  const { final } = yield* chain.chainHead
-  return { _tag: "Delivered", transaction, block, amount, final: block.number <= final }
+  const { amount, block, transaction } = yield* DeliveryEvidence.find(chain.rpc, far, message.guid, since)
+  const final = yield* EvmFinality.isFinal(chain.rpc, head, block, (at) =>
+    Effect.map(OftCalls.stateOf(chain.rpc, far.endpoint, message, at), (state) =>
+      DeliveryEvidence.isDelivered(state, message)
+    )
+  )
+  return { _tag: "Delivered", transaction, block, amount, final }
 })
 
 /** Tries a delivery; the reason why it would fail now, if it would. */

@@ -7,6 +7,7 @@ import { ChainUnavailable, type ChainHead, type DeliveryObservation, type Depart
 import * as Effect from "effect/Effect"
 
 import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
+import * as EvmFinality from "../evidence/EvmFinality.ts"
 import * as EvmTokenState from "../evidence/EvmTokenState.ts"
 import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type * as EvmRpc from "../node/EvmRpc.ts"
@@ -49,13 +50,14 @@ export const observe = Effect.fnUntraced(function* (
     return blocked("this facilitator is not configured for its inventory any more; configure it again")
   }
   const payout = payoutOf(inventory, payment.payload, signed)
+  const nearHead = yield* near.chainHead
   const seen = yield* landed(near, payment.payload, transaction)
   const end = yield* endOf(pair, payout, (seen?.time ?? (yield* timeOf(near, block.number))) - clockSkew)
-  if (end?._tag === "Delivered") yield* counted(near, pair, { payment, block, isThere: seen !== undefined })
+  if (end?._tag === "Delivered") yield* counted(near, pair, { payment, block, isThere: seen !== undefined, nearHead })
   if (end !== undefined) return end
   if (seen === undefined) return yield* unshown(near, `the payment of ${transaction}`)
   // A reorganisation would take the buyer's money back after the shop has been paid.
-  if (block.number > (yield* near.chainHead).final || seen.number !== block.number)
+  if (seen.number !== block.number || !(yield* isFinal(near, nearHead, payment.payload, block)))
     return { _tag: "Underway", reason: `it is paid once the block ${block.number} of ${near.rpc.network} is final` }
   yield* pair.proven
   const signature = yield* signedBy(inventory, pair, payout)
@@ -111,6 +113,17 @@ const landed = Effect.fnUntraced(function* (
   return isPaid ? { number: receipt.blockNumber, time: receipt.time } : undefined
 })
 
+/** Whether the buyer's payment in this block is beyond doubt, by a head that was read before it. */
+const isFinal = (
+  { rpc }: NearChain,
+  head: ChainHead,
+  { authorization, token }: SignedAuthorization,
+  block: Departure["block"]
+) => {
+  const expected = { token: EvmAsset.domain(token).verifyingContract, authorization }
+  return EvmFinality.isFinal(rpc, head, block, (at) => EvmTokenState.hasEnded(rpc, expected, at))
+}
+
 const unshown = ({ rpc: { network } }: NearChain, what: string) =>
   Effect.fail(new ChainUnavailable({ network, message: `the node of ${network} does not show ${what}` }))
 
@@ -125,16 +138,18 @@ interface PaidOut {
   readonly payment: Departure<SignedAuthorization>["payment"]
   readonly block: Departure["block"]
   readonly isThere: boolean
+  /** The head of its own chain, read before the payment was looked for. */
+  readonly nearHead: ChainHead
 }
 
 /** Counts the loss of a payment that its own chain has taken back after its block counted as final. */
 const counted = Effect.fnUntraced(function* (
-  { chainHead, rpc }: NearChain,
+  { rpc }: NearChain,
   { losses }: ServedPair,
-  { block, isThere, payment }: PaidOut
+  { block, isThere, nearHead, payment }: PaidOut
 ): Effect.fn.Return<void, ChainUnavailable> {
   if (isThere) return yield* losses.retract(payment)
-  if (block.number > (yield* chainHead).final || (yield* rpc.getBlock(block.number))?.hash === block.hash) return
+  if (block.number > nearHead.final || (yield* rpc.getBlock(block.number))?.hash === block.hash) return
   const { amount, arrival, payer } = payment.authorization
   if (!(yield* losses.lose(payment, arrival?.amount ?? amount))) return
   yield* Effect.logError(
@@ -149,6 +164,7 @@ const endOf = Effect.fnUntraced(function* (
   since: number
 ): Effect.fn.Return<DeliveryObservation | undefined, ChainUnavailable> {
   const { rpc } = chain.lagGuard
+  const head = yield* chain.chainHead
   const expected = { token: EvmAsset.domain(arriving).verifyingContract, authorization: payout }
   const { isEnded, newest } = yield* chain.lagGuard.confirm((newest) =>
     Effect.map(EvmTokenState.hasEnded(rpc, expected, newest), (isEnded) => ({ isEnded, newest }))
@@ -164,8 +180,8 @@ const endOf = Effect.fnUntraced(function* (
     return yield* new ChainUnavailable({ network: rpc.network, message })
   }
   const { block, transaction } = seen
-  const { final } = yield* chain.chainHead
-  return { _tag: "Delivered", transaction, block, amount: payout.value, final: block.number <= final }
+  const final = yield* EvmFinality.isFinal(rpc, head, block, (at) => EvmTokenState.hasEnded(rpc, expected, at))
+  return { _tag: "Delivered", transaction, block, amount: payout.value, final }
 })
 
 const signedBy = (
