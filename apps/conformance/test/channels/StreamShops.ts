@@ -36,15 +36,17 @@ import { Chain } from "./ChannelShopTrial.ts"
 
 type Meter = PaymentMeter.PaymentMeter | undefined
 
-/** The wishes of a request: a number of units, and a unit at which the handler fails. */
+/** The wishes of a request: a number of units, a unit at which the handler fails, and the bytes beside each unit. */
 interface Wish {
   readonly units: number
   readonly fail: number
+  readonly pad: number
 }
 
 const wishOf = (query: { readonly get: (name: string) => string | null }): Wish => ({
   units: Number(query.get("units") ?? 25),
-  fail: Number(query.get("fail") ?? -1)
+  fail: Number(query.get("fail") ?? -1),
+  pad: Number(query.get("pad") ?? 0)
 })
 
 /** The units that handlers have made, which no buyer has seen without a charge. */
@@ -54,17 +56,17 @@ export interface Made {
   readonly ends: Array<string>
 }
 
-const eventOf = (unit: number): string => `data: ${unit}\n\n`
+const eventOf = (unit: number, pad: number): string => `data: ${unit}${"x".repeat(pad)}\n\n`
 
 /** One event for each unit. */
-async function* tokens(meter: Meter, { fail, units }: Wish, made: Made): AsyncGenerator<string> {
+async function* tokens(meter: Meter, { fail, pad, units }: Wish, made: Made): AsyncGenerator<string> {
   try {
     for (let unit = 0; unit < units; unit++) {
       // oxlint-disable-next-line no-await-in-loop -- a unit is sent once it is charged
-      await meter?.charge(meter.unit === "byte" ? Buffer.byteLength(eventOf(unit)) : 1)
+      await meter?.charge(meter.unit === "byte" ? Buffer.byteLength(eventOf(unit, pad)) : 1)
       if (unit === fail) throw new Error("the handler failed")
       made.units++
-      yield eventOf(unit)
+      yield eventOf(unit, pad)
     }
     made.ends.push("done")
   } catch (error) {

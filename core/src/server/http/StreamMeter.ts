@@ -179,7 +179,10 @@ export class StreamMeter implements PaymentMeter {
   async #stop(end: MeterEnd): Promise<void> {
     if (this.#end !== undefined) return
     this.#end = end
-    if (end !== "unsent") await this.#sink?.end()
+    if (end === "unsent") return
+    // The charge does not wait for the bytes: a reader that takes no more of them would keep it open, and withdraw meanwhile.
+    void this.#finish("served")
+    await this.#sink?.end()
   }
 
   /** Ends the execution: a response that was sent is charged its units, any other one nothing. Only the first end counts. */

@@ -110,6 +110,15 @@ describe("a meter", () => {
     assert.include(ends, "2 notRun")
   })
 
+  it("charges a response that it ends, although its reader takes no more bytes", async () => {
+    const { ends, meter } = windows(() => Effect.succeed("idle"))
+    meter.begin(200, { need: () => undefined, end: () => new Promise(() => undefined) })
+    await meter.charge(9)
+    void meter.charge(2)
+    await vi.waitFor(() => assert.deepStrictEqual(ends, ["1 charged 9"]), { timeout: 60_000 })
+    assert.deepInclude(await meter.settle(), { end: "idle", charged: 9n, units: 9n })
+  })
+
   it("stops to wait once its buyer has left", async () => {
     let isInterrupted = false
     const begun = Promise.withResolvers<void>()
