@@ -5,6 +5,7 @@
 import * as Data from "effect/Data"
 
 import type { PaymentState } from "./Settlement.ts"
+import type { UnquotedReason } from "./Supported.ts"
 
 /**
  * The facilitator was unreachable, or its response was invalid. `message` says what was requested and what came. The same
@@ -20,6 +21,8 @@ export class FacilitatorUnavailable extends Data.TaggedError("FacilitatorUnavail
 export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
   readonly network: string
   readonly message: string
+  /** The reason that is public, if it is another one than the node. The message is for the log: it may repeat the node's own text. */
+  readonly lack?: Exclude<UnquotedReason, "node_unavailable">
   readonly cause?: unknown
 }> {}
 

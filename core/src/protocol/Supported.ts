@@ -6,10 +6,35 @@ import * as Schema from "effect/Schema"
 
 import { protocolVersion } from "./PaymentPayload.ts"
 
-/** The longest reason, in characters: a node's text in one is shorter. */
+/**
+ * The reasons why payments cannot go on to a network now. They are public, in `/supported` and in the responses of shops; what a node
+ * has said of it is in the facilitator's log alone.
+ */
+export const UnquotedReason = Schema.Literals([
+  "node_unavailable",
+  "misconfigured",
+  "price_unknown",
+  "bridge_unavailable",
+  "stock_short"
+])
+
+export type UnquotedReason = typeof UnquotedReason.Type
+
+const sentences: ReadonlyMap<string, string> = new Map<UnquotedReason, string>([
+  ["node_unavailable", "its node does not answer as it should"],
+  ["misconfigured", "the facilitator's settings do not fit the chain"],
+  ["price_unknown", "the price of a coin that the fee is counted in is not certain"],
+  ["bridge_unavailable", "the bridge names no price of a message"],
+  ["stock_short", "the operator's money there is below the least price"]
+])
+
+/** The sentence of a reason, without its point; a reason that this version does not know has a general one. */
+export const unquotedSentence = (reason: string): string => sentences.get(reason) ?? "it cannot be quoted"
+
+/** The longest reason that is read, in characters: other versions may have other reasons. */
 const longestReason = 2_000
 
-/** A network that payments cannot go on to now, and the reason as a sentence for people. */
+/** A network that payments cannot go on to now, and the reason: one of `UnquotedReason`, or one that a newer facilitator knows. */
 export const UnquotedNetwork = Schema.Struct({
   network: Schema.String,
   reason: Schema.String.check(Schema.isMaxLength(longestReason))

@@ -2,7 +2,7 @@
  * The check of the ways to other networks. One that is off is shown with its reason, and the service stays ready: every other payment
  * settles as before.
  */
-import type { SchemeFacilitator, UnquotedNetwork } from "@pontage/core"
+import { type SchemeFacilitator, type UnquotedNetwork, unquotedSentence } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as ChainChecks from "./ChainChecks.ts"
@@ -32,7 +32,7 @@ export const make = ({ network, scheme, unquoted }: SchemeFacilitator): Readonly
 const troubleOf = (from: string, { network, reason }: UnquotedNetwork): Trouble => ({
   kind: "route_off",
   subject: `${from} ${network}`,
-  problem: `no payments go on from ${from} to ${network}: ${reason}`,
-  mend: "the way is served again as soon as that is mended, without a restart",
+  problem: `no payments go on from ${from} to ${network}: ${unquotedSentence(reason)} (${reason})`,
+  mend: "the log has the details; the way is served again as soon as that is mended, without a restart",
   tolerated: true
 })

@@ -6,7 +6,7 @@
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import type { PaymentRequired } from "../../protocol/PaymentRequired.ts"
 import { isDead, type PaymentState } from "../../protocol/Settlement.ts"
-import type { UnquotedNetwork } from "../../protocol/Supported.ts"
+import { type UnquotedNetwork, unquotedSentence } from "../../protocol/Supported.ts"
 
 /** A refusal without its offers. */
 export interface Refusal {
@@ -139,7 +139,7 @@ export const naming = (refusal: Refusal, unquoted: ReadonlyArray<UnquotedNetwork
     : { ...refusal, body: { ...refusal.body, error: [refusal.body.error, ...unquoted.map(notQuoted)].join(" ") } }
 
 const notQuoted = ({ network, reason }: UnquotedNetwork): string =>
-  `No payment goes on to ${network} now: ${reason.replace(/[.]$/, "")}.`
+  `No payment goes on to ${network} now: ${unquotedSentence(reason)}.`
 
 /** The refusal of a request without a payment. */
 export const unpaid: Refusal = {

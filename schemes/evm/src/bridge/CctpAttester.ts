@@ -99,7 +99,8 @@ export const make = Effect.fnUntraced(function* (
   const base = pathname.replace(/\/+$/, "")
   const server = (yield* HttpOrigin.HttpOrigins)(origin)
   // The reasons are public, in shops' responses too: they do not name the host, which may be one of the operator's own.
-  const unavailable = (what: string) => new ChainUnavailable({ network, message: `CCTP's attester ${what}` })
+  const unavailable = (what: string) =>
+    new ChainUnavailable({ network, message: `CCTP's attester ${what}`, lack: "bridge_unavailable" })
   const send = (method: "GET" | "POST", path: string) =>
     Effect.timeoutOrElse(
       Effect.mapError(server.send({ method, path: base + path, headers: {}, maximumBytes, redirect: "error" }), () =>

@@ -83,7 +83,8 @@ const inMillionths = (price: bigint, decimals: bigint): bigint => {
   return (price * 10n ** millionths + unit - 1n) / unit
 }
 
-const unusable = ({ network }: EvmRpc.Shape, message: string) => Effect.fail(new ChainUnavailable({ network, message }))
+const unusable = ({ network }: EvmRpc.Shape, message: string) =>
+  Effect.fail(new ChainUnavailable({ network, message, lack: "price_unknown" }))
 
 const wrong = (what: string) =>
   Effect.fail(new Misconfigured({ message: `exactEvm.facilitator: routes: coinPrice: ${what}` }))

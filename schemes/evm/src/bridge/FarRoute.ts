@@ -89,7 +89,11 @@ const foundOf = <A>(
       )
     }
     if (state.attempt !== undefined) yield* Effect.raceFirst(Fiber.await(state.attempt), Effect.sleep(wait))
-    return state.found ?? (yield* new ChainUnavailable({ network, message: reasonOf(network, state) }))
+    if (state.found !== undefined) return state.found
+    const { failure } = state
+    const lack = failure?._tag === "Misconfigured" ? "misconfigured" : failure?.lack
+    const message = reasonOf(network, state)
+    return yield* new ChainUnavailable({ network, message, ...(lack !== undefined && { lack }) })
   })
 }
 

@@ -7,6 +7,7 @@ import {
   type ChainHead,
   type PaymentError,
   type UnquotedNetwork,
+  type UnquotedReason,
   type ValidationError
 } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -154,6 +155,9 @@ export const crossingOf = Effect.fnUntraced(function* (
 /** A quote, as it travels: the terms of every route over one crossing. */
 export type Quote = Readonly<Record<string, Schema.Json>>
 
+/** A failure to quote. */
+export type QuoteFailure = ChainUnavailable | ValidationError | PaymentError
+
 /** The quotes of all crossings, and the networks that cannot be quoted now. */
 export interface QuoteReport {
   readonly quotes: ReadonlyArray<Quote>
@@ -169,7 +173,7 @@ export const make = (
   served: ServedRoutes,
   chainHead: Effect.Effect<ChainHead, ChainUnavailable>
 ): Effect.Effect<QuoteReport> => {
-  const made = new Map<BridgeCrossing, Effect.Effect<Quote | string>>()
+  const made = new Map<BridgeCrossing, Effect.Effect<Quote | UnquotedReason>>()
   const quoteOf = (crossing: BridgeCrossing) => {
     const known =
       made.get(crossing) ?? renewing(quoted(guard, served, crossing, chainHead), `routes to ${crossing.chain.network}`)
@@ -184,7 +188,7 @@ export const make = (
           quotes: quotes.filter((quote) => typeof quote !== "string"),
           unquoted: quotes.filter((quote) => typeof quote === "string").map((reason) => ({ network, reason }))
         }),
-        onFailure: ({ message }): QuoteReport => ({ quotes: [], unquoted: [{ network, reason: message }] })
+        onFailure: (error): QuoteReport => ({ quotes: [], unquoted: [{ network, reason: reasonOf(error) }] })
       }
     )
   return Effect.map(Effect.forEach(served.far, report, { concurrency: "unbounded" }), (reports) => ({
@@ -193,21 +197,28 @@ export const make = (
   }))
 }
 
-/** The quote that an effect makes, anew twice a minute at most, or the reason why there is none; `name` names it in the log. */
-export const renewing = <E extends { readonly message: string }>(
-  make: Effect.Effect<Quote, E>,
+/** The public reason of a failure. */
+const reasonOf = (error: QuoteFailure): UnquotedReason =>
+  (error._tag === "ChainUnavailable" ? error.lack : undefined) ?? "node_unavailable"
+
+/**
+ * The quote that an effect makes, anew twice a minute at most, or the reason why there is none; `name` names it in the log, which alone
+ * has the failure's own text.
+ */
+export const renewing = (
+  make: Effect.Effect<Quote, QuoteFailure>,
   name: string
-): Effect.Effect<Quote | string> => {
+): Effect.Effect<Quote | UnquotedReason> => {
   let last: Quote | undefined
-  let reason: string | undefined
+  let reason: UnquotedReason | undefined
   let notBefore = 0
   let renewal: Fiber.Fiber<void> | undefined
   const renew = Effect.catch(
     Effect.map(make, (quote) => void (last = quote)),
-    ({ message }) => {
+    (error) => {
       last = undefined
-      reason = message
-      return Effect.logWarning(`${name} cannot be quoted now: ${message}`)
+      reason = reasonOf(error)
+      return Effect.logWarning(`${name} cannot be quoted now: ${error.message}`)
     }
   ).pipe(Effect.ensuring(Effect.sync(() => void (renewal = undefined))))
   return Effect.gen(function* () {
@@ -222,9 +233,7 @@ export const renewing = <E extends { readonly message: string }>(
         Effect.sleep(last === undefined && reason === undefined ? firstWait : nextWait)
       )
     }
-    return last !== undefined && Number(last["quotedUntil"]) * 1000 > now
-      ? last
-      : (reason ?? `the node that ${name} need does not answer`)
+    return last !== undefined && Number(last["quotedUntil"]) * 1000 > now ? last : (reason ?? "node_unavailable")
   })
 }
 
@@ -247,7 +256,7 @@ const quoted = Effect.fnUntraced(function* (
   const price = yield* priceOf(guard, served, crossing, chainHead, { route })
   if (price === undefined) {
     const message = `the OFT ${EvmAddress.checksum(near.bridge)} quotes no message`
-    return yield* new ChainUnavailable({ network: guard.rpc.network, message })
+    return yield* new ChainUnavailable({ network: guard.rpc.network, message, lack: "bridge_unavailable" })
   }
   const quote: Quote = {
     kind: crossing.attester === undefined ? "oft" : "cctp",

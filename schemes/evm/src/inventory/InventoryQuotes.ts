@@ -29,7 +29,7 @@ const quoted = Effect.fnUntraced(function* (
   const account = EvmAddress.checksum(inventory.account)
   if (balance < minimumAmount) {
     const message = `the inventory ${account} holds ${balance} of ${arriving.symbol}, and the least price is ${minimumAmount}; send it more`
-    return yield* new ChainUnavailable({ network: chain.network, message })
+    return yield* new ChainUnavailable({ network: chain.network, message, lack: "stock_short" })
   }
   return {
     kind: "inventory",

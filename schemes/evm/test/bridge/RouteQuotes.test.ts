@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { ChainHead } from "@pontage/core"
+import { type ChainHead, ChainUnavailable } from "@pontage/core"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 
 import type { BridgeCrossing } from "../../src/bridge/BridgeCrossing.ts"
 import * as RouteQuotes from "../../src/bridge/RouteQuotes.ts"
@@ -79,6 +80,25 @@ describe("the price of a route", () => {
         assert.strictEqual(failure._tag, "ChainUnavailable")
         assert.include(failure.message, network)
       }
+    })
+  )
+})
+
+describe("a route that cannot be quoted", () => {
+  it.effect("has a fixed word as its reason, and what the node has said is in the log alone", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const message = "The node of eip155:2 refused eth_call: connection to db-7.internal lost (-32000)"
+      for (const [lack, expected] of [
+        [undefined, "node_unavailable"],
+        ["price_unknown", "price_unknown"]
+      ] as const) {
+        const failure = new ChainUnavailable({ network: farNetwork, message, ...(lack && { lack }) })
+        const quote = RouteQuotes.renewing(Effect.fail(failure), "routes to eip155:2")
+        assert.strictEqual(yield* Effect.provide(quote, logger), expected)
+      }
+      assert.deepStrictEqual(lines, Array(2).fill(`routes to eip155:2 cannot be quoted now: ${message}`))
     })
   )
 })
