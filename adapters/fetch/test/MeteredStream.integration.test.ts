@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 
 import { settlementOf, streamOf } from "../src/index.ts"
 import * as LeapClock from "./LeapClock.ts"
+import { asset } from "./PaidShop.ts"
 import * as StreamShop from "./StreamShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
@@ -412,6 +413,21 @@ describe("a hostile shop of streams", () => {
     await using shop = await StreamShop.open({ metered: { ...terms, window: "1001" } })
     const buyer = buyerOf(shop)
     assert.deepInclude(await TestPayer.rejection(buyer.open()), { rule: "over_request_limit" })
+    assert.isEmpty(buyer.drawn)
+  })
+})
+
+describe("a stream whose first window is above the limit of streams", () => {
+  it.each([
+    ["perStream", { perRequest: "$0.001", perStream: "$0.0002" }],
+    ["perStream of an asset", { perRequest: "$1", assets: { [asset]: { perRequest: "1000", perStream: "299" } } }],
+    ["perStream of a network", { perRequest: "$1", networks: { "eip155:8453": { perStream: "$0.0002" } } }]
+  ])("by %s gets nothing signed", async (_, limits) => {
+    await using shop = await StreamShop.open()
+    const buyer = buyerOf(shop, { limits })
+    const declined = await TestPayer.rejection(buyer.open())
+    assert.deepInclude(declined, { rule: "over_stream_limit" })
+    assert.include(declined.message, "first window")
     assert.isEmpty(buyer.drawn)
   })
 })

@@ -10,6 +10,7 @@ import * as AsciiJson from "../../wire/http/AsciiJson.ts"
 import { decline, type PaymentDeclined } from "../PaymentDeclined.ts"
 import { type Allowed, type Quote, spendingsOf } from "../PaymentPolicy.ts"
 import * as Spending from "../Spending.ts"
+import * as StreamLimit from "./StreamLimit.ts"
 
 /** The terms. Amounts are in the smallest unit of the asset. */
 export interface MeteredTerms {
@@ -86,7 +87,7 @@ export const of = (quote: Quote): MeteredTerms | undefined => {
   return typeof terms === "string" ? undefined : terms
 }
 
-/** The reason against an offer of a metered stream: its terms cannot be read, or a window is more than a request may cost. */
+/** The reason against an offer of a metered stream: its terms cannot be read, or a window is more than a request or a stream may cost. */
 export const objection = ({ limits, quote }: Allowed): PaymentDeclined | undefined => {
   const terms = read(quote)
   const { host } = new URL(quote.url)
@@ -102,5 +103,5 @@ export const objection = ({ limits, quote }: Allowed): PaymentDeclined | undefin
       return decline("over_request_limit", message)
     }
   }
-  return undefined
+  return StreamLimit.objection({ limits, quote })
 }
