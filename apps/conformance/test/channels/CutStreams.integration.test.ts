@@ -186,6 +186,32 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("a meter
     )
   )
 
+  it.effect("goes on beside as many others as its channel may have", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const stream = yield* streamOf("Express", { idleSeconds: 300 })
+        const { buyer, offer } = stream
+        yield* Effect.promise(async () => {
+          const readers = [await begun(stream, 0n, "units=12", 200n * windowAmount)]
+          // oxlint-disable-next-line no-await-in-loop -- a channel's vouchers follow each other
+          while (readers.length < 64)
+            readers.push(await begun(stream, BigInt(readers.length) * windowAmount, "units=12"))
+          for (const reader of readers)
+            // oxlint-disable-next-line no-await-in-loop -- all of them wait
+            await reader.until((events) => events.some(isNeed))
+          const one = await buyer.voucherOf(offer, 64n * windowAmount + windowAmount)
+          const more = await buyer.request(stream.shop.url, offer, { ...one, follows: true })
+          assert.strictEqual(more.status, 503)
+          await more.arrayBuffer()
+          await buyer.post(offer, await buyer.voucherOf(offer, 128n * windowAmount))
+          await Promise.all(readers.map((reader) => reader.until(() => false)))
+          for (const reader of readers) assert.deepInclude(receiptIn(reader), { units: "12" })
+        })
+        assert.strictEqual((yield* quiet(stream)).charged, 64n * 12n * tick)
+      })
+    )
+  )
+
   it.effect("whose ledger is away ends, and is charged once the ledger is back", () =>
     Effect.scoped(
       Effect.gen(function* () {

@@ -27,6 +27,9 @@ export interface ChannelCredit extends Omit<ChannelCredits, "voucher"> {
 /** Another instance's change of a channel is seen after this time, in milliseconds. */
 const pollMillis = 1_000
 
+/** A stream goes on to its next part before the one in use is charged, so streams without room for more may still go on. */
+const goingOn = { ...ChannelDraws.limits, open: 2 * ChannelDraws.limits.open }
+
 /** Makes it over the facilitator's draws. */
 export const make = (context: ChannelDraws.DrawContext, shared: ChannelDraws.ChannelDraws): ChannelCredit => ({
   voucher: (presented, draws) => kept(context, shared, presented, draws),
@@ -210,7 +213,7 @@ const attempted = Effect.fnUntraced(function* (
   const { signed: maximum, voucher } = newest
   if (voucher === undefined) return wanting(newest)
   const draw = { channelId, amount, maximum, voucher, unique: claimId }
-  const verdict = yield* ledger.accept(draw, claimId, ChannelDraws.limits)
+  const verdict = yield* ledger.accept(draw, claimId, goingOn)
   if (verdict._tag === "Unknown")
     return yield* invalid("malformed", "unknown_channel", `no channel of ${network} is known`)
   const { standing } = verdict
