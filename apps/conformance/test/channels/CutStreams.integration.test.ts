@@ -147,6 +147,29 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("a meter
     )
   )
 
+  it.effect("of which nothing is charged again and again is refused in the end", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const stream = yield* streamOf("Koa")
+        const { buyer, offer, shop } = stream
+        yield* Effect.promise(async () => {
+          await (await begun(stream, 0n, "units=0", 100_000n)).until(() => false)
+          const payload = { ...(await buyer.voucherOf(offer, windowAmount)), follows: true }
+          const statuses: Array<number> = []
+          while (statuses.length < 120) {
+            // oxlint-disable-next-line no-await-in-loop -- one voucher is for one request at a time
+            const response = await buyer.request(`${shop.url}?units=0`, offer, payload)
+            // oxlint-disable-next-line no-await-in-loop -- the stream is at its end when its last byte has come
+            await response.arrayBuffer()
+            statuses.push(response.status)
+          }
+          assert.deepStrictEqual(statuses, [...Array.from({ length: 119 }, () => 200), 503])
+        })
+        assert.deepInclude(yield* quiet(stream), { charged: 0n, reserved: 0n })
+      })
+    )
+  )
+
   it.effect("whose handler throws is charged up to there", () =>
     Effect.scoped(
       Effect.gen(function* () {
@@ -193,9 +216,11 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("a meter
         const { buyer, offer } = stream
         yield* Effect.promise(async () => {
           const readers = [await begun(stream, 0n, "units=12", 200n * windowAmount)]
-          // oxlint-disable-next-line no-await-in-loop -- a channel's vouchers follow each other
-          while (readers.length < 64)
-            readers.push(await begun(stream, BigInt(readers.length) * windowAmount, "units=12"))
+          while (readers.length < 64) {
+            const owed = BigInt(readers.length) * windowAmount
+            // oxlint-disable-next-line no-await-in-loop -- a channel's vouchers follow each other
+            readers.push(await begun(stream, owed, "units=12"))
+          }
           for (const reader of readers)
             // oxlint-disable-next-line no-await-in-loop -- all of them wait
             await reader.until((events) => events.some(isNeed))

@@ -197,9 +197,11 @@ export class StreamMeter implements PaymentMeter {
 
   async #conclude(outcome: ExecutionOutcome): Promise<void> {
     await this.#extending
-    const ending = this.isCharged
-      ? this.#window.charge(this.#charged - this.#before)
-      : this.#window.release(outcome === "served" ? "failed" : outcome)
+    // A run without a charge is released, so that the facilitator counts it among those that cost its payer nothing.
+    const ending =
+      this.isCharged && this.#charged > 0n
+        ? this.#window.charge(this.#charged - this.#before)
+        : this.#window.release(outcome === "served" ? "failed" : outcome)
     await Effect.runPromise(ending)
   }
 

@@ -119,6 +119,14 @@ describe("a meter", () => {
     assert.deepInclude(await meter.settle(), { end: "idle", charged: 9n, units: 9n })
   })
 
+  it("releases a window of which nothing was used", async () => {
+    const { ends, meter } = windows(granted)
+    meter.begin(200, sink)
+    await meter.charge(0)
+    assert.deepInclude(await meter.settle(), { charged: 0n, end: undefined })
+    assert.deepStrictEqual(ends, ["1 failed"])
+  })
+
   it("stops to wait once its buyer has left", async () => {
     let isInterrupted = false
     const begun = Promise.withResolvers<void>()
