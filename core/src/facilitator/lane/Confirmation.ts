@@ -267,6 +267,8 @@ const replaceIfDue = Effect.fnUntraced(function* (
   const isLate = progress.outdated || head.number - lastAttempt(transaction).head >= patienceInBlocks
   if (!isOver && !isLate) return
   progress.changedAt = now
+  // Bytes that cannot be replaced now are looked at again when they are sent again.
+  progress.outdated = false
   const most = isOver || isNoop(transaction) ? undefined : yield* Replacement.mostFor(state, transaction)
   const priced = Replacement.replacing(transaction, chainHead, most)
   if (priced === undefined) return

@@ -16,6 +16,7 @@ import {
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import * as RouteBytes from "../bridge/RouteBytes.ts"
 import * as RouteOnward from "../bridge/RouteOnward.ts"
 import * as EvmConclusion from "../evidence/EvmConclusion.ts"
 import * as EvmObservation from "../evidence/EvmObservation.ts"
@@ -87,7 +88,10 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
           ),
     release: (payments) => ExactEvmPreparation.release(chain, payments),
     noop: (slot, chainHead) => ExactEvmPreparation.noop(chain, slot, chainHead),
-    submit: (prepared) => EvmLane.submit(rpc, prepared),
+    submit: (prepared) =>
+      Effect.flatMap(RouteBytes.outdated(chain.lagGuard, prepared), (outdated) =>
+        outdated === undefined ? EvmLane.submit(rpc, prepared) : Effect.succeed(outdated)
+      ),
     observe: (observedPayments, attempts) =>
       Effect.flatMap(
         EvmObservation.observe(

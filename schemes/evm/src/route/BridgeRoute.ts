@@ -71,13 +71,16 @@ export const nonceOf = (chainId: number, kind: RouteRouters.RouteKind, route: Br
   return `0x${hashOf(words.join("")).slice(2, 50)}${"0".repeat(16)}`
 }
 
-/** Calldata of `pay(address,uint256,uint256,bytes,(...))`; the signature has 65 bytes. */
+/** Selector of `pay(address,uint256,uint256,bytes,(...))`. */
+const paySelector = "0x3e65052a"
+
+/** Its calldata; the signature has 65 bytes. */
 export const encodePay = (
   { from, validAfter, validBefore }: Eip3009.TransferWithAuthorization,
   signature: EvmHex.Hex,
   route: BridgeRoute
 ): EvmHex.Hex =>
-  `0x3e65052a${AbiEncoding.parameters([
+  `${paySelector}${AbiEncoding.parameters([
     AbiEncoding.address(from),
     EvmHex.toWord(validAfter),
     EvmHex.toWord(validBefore),
@@ -98,6 +101,28 @@ const encodeRoute = (route: BridgeRoute): string =>
     AbiEncoding.bytes(route.options),
     route.tag.slice(2)
   ])
+
+/** The part of a route that its message's price depends on, from calldata that `encodePay` has made; `undefined` for other data. */
+export const sentBy = (
+  data: EvmHex.Hex
+): Pick<BridgeRoute, "amount" | "bridge" | "destination" | "minimum" | "options" | "recipient"> | undefined => {
+  const words = data.slice(paySelector.length).match(/.{64}/g) ?? []
+  const numberAt = (place: number) => BigInt(`0x${words[place] ?? "0"}`)
+  const addressAt = (place: number) => EvmAddress.fromTail(`0x${words[place]}`)
+  const start = Number(numberAt(4)) / 32
+  const optionsAt = start + Number(numberAt(start + 8)) / 32
+  const end = optionsAt + 1 + Math.ceil(Number(numberAt(optionsAt)) / 32)
+  if (!data.startsWith(paySelector) || !Number.isInteger(end) || words.length < end) return undefined
+  const optionDigits = words.slice(optionsAt + 1, end).join("")
+  return {
+    bridge: addressAt(start + 1),
+    destination: Number(numberAt(start + 2)),
+    recipient: addressAt(start + 3),
+    amount: numberAt(start + 4),
+    minimum: numberAt(start + 5),
+    options: `0x${optionDigits.slice(0, 2 * Number(numberAt(optionsAt)))}`
+  }
+}
 
 /** First topic of `Bridged(address indexed from, bytes32 indexed nonce, bytes32 indexed message, uint256 arriving)`. */
 export const bridgedTopic = "0x3759f597f43bd0633e640eca7356e67acb8d52ef80e369fa82ae263a97ac671c"

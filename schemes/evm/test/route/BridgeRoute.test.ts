@@ -30,6 +30,15 @@ const abi = parseAbi([
   "function pay(address from, uint256 validAfter, uint256 validBefore, bytes signature, (address token, address bridge, uint32 destination, bytes32 recipient, uint256 amount, uint256 minimum, uint256 fee, address feeRecipient, bytes options, bytes32 tag) route) payable"
 ])
 
+const authorizations = fc.record({
+  from: address,
+  to: address,
+  value: amount,
+  validAfter: amount,
+  validBefore: amount,
+  nonce: bytes(32)
+})
+
 const kinds = fc.constantFrom("oft" as const, "cctp" as const)
 
 const word = (text: string) => text as EvmHex.Hex
@@ -38,6 +47,19 @@ describe("BridgeRoute", () => {
   it("names the routers that our bytecode makes", () => {
     assert.strictEqual(EvmAddress.checksum(routers.oft.address), bridgeRouterAddress)
     assert.strictEqual(EvmAddress.checksum(routers.cctp.address), cctpRouterAddress)
+  })
+
+  it("reads what a message's price depends on from its own calldata, and from no other", () => {
+    fc.assert(
+      fc.property(routes, authorizations, bytes(65), (route, authorization, signature) => {
+        const { amount, bridge, destination, minimum, options, recipient } = route
+        const data = BridgeRoute.encodePay(authorization, signature, route)
+        assert.deepStrictEqual(BridgeRoute.sentBy(data), { amount, bridge, destination, minimum, options, recipient })
+        assert.isUndefined(BridgeRoute.sentBy(word(`0x00000000${data.slice(10)}`)))
+        assert.isUndefined(BridgeRoute.sentBy(word(data.slice(0, 10 + 64 * 12))))
+      })
+    )
+    assert.isUndefined(BridgeRoute.sentBy("0x"))
   })
 
   it("computes the nonce of a route as the contract does", () =>
