@@ -32,6 +32,7 @@ import * as PaymentPolicy from "./PaymentPolicy.ts"
 import * as Purchase from "./Purchase.ts"
 import type { RefusalError } from "./PurchaseResponse.ts"
 import * as RefusalBody from "./RefusalBody.ts"
+import * as TopUpAccount from "./topup/TopUpAccount.ts"
 import type { TopUpOrder, TopUpReceipt, TopUps } from "./topup/TopUps.ts"
 
 /**
@@ -158,6 +159,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(check, options))
   const journal = yield* PaymentJournal
   const { schemes: schemeClients } = yield* ClientSchemeRegistry
+  yield* Effect.fromResult(TopUpAccount.check(options.topUp, schemeClients))
   const policy = yield* Effect.fromResult(PaymentPolicy.make(options.limits ?? {}, options.allow ?? {}, schemeClients))
   const { dialects = PayerDialects.usual } = options
   const context: ClientContext = {

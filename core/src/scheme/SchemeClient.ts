@@ -43,6 +43,8 @@ export interface SchemeClient {
   readonly scheme: Scheme
   /** The one network this signer pays on; `undefined` for every network of the family whose assets this client knows. */
   readonly network: Network | undefined
+  /** The account that pays, in its canonical form. Absent: it is known only when something is signed. */
+  readonly account?: string
   /** Whether a client without a `network` knows an asset on this one. Absent: it may know one on every network of the family. */
   readonly paysOn?: (network: Network) => boolean
   /** The asset an option names, if this client knows it; an unknown asset is never paid in. */

@@ -48,6 +48,8 @@ export interface TopUpSource {
   readonly facilitator: string
   /** The payer's account, the same on all of its networks. */
   readonly account: string
+  /** The networks that money goes between. */
+  readonly networks: ReadonlyArray<string>
   /** Signs the terms of an offer, and knows what it must not sign. */
   readonly schemeClient: SchemeClient
   /** Milliseconds for which an arrival is waited for. */

@@ -11,7 +11,7 @@ import { Entropy, identifier } from "../../platform/Entropy.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
 import { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import { SettlementPending } from "../../protocol/ProtocolError.ts"
-import type { SigningFailed } from "../../scheme/SchemeClient.ts"
+import type { SchemeClient, SigningFailed } from "../../scheme/SchemeClient.ts"
 import type { TopUpObservation, TopUpSource } from "../../scheme/TopUpSource.ts"
 import type { JournalEntry } from "../JournalEntry.ts"
 import { decline, type PaymentDeclined } from "../PaymentDeclined.ts"
@@ -27,6 +27,7 @@ import {
 import { inTime, maximumValiditySeconds } from "../Purchase.ts"
 import { PaymentRefused, type RefusalError } from "../PurchaseResponse.ts"
 import * as ToppedPurchase from "./ToppedPurchase.ts"
+import * as TopUpAccount from "./TopUpAccount.ts"
 import * as TopUpPlan from "./TopUpPlan.ts"
 
 /** Services of the client. */
@@ -59,6 +60,8 @@ export type TopUpFailure = PaymentDeclined | SigningFailed | JournalUnavailable 
 
 /** The top-ups of a client. A client brings them along, so that a bundle without them holds none of this. */
 export interface TopUps {
+  /** The reason, for people, why a scheme client cannot pay with what is brought: it pays from another account. */
+  readonly objection: (schemeClient: SchemeClient) => string | undefined
   /**
    * Keeps the options that can be paid with what the account has; if there are none, those that a top-up makes payable. With `agreed`,
    * the quote of a top-up that has arrived, those that it was made for.
@@ -79,6 +82,7 @@ export interface TopUps {
 
 /** Makes the top-ups of a source. */
 export const make = (source: TopUpSource): TopUps => ({
+  objection: (schemeClient) => TopUpAccount.objection(source, schemeClient),
   judge: (context, judged, agreed) => {
     const fitting = agreed && ToppedPurchase.agreedOn(judged, agreed)
     return fitting === undefined ? judge(source, context, judged) : Effect.succeed(fitting)

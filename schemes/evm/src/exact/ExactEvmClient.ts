@@ -118,6 +118,7 @@ const clientOf = ({ assets, network, routes, rpcUrl, signer }: Options): SchemeC
   return {
     scheme: ExactEvm.scheme,
     network: chain,
+    account: EvmAddress.checksum(payer),
     paysOn: (on) => table.of(on).length > 0,
     asset: ({ asset, network: offered }) => {
       const on = EvmNetwork.fromText(offered)

@@ -107,6 +107,7 @@ const source = (options: Options): TopUps.TopUpSource => {
   return {
     facilitator: String(at.url).replace(/\/+$/, ""),
     account: EvmAddress.checksum(payer),
+    networks: nodes.networks,
     schemeClient,
     waitMillis: waitSeconds * 1000,
     least: (asset) => unitsOf(least.success, asset),
