@@ -186,6 +186,8 @@ export interface ChannelCredits {
   readonly reserve: (request: CreditRequest) => Effect.Effect<Credit, ValidationError | ProtocolError>
   /** Extends the lease of a claim's open draw; `false` if it is open no more. */
   readonly renew: (paymentId: string, claimId: string) => Effect.Effect<boolean, ProtocolError>
+  /** Whether the channel of a draw is drawn on no more, by the chain as of a moment ago. */
+  readonly isClosed: (paymentId: string) => Effect.Effect<boolean, ProtocolError>
   /** The standing of a draw's channel. */
   readonly standing: (paymentId: string) => Effect.Effect<ChannelStanding | undefined, ProtocolError>
 }

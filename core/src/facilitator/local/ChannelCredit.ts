@@ -40,6 +40,10 @@ export const make = (context: ChannelDraws.DrawContext, shared: ChannelDraws.Cha
       ? Effect.succeed(false)
       : context.ledger.renew(channelId, claimId, ChannelDraws.limits.lease)
   },
+  isClosed: Effect.fnUntraced(function* (paymentId) {
+    const known = yield* find(context, paymentId)
+    return known !== undefined && isClosed(yield* observed(context, known))
+  }),
   standing: Effect.fnUntraced(function* (paymentId) {
     const channel = yield* find(context, paymentId)
     return channel && standingOf(channel)
@@ -72,6 +76,16 @@ const standingOf = ({ draws, standing }: Known): ChannelStanding => {
 
 const isClosed = (standing: Standing): boolean =>
   standing.withdrawRequestedAt !== undefined || ChannelBooks.isForeign(standing)
+
+/** With the chain's state as of a moment ago. */
+const observed = Effect.fnUntraced(function* (
+  { ledger, states }: ChannelDraws.DrawContext,
+  { draws, standing }: Known
+): Effect.fn.Return<Standing, ChainUnavailable | FacilitatorUnavailable> {
+  const { channelId, config, network } = standing
+  const { sums: state } = yield* states.recent(draws, channelId)
+  return state === undefined ? standing : yield* ledger.open({ ...state, network, config })
+})
 
 /** Keeps a verified voucher. A deposit beside it is made in the channel's turn, and only if its voucher will count. */
 const kept = Effect.fnUntraced(function* (
@@ -193,7 +207,7 @@ const attempted = Effect.fnUntraced(function* (
   context: ChannelDraws.DrawContext,
   { amount, claimId, paymentId }: CreditRequest
 ): Effect.fn.Return<Credit, ValidationError | FacilitatorUnavailable | ChainUnavailable> {
-  const { ledger, states } = context
+  const { ledger } = context
   const known = yield* find(context, paymentId)
   if (known === undefined) return yield* invalid("malformed", "unknown_payment", `no draw ${paymentId} is known here`)
   const { draws } = known
@@ -204,12 +218,11 @@ const attempted = Effect.fnUntraced(function* (
     standing: standingOf({ draws, standing })
   })
   if (isClosed(known.standing)) return { _tag: "Closed", standing: standingOf(known) }
-  const { config, lapses, network } = known.standing
+  const { lapses, network } = known.standing
   const isCovered = known.standing.signed >= ChannelBooks.owed(known.standing) + amount
   const mayLapse = lapses !== undefined && lapses <= (yield* Clock.currentTimeMillis)
   if (!isCovered && !mayLapse) return wanting(known.standing)
-  const { sums: state } = yield* states.recent(draws, channelId)
-  const newest = state === undefined ? known.standing : yield* ledger.open({ ...state, network, config })
+  const newest = yield* observed(context, known)
   const { signed: maximum, voucher } = newest
   if (voucher === undefined) return wanting(newest)
   const draw = { channelId, amount, maximum, voucher, unique: claimId }

@@ -3,6 +3,7 @@
  * and charged in full before the first unit of the next one is sent, so that a process that dies loses one window at most.
  */
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import { type MeterEnd, MeterEnded, type PaymentMeter } from "./PaymentMeter.ts"
@@ -47,6 +48,8 @@ export interface MeterSource {
   readonly window: bigint
   /** Reserves the next window; tells of each voucher that it waits for. */
   readonly next: (need: (voucher: NeededVoucher) => void) => Effect.Effect<MeterWindow | "budget" | "idle" | "closed">
+  /** Completes once the channel is drawn on no more. */
+  readonly closed: Effect.Effect<void>
   readonly receipt: (sums: Pick<MeterReceipt, "charged" | "units" | "end">) => Effect.Effect<MeterReceipt>
 }
 
@@ -102,8 +105,17 @@ export class StreamMeter implements PaymentMeter {
 
   /** The head of the response was sent. */
   begin(status: number, sink: MeteredSink): void {
-    this.#status ??= status
-    this.#sink ??= sink
+    if (this.#sink !== undefined) return
+    this.#status = status
+    this.#sink = sink
+    if (this.isCharged) void this.#watch()
+  }
+
+  /** Ends the response of a channel that is closed, so that its present window is charged before the channel is empty. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#gone
+    const exit = await Effect.runPromiseExit(this.#source.closed, { signal })
+    if (Exit.isSuccess(exit)) await this.#stop("closed")
   }
 
   readonly charge = (units: number | bigint = 1n): Promise<void> => {

@@ -4,6 +4,8 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 
@@ -34,6 +36,9 @@ const chargePatience = "10 seconds"
 /** The longest wait of one call, in milliseconds. */
 const longestWait = 20_000
 
+/** Pause between two looks at the channel of a response. A withdrawal takes three times as long at least. */
+const looks = "5 minutes"
+
 /** Pause before a call is repeated that the facilitator did not answer. */
 const pause = "500 millis"
 
@@ -45,6 +50,7 @@ export const make = (draw: MeteredDraw): MeterSource => ({
   first: windowOf(draw.first, draw.amount),
   window: draw.terms.window,
   next: (need) => (draw.follows ? next(draw, need) : Effect.succeed("budget")),
+  closed: closed(draw),
   receipt: Effect.fnUntraced(function* (sums) {
     const { executions, paymentId } = draw
     const asked = executions.facilitator.credits?.standing(paymentId) ?? Effect.undefined
@@ -58,6 +64,19 @@ export const make = (draw: MeteredDraw): MeterSource => ({
     }
   })
 })
+
+/** A response that waits for its reader asks for no window, and would learn of a withdrawal only after it. */
+const closed = ({ executions, paymentId }: MeteredDraw): Effect.Effect<void> => {
+  const asked = executions.facilitator.credits?.isClosed(paymentId) ?? Effect.succeed(false)
+  const look = Effect.delay(
+    Effect.orElseSucceed(asked, () => false),
+    looks
+  )
+  const looking = Effect.asVoid(Effect.repeat(look, { until: (isClosed) => isClosed }))
+  return Effect.flatMap(FiberSet.run(executions.leases, looking), (fiber) =>
+    Effect.onInterrupt(Fiber.join(fiber), () => Fiber.interrupt(fiber))
+  )
+}
 
 const windowOf = ({ finish }: Pick<ExecutionLeases.GrantedExecution, "finish">, amount: bigint): MeterWindow => ({
   amount,

@@ -6,6 +6,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 import * as MemoryChannelStore from "../../../src/facilitator/channel/MemoryChannelStore.ts"
 import * as ChainClock from "../../../src/facilitator/local/ChainClock.ts"
+import * as ChannelCredit from "../../../src/facilitator/local/ChannelCredit.ts"
 import * as ChannelDraws from "../../../src/facilitator/local/ChannelDraws.ts"
 import * as ChannelHealth from "../../../src/facilitator/local/ChannelHealth.ts"
 import * as ChannelStates from "../../../src/facilitator/local/ChannelStates.ts"
@@ -68,14 +69,12 @@ const shop = Effect.gen(function* () {
   const intake = { intake: IntakeGate.make(), clocks: ChainClock.make(), registry: { schemes: [facilitator] } }
   const health = yield* ChannelHealth.make
   yield* health.looked(facilitator, 1n)
-  const { finish, take } = yield* ChannelDraws.make({
-    intake,
-    ledger,
-    health,
-    states: ChannelStates.make()
-  } as unknown as ChannelDraws.DrawContext)
+  const context = { intake, ledger, health, states: ChannelStates.make() } as unknown as ChannelDraws.DrawContext
+  const shared = yield* ChannelDraws.make(context)
+  const { finish, take } = shared
   return {
     ledger,
+    credit: ChannelCredit.make(context, shared),
     take: (maximum: bigint, id: string) => take(presented(maximum), draws, { id, resource: "report" }),
     served: (paymentId: string, id: string) => finish(paymentId, id, "served") ?? Effect.die("it is no draw")
   }
@@ -132,6 +131,18 @@ describe("a channel whose state on the chain changes", () => {
       assert.deepInclude(yield* Effect.flip(take(2n * price, "short")), { reason: "amount_mismatch" })
       onChain = { ...full, block: { number: 2n, hash: "0x2" } }
       assert.deepInclude(yield* take(2n * price, "second"), { execution: "granted" })
+    })
+  )
+
+  it.effect("tells a stream of a withdrawal, also where the channel owes nothing", () =>
+    Effect.gen(function* () {
+      const { credit, take } = yield* shop
+      const { paymentId } = yield* take(price, "first")
+      assert.isFalse(yield* credit.isClosed(paymentId))
+      onChain = { ...full, withdrawRequestedAt: 1, block: { number: 2n, hash: "0x2" } }
+      yield* TestClock.adjust("3 seconds")
+      assert.isTrue(yield* credit.isClosed(paymentId))
+      assert.isFalse(yield* credit.isClosed("another payment"))
     })
   )
 

@@ -8,7 +8,11 @@ import { MeterEnded } from "../../../src/server/http/PaymentMeter.ts"
 import { type MeterSource, type MeterWindow, StreamMeter } from "../../../src/server/http/StreamMeter.ts"
 
 /** Windows of ten units at one each; `ends` has what became of each. */
-const windows = (next: (give: () => MeterWindow) => ReturnType<MeterSource["next"]>, isRecorded = true) => {
+const windows = (
+  next: (give: () => MeterWindow) => ReturnType<MeterSource["next"]>,
+  isRecorded = true,
+  closed: Effect.Effect<void> = Effect.never
+) => {
   const ends: Array<string> = []
   let count = 0
   const give = (): MeterWindow => {
@@ -30,6 +34,7 @@ const windows = (next: (give: () => MeterWindow) => ReturnType<MeterSource["next
     first: give(),
     window: 10n,
     next: () => next(give),
+    closed,
     receipt: (sums) => Effect.succeed({ ...sums, channelId: "0x1", at: 0, owed: 7n })
   })
   return { meter, ends }
@@ -117,6 +122,20 @@ describe("a meter", () => {
     void meter.charge(2)
     await vi.waitFor(() => assert.deepStrictEqual(ends, ["1 charged 9"]), { timeout: 60_000 })
     assert.deepInclude(await meter.settle(), { end: "idle", charged: 9n, units: 9n })
+  })
+
+  it("charges the present window of a channel that is closed, although its handler waits for the reader", async () => {
+    const closing = Promise.withResolvers<void>()
+    const closed = Effect.promise(() => closing.promise)
+    const { ends, meter } = windows(granted, true, closed)
+    const ended = Promise.withResolvers<void>()
+    meter.begin(200, { need: () => undefined, end: async () => ended.resolve() })
+    await meter.charge(4)
+    closing.resolve()
+    await ended.promise
+    assert.deepInclude(await meter.settle(), { end: "closed", charged: 4n })
+    assert.deepStrictEqual(ends, ["1 charged 4"])
+    assert.strictEqual(await rejection(meter.charge(1)), "closed")
   })
 
   it("releases a window of which nothing was used", async () => {
