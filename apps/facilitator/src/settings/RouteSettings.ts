@@ -17,7 +17,9 @@ const ranges = {
   /** Ids of LayerZero's endpoints, and domains of CCTP. */
   endpointId: { minimum: 0, maximum: 2 ** 32 - 1 },
   /** Seconds: a week at most. */
-  feedMaximumAgeSeconds: { minimum: 1, maximum: 604_800 }
+  feedMaximumAgeSeconds: { minimum: 1, maximum: 604_800 },
+  /** Percent. */
+  feedMaximumJumpPercent: { minimum: 1, maximum: 1_000 }
 }
 
 /** A coin's price, or the address of its price feed on the coin's own network. */
@@ -39,6 +41,7 @@ export const Terms = Schema.Struct({
   to: FarNetworks,
   coinPrice: CoinPrice,
   feedMaximumAgeSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween(ranges.feedMaximumAgeSeconds))),
+  feedMaximumJumpPercent: Schema.optionalKey(Schema.Int.check(Schema.isBetween(ranges.feedMaximumJumpPercent))),
   minimumAmount: Schema.optionalKey(PositiveAmount),
   feeTo: Schema.optionalKey(ContractAddress),
   pushAfterSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween(ranges.pushAfterSeconds)))
@@ -81,6 +84,12 @@ const terms = {
     "seconds",
     ranges.feedMaximumAgeSeconds,
     "90000"
+  ),
+  feedMaximumJumpPercent: whole(
+    "PONTAGE_EVM_ROUTES_FEED_MAX_JUMP_PERCENT",
+    "percent",
+    ranges.feedMaximumJumpPercent,
+    "20"
   ),
   minimumAmount: make(
     "PONTAGE_EVM_ROUTES_MINIMUM",

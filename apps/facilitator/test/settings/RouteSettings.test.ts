@@ -29,10 +29,12 @@ describe("settings of routes", () => {
         ...routed,
         PONTAGE_EVM_ROUTES_TO: JSON.stringify([{ ...polygon, coinPrice: address }]),
         PONTAGE_EVM_ROUTES_COIN_PRICE: address,
-        PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS: "3600"
+        PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS: "3600",
+        PONTAGE_EVM_ROUTES_FEED_MAX_JUMP_PERCENT: "5"
       })
-      const { coinPrice, feedMaximumAgeSeconds, to = [] } = evm[0]?.routes ?? {}
-      assert.deepStrictEqual([coinPrice, to[0]?.coinPrice, feedMaximumAgeSeconds], [address, address, 3600])
+      const { coinPrice, feedMaximumAgeSeconds, feedMaximumJumpPercent, to = [] } = evm[0]?.routes ?? {}
+      assert.deepStrictEqual([coinPrice, to[0]?.coinPrice], [address, address])
+      assert.deepStrictEqual([feedMaximumAgeSeconds, feedMaximumJumpPercent], [3600, 5])
     })
   )
 
@@ -101,6 +103,7 @@ describe("settings of routes", () => {
     ["PONTAGE_EVM_ROUTES_COIN_PRICE: expected", { ...routed, PONTAGE_EVM_ROUTES_COIN_PRICE: "3000.5" }],
     ["PONTAGE_EVM_ROUTES_COIN_PRICE: no payments", { ...node, PONTAGE_EVM_ROUTES_COIN_PRICE: "3000000000" }],
     ["PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS: ", { ...routed, PONTAGE_EVM_ROUTES_FEED_MAX_AGE_SECONDS: "0" }],
+    ["PONTAGE_EVM_ROUTES_FEED_MAX_JUMP_PERCENT: ", { ...routed, PONTAGE_EVM_ROUTES_FEED_MAX_JUMP_PERCENT: "0" }],
     ["PONTAGE_EVM_ROUTES_MINIMUM: expected", { ...routed, PONTAGE_EVM_ROUTES_MINIMUM: "0" }],
     ["PONTAGE_EVM_ROUTES_FEE_TO: expected", { ...routed, PONTAGE_EVM_ROUTES_FEE_TO: "sEcReT" }],
     ["PONTAGE_EVM_ROUTES_PUSH_AFTER_SECONDS: expected", { ...routed, PONTAGE_EVM_ROUTES_PUSH_AFTER_SECONDS: "-1" }],

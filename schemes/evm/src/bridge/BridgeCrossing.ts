@@ -56,10 +56,9 @@ export interface BridgeCrossing {
 }
 
 /** The terms of connections to other networks. */
-export interface ConnectionTerms {
+export interface ConnectionTerms extends CoinPrice.FeedTerms {
   /** The time for which a node is waited for; `undefined` for the default. */
   readonly rpcTimeoutMillis: number | undefined
-  readonly feedMaximumAgeSeconds: number
   /** The attester of CCTP; without one no payments go over it. */
   readonly attester: CctpAttester.CctpAttester | undefined
 }
@@ -110,8 +109,9 @@ const endsOf = Effect.fnUntraced(function* (
 
 const connected = Effect.fnUntraced(function* (
   { coinPrice: price, finalityDepth, network: given, rpcUrl: url }: FarNetwork,
-  { feedMaximumAgeSeconds, rpcTimeoutMillis: timeout }: ConnectionTerms
+  terms: ConnectionTerms
 ): Effect.fn.Return<FarChain, Misconfigured | ChainUnavailable> {
+  const { rpcTimeoutMillis: timeout } = terms
   const limits = timeout === undefined ? {} : { timeout }
   const named = given === undefined ? "eip155" : (EvmNetwork.fromText(given) ?? given)
   const served = EvmNetwork.fromChainId(yield* (yield* EvmRpc.make({ url, network: named, ...limits })).chainId)
@@ -121,7 +121,7 @@ const connected = Effect.fnUntraced(function* (
   const lagGuard = EvmLagGuard.make(yield* EvmRpc.make({ url, network, ...limits }))
   const { rpc } = lagGuard
   const chainHead = EvmChainHead.make(rpc, finalityDepth === undefined ? {} : { finalityDepth })
-  const coinPrice = yield* CoinPrice.make(rpc, price, feedMaximumAgeSeconds)
+  const coinPrice = yield* CoinPrice.make(rpc, price, terms)
   return { network, rpc, lagGuard, chainHead, coinPrice, dataFee: yield* DataFee.make(rpc) }
 })
 

@@ -29,6 +29,11 @@ export interface Routes {
   readonly coinPrice: CoinPrice.Given
   /** Seconds after its last update for which the price of a feed is taken; default 90 000, since many are updated once a day. */
   readonly feedMaximumAgeSeconds?: number
+  /**
+   * The most by which a feed's price may differ from that of its round before, in percent; default 20. Beyond it nothing is quoted or taken
+   * until a round comes that agrees with its predecessor: one wrong price would have the operator pay for crossings.
+   */
+  readonly feedMaximumJumpPercent?: number
   /** The least amount that is sent over a bridge, in the token's smallest unit; default 1 000 000. */
   readonly minimumAmount?: bigint
   /** The account that gets the fees; default the first signer. */
@@ -56,6 +61,7 @@ export const check = OptionCheck.options<Routes>({
   ),
   coinPrice: CoinPrice.check,
   feedMaximumAgeSeconds: OptionCheck.optional(OptionCheck.whole(1)),
+  feedMaximumJumpPercent: OptionCheck.optional(OptionCheck.whole(1)),
   minimumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
   feeTo: OptionCheck.optional(OptionCheck.text),
   bridges: OptionCheck.optional(EvmBridges.check),
@@ -88,6 +94,7 @@ export const make = Effect.fnUntraced(function* (
     cctp,
     coinPrice: price,
     feedMaximumAgeSeconds = 90_000,
+    feedMaximumJumpPercent = 20,
     feeTo = signer,
     minimumAmount = 1_000_000n,
     pushAfterSeconds = 120,
@@ -103,8 +110,8 @@ export const make = Effect.fnUntraced(function* (
   yield* ContractDeployment.prove(guard.rpc, OwnContracts.bridgeRouter, routers.oft.address)
   const attester = cctp && (yield* CctpAttester.make(guard.rpc.network, cctp))
   if (attester !== undefined) yield* ContractDeployment.prove(guard.rpc, OwnContracts.cctpRouter, routers.cctp.address)
-  const coinPrice = yield* CoinPrice.make(guard.rpc, price, feedMaximumAgeSeconds)
-  const terms = { rpcTimeoutMillis, feedMaximumAgeSeconds, attester }
+  const terms = { rpcTimeoutMillis, feedMaximumAgeSeconds, feedMaximumJumpPercent, attester }
+  const coinPrice = yield* CoinPrice.make(guard.rpc, price, terms)
   const found = yield* Effect.forEach(
     to,
     (one) => FarRoute.make(one, BridgeCrossing.find(guard.rpc, assets, table, one, terms)),
