@@ -1,8 +1,6 @@
 /**
  * The durable stores on this machine's disk, empty, and the payments that are recorded in them.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import { type LaneLeases, Network, type PaymentStore } from "@pontage/core"
@@ -12,15 +10,14 @@ import type { PostgresServer } from "@pontage/sql/testing"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 
+import * as BenchFolder from "./BenchFolder.ts"
+
 /** A store of payments, opened when the layer is built. */
 export type Records = Layer.Layer<PaymentStore.PaymentStore | LaneLeases.LaneLeases, unknown>
 
 /** Both stores by their names. SQLite's file goes with the scope; PostgreSQL's database stays with its server. */
 export const make = Effect.fnUntraced(function* (postgres: PostgresServer.PostgresServer["Service"]) {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-  )
+  const folder = yield* BenchFolder.make
   const stores: ReadonlyArray<readonly [name: string, records: Records]> = [
     ["SQLite", SqlitePaymentStore.layer({ filename: join(folder, "records.sqlite") })],
     ["PostgreSQL", PostgresPaymentStore.layer({ url: yield* postgres.database })]

@@ -2,14 +2,13 @@
  * The cost of `/verify` and `/settle` for a facilitator, ours and the peer's in turns, over HTTP: every payment one of its own, 32 at
  * once.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
+import * as BenchFolder from "../BenchFolder.ts"
 import * as FacilitatorQuestion from "../FacilitatorQuestion.ts"
 import * as HttpLoad from "../HttpLoad.ts"
 import { median } from "../Median.ts"
@@ -29,10 +28,7 @@ const peerName = "the peer's"
 
 /** All rows. */
 export const measure: Effect.Effect<ReadonlyArray<Row>, PeerChain.Failure, Scope.Scope> = Effect.gen(function* () {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
-  )
+  const folder = yield* BenchFolder.make
   const asked = questionsAt(yield* Effect.all(desks(folder)))
   yield* Effect.promise(() => askInTurns(asked))
   return rowsOf(asked)

@@ -3,8 +3,6 @@
  * in SQLite, over the same request without the option; and a response that comes again. The facilitator grants everything
  * at once, so that only the gate is measured.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import {
@@ -27,6 +25,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+import * as BenchFolder from "../BenchFolder.ts"
 import * as CpuTime from "../CpuTime.ts"
 import type { Row } from "../Row.ts"
 
@@ -157,14 +156,9 @@ const paymentsFor = Effect.fnUntraced(function* (
   )
 })
 
-const folder = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-  (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-)
-
 /** One row for each store, and one for each response that comes again. */
 export const measure = Effect.gen(function* () {
-  const filename = join(yield* folder, "responses.db")
+  const filename = join(yield* BenchFolder.make, "responses.db")
   const none = yield* measured("none", MemoryResponseStore.layer())
   const memory = yield* measured("same", MemoryResponseStore.layer())
   const sqlite = yield* measured("same", SqliteResponseStore.layer({ filename }))

@@ -2,13 +2,12 @@
  * Paid requests from end to end, ours and the peer's in turns: how many a second at 1, 8, 32 and 64 buyers, what
  * each process spends on one, and whether every response has its transfer.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as BenchFolder from "../BenchFolder.ts"
 import { median, percentile } from "../Median.ts"
 import * as PaidLoad from "../PaidLoad.ts"
 import * as PaidMarket from "../PaidMarket.ts"
@@ -41,10 +40,7 @@ const asItsExample = "the peer as its example"
 
 /** All rows. */
 export const measure: Effect.Effect<ReadonlyArray<Row>, PeerChain.Failure, Scope.Scope> = Effect.gen(function* () {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
-  )
+  const folder = yield* BenchFolder.make
   const markets = yield* Effect.forEach(setUps(folder), opened)
   const loads = yield* Effect.promise(() => loadsOf(markets))
   return stages.flatMap(({ buyers }) => rowsOf(buyers, loads))

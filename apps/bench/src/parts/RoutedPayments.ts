@@ -3,8 +3,6 @@
  * that each step takes. On two local nodes with LayerZero's published contracts between them, on SQLite. The bridge's verifiers attest
  * when they are told to, and its executor delivers nothing: the facilitator does.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import {
@@ -28,6 +26,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { isHash } from "viem"
 
+import * as BenchFolder from "../BenchFolder.ts"
 import { median } from "../Median.ts"
 import type { Row } from "../Row.ts"
 
@@ -73,10 +72,7 @@ const market = Effect.gen(function* () {
   const crypto = yield* BestCrypto.make
   const schemes = RoutedSchemes.make(chains, { pushAfterSeconds: 0 })
   const scheme = yield* Effect.provideService(schemes.facilitator, EvmCrypto.EvmCrypto, crypto)
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-  )
+  const folder = yield* BenchFolder.make
   const context = yield* Layer.build(
     LocalFacilitator.layer({}).pipe(
       Layer.provide(FacilitatorSchemeRegistry.layer([Effect.succeed(scheme), schemes.deliveries])),

@@ -3,8 +3,6 @@
  * local node that mines at once, with the records in memory, in SQLite and in PostgreSQL. Without HTTP; a payer has one
  * pending payment.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import {
@@ -26,6 +24,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+import * as BenchFolder from "../BenchFolder.ts"
 import * as BenchPayment from "../BenchPayment.ts"
 import type { Row } from "../Row.ts"
 
@@ -41,10 +40,7 @@ type Batches = NonNullable<Parameters<typeof exactEvm.facilitator>[0]["batches"]
 export const measure = Effect.fnUntraced(function* (postgres: PostgresServer.PostgresServer["Service"]) {
   const chain = yield* EvmTestChain.make({ payers })
   const settler = yield* deployBatchSettler({ signer: chain.accounts.deployer, rpcUrl: chain.rpcUrl })
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-  )
+  const folder = yield* BenchFolder.make
   const rows: Array<Row> = []
   for (const batches of [undefined, { settler, ...batch }]) {
     const how = batches === undefined ? "one by one" : `in batches of up to ${batch.maximum}`

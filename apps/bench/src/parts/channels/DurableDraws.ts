@@ -3,8 +3,6 @@
  * draw is on the disk before it is granted, then it is charged. On one channel, where each draw has a name of its own, and on a
  * thousand, where each voucher is for exactly what its channel owes. Then the latency at half of that rate, in an open loop.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import { type ChannelStore, type Draw, Network } from "@pontage/core"
@@ -13,6 +11,7 @@ import { SqliteChannelStore } from "@pontage/sql/sqlite"
 import * as Effect from "effect/Effect"
 import { privateKeyToAccount } from "viem/accounts"
 
+import * as BenchFolder from "../../BenchFolder.ts"
 import { percentile } from "../../Median.ts"
 import * as OpenLoop from "../../OpenLoop.ts"
 import type { Row } from "../../Row.ts"
@@ -37,10 +36,7 @@ interface Signed {
 export const measure = Effect.gen(function* () {
   const [fastest] = yield* CryptoLayers.all
   if (fastest === undefined) return yield* Effect.die("no cryptography")
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-  )
+  const folder = yield* BenchFolder.make
   const rows: Array<Row> = []
   for (const channels of [1, 1_000]) {
     const store = yield* SqliteChannelStore.make({ filename: join(folder, `channels-${channels}.sqlite`) })

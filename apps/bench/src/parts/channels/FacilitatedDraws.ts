@@ -3,18 +3,15 @@
  * 64 at once; and how long a claim waits for its grant at half of that load.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-
-import { Facilitator, FacilitatorSchemeRegistry, LocalFacilitator, type PaymentRequest } from "@pontage/core"
-import { channelEvm, EvmCrypto } from "@pontage/evm"
+import { Facilitator, type PaymentRequest } from "@pontage/core"
+import type { EvmCrypto } from "@pontage/evm"
 import type { EvmTestChain } from "@pontage/evm/testing"
-import { SqliteChannelStore, SqlitePaymentStore } from "@pontage/sql/sqlite"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+import * as BenchFolder from "../../BenchFolder.ts"
+import * as EmbeddedFacilitator from "../../EmbeddedFacilitator.ts"
 import { percentile } from "../../Median.ts"
 import * as OpenLoop from "../../OpenLoop.ts"
 import type { Row } from "../../Row.ts"
@@ -59,27 +56,10 @@ const noteOf = (rate: number) => `${(rate / 2).toFixed(0)} a second in an open l
 
 /** A facilitator as a shop has it in its own process. */
 const embedded = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, crypto: EvmCrypto.Shape) {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "pontage-bench-"))),
-    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-  )
-  const scheme = channelEvm.facilitator({
-    signer: chain.accounts.signers[1],
-    rpcUrl: chain.rpcUrl,
-    authorizer: { signer: chain.accounts.signers[2] }
-  })
-  const records = Layer.merge(
-    SqlitePaymentStore.layer({ filename: join(folder, "records.sqlite") }),
-    SqliteChannelStore.layer({ filename: join(folder, "channels.sqlite") })
-  )
-  const context = yield* Layer.build(
-    LocalFacilitator.layer({}).pipe(
-      Layer.provide(records),
-      Layer.provide(FacilitatorSchemeRegistry.layer([scheme])),
-      Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
-    )
-  )
-  return Context.get(context, Facilitator)
+  const [, sender, authorizer] = chain.accounts.signers
+  const folder = yield* BenchFolder.make
+  const layer = EmbeddedFacilitator.layer({ rpcUrl: chain.rpcUrl, sender, authorizer, crypto, folder })
+  return Context.get(yield* Layer.build(layer), Facilitator)
 })
 
 /** Sells one request; returns the milliseconds to its grant. */
