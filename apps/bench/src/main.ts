@@ -14,6 +14,7 @@ import * as BatchGas from "./parts/BatchGas.ts"
 import * as BundleSize from "./parts/BundleSize.ts"
 import * as DurableDraws from "./parts/channels/DurableDraws.ts"
 import * as FacilitatedDraws from "./parts/channels/FacilitatedDraws.ts"
+import * as HttpDraws from "./parts/channels/HttpDraws.ts"
 import * as ClientComparison from "./parts/ClientComparison.ts"
 import * as DurableClaims from "./parts/DurableClaims.ts"
 import * as FacilitatorComparison from "./parts/FacilitatorComparison.ts"
@@ -60,6 +61,7 @@ const parts: Readonly<Record<string, Part>> = {
   draws: Effect.all([Effect.orDie(DurableDraws.measure), onTestChain(FacilitatedDraws.measure)]).pipe(
     Effect.map((rows) => rows.flat())
   ),
+  "draws-http": HttpDraws.measure,
   responses: Effect.orDie(KeptResponses.measure),
   webhooks: Effect.flatMap(PostgresServer.make, WebhookDelivery.measure),
   offline: onTestChain(OfflineVerification.measure),

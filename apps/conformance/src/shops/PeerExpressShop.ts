@@ -22,7 +22,7 @@ export interface More {
   /** The name of the scheme in the offers; default `exact`. */
   readonly scheme?: string
   /** Awaited by each run of a handler. */
-  readonly before?: () => Promise<void>
+  readonly before?: (path: Goods.Path) => Promise<void>
 }
 
 /** The peer's routes: the goods at their price, each for `GET`, as its README writes them. */
@@ -71,7 +71,7 @@ export const open = Effect.fnUntraced(function* (
   app.use(paymentMiddlewareFromHTTPServer(server, undefined, undefined, false))
   for (const path of Object.values(Goods.paths)) {
     app.get(path, async (_request, response) => {
-      await more.before?.()
+      await more.before?.(path)
       const { body, status } = goods.deliver(path)
       response.status(status).json(body)
     })

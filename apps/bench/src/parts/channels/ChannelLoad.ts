@@ -34,12 +34,26 @@ const voucherKey = new Uint8Array(32).fill(7)
 export interface ChannelLoad {
   /** The request for the draw number `turn`, counted from 0, of a channel. */
   readonly request: (channel: number, turn: number) => PaymentRequest
+  /** The message of a payer with a voucher of a channel for a sum. */
+  readonly payload: (channel: number, maximum: bigint) => VoucherMessage
 }
 
-/** Opens channels whose claims the chain's third signer authorizes. */
-export const make = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, count: number, crypto: EvmCrypto.Shape) {
+/** A voucher as it travels. */
+export interface VoucherMessage {
+  readonly type: "voucher"
+  readonly channelConfig: ReturnType<typeof ChannelConfig.onWire>
+  readonly voucher: ReturnType<typeof Voucher.onWire>
+}
+
+/** Opens channels whose claims the chain's third signer authorizes. Channels of other loads on the chain have other salts. */
+export const make = Effect.fnUntraced(function* (
+  chain: EvmTestChain.Shape,
+  count: number,
+  crypto: EvmCrypto.Shape,
+  firstSalt = 0
+) {
   yield* ChannelContracts.deploy(chain)
-  const configs = Array.from({ length: count }, (_, index) => configOf(chain, index))
+  const configs = Array.from({ length: count }, (_, index) => configOf(chain, firstSalt + index))
   for (let from = 0; from < count; from += together) {
     const calls = yield* Effect.forEach(configs.slice(from, from + together), (config) => depositOf(chain, config))
     const data = ChannelCall.multicall(calls)
@@ -47,20 +61,33 @@ export const make = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, coun
     if (status !== "success") return yield* Effect.die("the channels' deposits failed")
   }
   const requirements = configs.map((config) => requirementsOf(chain, config))
-  const ids = configs.map((config) => ChannelConfig.id(chain.chainId, config))
+  const terms = configs.map((config) => ({
+    channelId: ChannelConfig.id(chain.chainId, config),
+    channelConfig: ChannelConfig.onWire(config)
+  }))
+  const payload: ChannelLoad["payload"] = (channel, maximum) => {
+    const { channelConfig, channelId } = terms[channel] ?? missing(channel)
+    const ceiling = { channelId, maxClaimableAmount: maximum }
+    return {
+      type: "voucher",
+      channelConfig,
+      voucher: Voucher.onWire(sign(chain.chainId, ceiling, voucherKey, crypto))
+    }
+  }
   return {
+    payload,
     request: (channel, turn) => {
-      const [config, channelId, paymentRequirements] = [configs[channel], ids[channel], requirements[channel]]
-      if (config === undefined || channelId === undefined || paymentRequirements === undefined)
-        throw new Error(`there is no channel ${channel}`)
-      const ceiling = { channelId, maxClaimableAmount: price * BigInt(turn + 1) }
-      const voucher = Voucher.onWire(sign(chain.chainId, ceiling, voucherKey, crypto))
-      const payload = { type: "voucher", channelConfig: ChannelConfig.onWire(config), voucher }
+      const paymentRequirements = requirements[channel] ?? missing(channel)
       const { network, scheme } = paymentRequirements
-      return { paymentPayload: PaymentPayload.sealPayload(scheme, network, payload), paymentRequirements }
+      const signed = payload(channel, price * BigInt(turn + 1))
+      return { paymentPayload: PaymentPayload.sealPayload(scheme, network, signed), paymentRequirements }
     }
   } satisfies ChannelLoad
 })
+
+const missing = (channel: number): never => {
+  throw new Error(`there is no channel ${channel}`)
+}
 
 const addressOf = (text: string): EvmAddress.Address => EvmAddress.fromText(text) ?? EvmAddress.zero
 
