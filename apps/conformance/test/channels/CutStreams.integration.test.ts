@@ -103,6 +103,47 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("a meter
     )
   }
 
+  for (const host of ["Koa", "Express", "a fetch handler"] as const) {
+    it.effect(`on ${host} of bytes in large pieces that is cut at any byte costs what was sent, to a window`, () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const stream = yield* streamOf(host, { sold: { unit: "byte", tick: "$0.000001" } })
+          const of = (query: string) => ({
+            ...stream,
+            shop: { ...stream.shop, url: `${stream.shop.origin}/bytes` },
+            query
+          })
+          const whole = of("units=1&size=1")
+          const first = yield* Effect.promise(() => begun(whole, 0n, whole.query, 700_000n))
+          yield* Effect.promise(() => first.until(() => false))
+          const cuts = fc.record({
+            size: fc.constantFrom(1, 7, 400, 1000, 2500, 10_000),
+            bytes: fc.integer({ min: 0, max: 5_000 })
+          })
+          for (const { bytes, size } of fc.sample(cuts, { numRuns: 20, seed: 7 })) {
+            const before = (yield* quiet(stream)).charged
+            const seen = yield* Effect.promise(async () => {
+              const reader = await begun(of(""), before, `units=20000&size=${size}`)
+              for (let paid = before + windowAmount; reader.text().length < bytes; paid += windowAmount) {
+                // oxlint-disable no-await-in-loop -- a voucher follows what its window has brought
+                await reader.until((_, text) => text.length >= bytes || BigInt(text.length) >= paid - before)
+                if (reader.text().length >= bytes) break
+                const { buyer, offer } = stream
+                await buyer.post(offer, await buyer.voucherOf(offer, paid + windowAmount))
+                // oxlint-enable no-await-in-loop
+              }
+              await reader.cut()
+              return BigInt(reader.text().length)
+            })
+            const charged = (yield* quiet(stream)).charged - before
+            const message = `pieces of ${size} cut at ${bytes}: charged ${charged} for ${seen}`
+            assert.isTrue(charged >= seen && charged - seen <= windowAmount, message)
+          }
+        })
+      )
+    )
+  }
+
   it.effect("that is cut is claimed on the chain for what the ledger has charged", () =>
     Effect.scoped(
       Effect.gen(function* () {

@@ -93,7 +93,7 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })(
               const bytes = BigInt(text.length)
               const end = await streamOf(response)?.ended
               assert.deepInclude(end, { outcome: "complete", charged: bytes })
-              assert.isAtMost(Number(end?.signed), Number(bytes + windowAmount + windowAmount / 8n))
+              assert.isAtMost(Number(end?.signed), Number(bytes + windowAmount))
               assert.isEmpty(troubles)
               const channel = await book()
               assert.strictEqual(channel?.charged, `${bytes}`)

@@ -85,12 +85,12 @@ const received = ({ began, bytes, events, measure, terms }: StreamAccount, now: 
 
 const isCounted = ({ measure }: StreamAccount): boolean => measure !== "arrival" && measure !== undefined
 
-/** The part of a window, as a divisor, that counts as come: a shop waits when its next piece does not fit into what is left. */
+/** The part of a window, as a divisor, that counts as come where the clock or events count: a shop waits when its next piece does not fit. */
 const pieces = 8n
 
 /**
- * The amount that the next voucher may add: a window, less what was signed and has not come. A rest below the price of a unit, or of an
- * eighth of the window, is left out. Nothing, while nothing has come since the last voucher.
+ * The amount that the next voucher may add: a window, less what was signed and has not come. A rest below the price of a unit is left
+ * out, and one below an eighth of the window too where not bytes are counted. Nothing, while nothing has come since the last voucher.
  */
 export const allowance = ({ accounts, arrivals, taken }: StreamPool, account: StreamAccount, now: number): bigint => {
   const { measure, seen, terms } = account
@@ -98,6 +98,6 @@ export const allowance = ({ accounts, arrivals, taken }: StreamPool, account: St
   if (measure === "arrival") return terms.window
   const counted = [...accounts].filter(isCounted)
   const ahead = counted.reduce((sum, one) => sum + one.total - received(one, now), -taken)
-  if (ahead < terms.tick || ahead * pieces <= terms.window) return terms.window
+  if (ahead < terms.tick || (measure !== "bytes" && ahead * pieces <= terms.window)) return terms.window
   return ahead < terms.window ? terms.window - ahead : 0n
 }

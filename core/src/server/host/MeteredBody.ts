@@ -2,6 +2,7 @@
  * Joins a meter with the body of a `Response`. The body passes as its handler makes it, and is read on demand. In a stream of
  * server-sent events the gate's own events stand between the handler's.
  */
+import { HeldPieces } from "../http/HeldPieces.ts"
 import * as MeterEvents from "../http/MeterEvents.ts"
 import * as QuietMoment from "../http/QuietMoment.ts"
 import type { MeteredSink, NeededVoucher, StreamMeter } from "../http/StreamMeter.ts"
@@ -12,10 +13,11 @@ export const join = (
   { headers, status }: Pick<Response, "headers" | "status">,
   meter: StreamMeter
 ): ReadableStream<Uint8Array> => {
-  const metered = new MeteredReader(body.getReader(), meter)
-  meter.begin(status, metered)
   const header = (name: string) => headers.get(name) ?? undefined
-  if (meter.isCharged && MeterEvents.areIn(header("content-type"), header("content-encoding"))) metered.addEvents()
+  const encoding = header("content-encoding")
+  const metered = new MeteredReader(body.getReader(), meter, MeterEvents.isPlain(encoding))
+  meter.begin(status, metered)
+  if (meter.isCharged && MeterEvents.areIn(header("content-type"), encoding)) metered.addEvents()
   return new ReadableStream<Uint8Array>(
     { pull: (controller) => metered.pull(controller), cancel: (reason) => metered.cancel(reason) },
     { highWaterMark: 0 }
@@ -31,6 +33,9 @@ class MeteredReader implements MeteredSink {
   readonly #reader: Reader
   readonly #meter: StreamMeter
   readonly #place = new MeterEvents.EventPlace()
+  readonly #pieces: HeldPieces
+  /** Whether the buyer counts the bytes as the meter does. */
+  readonly #isPlain: boolean
   readonly #texts: Array<string> = []
   #hasEvents = false
   #isCut = false
@@ -39,9 +44,11 @@ class MeteredReader implements MeteredSink {
   #left: () => void = () => undefined
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor(reader: Reader, meter: StreamMeter) {
+  constructor(reader: Reader, meter: StreamMeter, isPlain: boolean) {
     this.#reader = reader
     this.#meter = meter
+    this.#isPlain = isPlain
+    this.#pieces = new HeldPieces(meter)
   }
 
   addEvents(): void {
@@ -54,6 +61,8 @@ class MeteredReader implements MeteredSink {
   readonly need = (voucher: NeededVoucher): void => {
     if (this.#hasEvents) this.#put(MeterEvents.need(voucher))
   }
+
+  readonly release = (): void => this.#wake()
 
   readonly end = (): Promise<void> => {
     this.#isCut = true
@@ -72,18 +81,18 @@ class MeteredReader implements MeteredSink {
   async pull(controller: Controller): Promise<void> {
     const added = this.#texts.shift()
     if (added !== undefined) return this.#enqueueText(controller, added)
+    if (this.#send(controller)) return undefined
     if (this.#isCut) return this.#drain(controller)
     const woken = new Promise<undefined>((resolve) => {
       this.#wake = () => resolve(undefined)
     })
-    this.#reading ??= this.#reader.read()
     try {
-      const read = await Promise.race([this.#reading, woken])
+      const read = await (this.#pieces.isEmpty ? Promise.race([this.#next(), woken]) : woken)
       if (read === undefined) return await this.pull(controller)
       this.#reading = undefined
       if (read.done) return await this.#finish(controller)
-      this.#place.pass(read.value)
-      controller.enqueue(read.value)
+      this.#pieces.add(read.value)
+      return await this.pull(controller)
     } catch (error) {
       if (this.#isCut) return this.#finish(controller)
       this.#stop()
@@ -91,15 +100,29 @@ class MeteredReader implements MeteredSink {
     }
   }
 
+  #next(): ReturnType<Reader["read"]> {
+    this.#reading ??= this.#reader.read()
+    return this.#reading
+  }
+
+  /** Sends as much of the piece that came as the buyer's vouchers cover. */
+  #send(controller: Controller): boolean {
+    const part = this.#pieces.take(this.#hasEvents || !this.#isPlain)
+    if (part === undefined) return false
+    this.#place.pass(part.bytes)
+    controller.enqueue(part.bytes)
+    return true
+  }
+
   /** Lets the pieces leave that the handler has made already, and ends the body. */
   async #drain(controller: Controller): Promise<void> {
-    this.#reading ??= this.#reader.read()
+    if (!this.#pieces.isEmpty) return this.#finish(controller)
     const quiet = QuietMoment.after(() => 0).then(() => undefined)
-    const read = await Promise.race([this.#reading.catch(() => undefined), quiet])
+    const read = await Promise.race([this.#next().catch(() => undefined), quiet])
     if (read === undefined || read.done) return this.#finish(controller)
     this.#reading = undefined
-    this.#place.pass(read.value)
-    controller.enqueue(read.value)
+    this.#pieces.add(read.value)
+    return this.#send(controller) ? undefined : this.#finish(controller)
   }
 
   #enqueueText(controller: Controller, text: string): void {

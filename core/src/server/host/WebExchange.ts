@@ -218,7 +218,7 @@ class WebExchange {
 }
 
 /** A response without a body waits for no voucher. */
-const noBody = { need: () => undefined, end: () => Promise.resolve() }
+const noBody = { need: () => undefined, release: () => undefined, end: () => Promise.resolve() }
 
 /** Whether a part of the body is gone, or goes to another reader: the rest of it is not the response. */
 const isRead = ({ body, bodyUsed }: Response): boolean => bodyUsed || body?.locked === true

@@ -36,9 +36,13 @@ export const receipt = ({ at, channelId, charged, end, owed, units }: MeterRecei
     ...(end !== undefined && { end })
   })
 
+/** Whether a body of this `Content-Encoding` leaves as it was made. */
+export const isPlain = (encoding: string | undefined): boolean =>
+  encoding === undefined || encoding.toLowerCase() === "identity"
+
 /** Whether a response is a stream of events that may be added to. */
 export const areIn = (type: string | undefined, encoding: string | undefined): boolean =>
-  /^text\/event-stream\s*(?:;|$)/i.test(type ?? "") && (encoding === undefined || encoding.toLowerCase() === "identity")
+  /^text\/event-stream\s*(?:;|$)/i.test(type ?? "") && isPlain(encoding)
 
 /** Follows the bytes of a stream of events, to know whether an event is complete. */
 export class EventPlace {

@@ -2,6 +2,7 @@
  * Joins a meter with a response of Node. The body passes as its writer writes it. In a stream of server-sent events the gate's own
  * events stand between the writer's, and its end waits until the charge is recorded.
  */
+import { HeldPieces } from "./HeldPieces.ts"
 import * as MeterEvents from "./MeterEvents.ts"
 import * as QuietMoment from "./QuietMoment.ts"
 import * as ResponseSeal from "./ResponseSeal.ts"
@@ -28,13 +29,17 @@ class MeteredWriter {
   readonly #write: Member
   readonly #end: Member
   readonly #place = new MeterEvents.EventPlace()
+  readonly #pieces: HeldPieces<() => void>
   #timer: ReturnType<typeof setInterval> | undefined
   #writes = 0
   #phase: "open" | "ending" | "ended" = "open"
+  /** Ends the response once nothing is held. */
+  #last: (() => void) | undefined
 
   constructor(response: MeterableResponse, meter: StreamMeter) {
     this.#response = response
     this.#meter = meter
+    this.#pieces = new HeldPieces(meter)
     this.#write = memberOf(response, "write")
     this.#end = memberOf(response, "end")
     for (const name of ["write", "end"] as const) Reflect.set(response, name, this[name])
@@ -43,7 +48,11 @@ class MeteredWriter {
   }
 
   #begun(status: number): void {
-    this.#meter.begin(status, { need: (voucher) => this.#need(voucher), end: () => this.#cut() })
+    this.#meter.begin(status, {
+      need: (voucher) => this.#need(voucher),
+      release: () => this.#release(),
+      end: () => this.#cut()
+    })
     if (this.#hasEvents()) this.#timer = setInterval(() => this.#comment(), MeterEvents.commentMillis)
   }
 
@@ -75,6 +84,7 @@ class MeteredWriter {
     const told = given.findLast((one) => typeof one === "function")
     if (this.#phase === "open") {
       this.#writes++
+      if (this.#meter.isSplit) return this.#hold(given)
       this.#place.pass(given[0])
       return this.#write(...given)
     }
@@ -82,12 +92,61 @@ class MeteredWriter {
     return true
   }
 
+  /** Writes as much of a piece as the buyer's vouchers cover. */
+  #hold(given: Given): unknown {
+    const [chunk, encoding] = given
+    const bytes = bytesOf(chunk, encoding)
+    if (bytes === undefined) return this.#write(...given)
+    // The head goes first: it says what becomes of the body.
+    this.#sendHead()
+    const told = given.findLast((one) => typeof one === "function")
+    this.#pieces.add(bytes, typeof told === "function" ? () => void Reflect.apply(told, undefined, []) : undefined)
+    return this.#release()
+  }
+
+  #sendHead(): void {
+    if (!this.#response.headersSent) memberOf(this.#response, "writeHead")(this.#response.statusCode)
+  }
+
+  #release(): unknown {
+    if (this.#phase !== "open") return true
+    let written: unknown = true
+    const isWhole = !this.#isDivisible()
+    for (let part = this.#pieces.take(isWhole); part !== undefined; part = this.#pieces.take(isWhole)) {
+      this.#place.pass(part.bytes)
+      written = this.#write(part.bytes, ...(part.told === undefined ? [] : [part.told]))
+    }
+    if (this.#pieces.isEmpty) this.#last?.()
+    return written
+  }
+
+  /** Events, and bodies whose coding counts other bytes than the buyer, leave piece by piece. */
+  #isDivisible(): boolean {
+    const { "content-encoding": encoding } = this.#response.getHeaders()
+    return !this.#hasEvents() && MeterEvents.isPlain(ResponseSeal.textOf(encoding))
+  }
+
   readonly end = (...given: Given): unknown => {
     if (this.#phase !== "open") return this.#response
+    const [chunk] = given
+    if (this.#meter.isSplit && bytesOf(chunk, given[1]) !== undefined) {
+      const [, encoding, told] = given
+      this.#hold([chunk, encoding])
+      return this.end(...[encoding, told].filter((one) => typeof one === "function"))
+    }
+    if (this.#pieces.isEmpty) return this.#endNow(given)
+    this.#last = () => {
+      this.#last = undefined
+      this.#endNow(given)
+    }
+    return this.#response
+  }
+
+  #endNow(given: Given): unknown {
     const [chunk, encoding] = given
     const hasChunk = typeof chunk === "string" || chunk instanceof Uint8Array
     // The head goes first: it says whether the body has events.
-    if (!this.#response.headersSent && !hasChunk) memberOf(this.#response, "writeHead")(this.#response.statusCode)
+    if (!hasChunk) this.#sendHead()
     if (!this.#response.headersSent || !this.#hasEvents()) {
       this.#phase = "ended"
       return this.#end(...given)
@@ -117,11 +176,18 @@ class MeteredWriter {
   async #close(): Promise<void> {
     const hasEvents = this.#hasEvents()
     this.#phase = "ending"
+    for (const told of this.#pieces.drop()) told?.()
     clearInterval(this.#timer)
     const receipt = await this.#meter.settle()
     if (hasEvents) this.#put(MeterEvents.receipt(receipt))
     this.#end()
   }
+}
+
+/** The bytes of a chunk; `undefined` if it is none. */
+const bytesOf = (chunk: unknown, encoding: unknown): Uint8Array | undefined => {
+  if (typeof chunk !== "string") return chunk instanceof Uint8Array ? chunk : undefined
+  return typeof encoding === "string" && Buffer.isEncoding(encoding) ? Buffer.from(chunk, encoding) : Buffer.from(chunk)
 }
 
 const memberOf = (object: object, name: string): Member => {

@@ -34,8 +34,9 @@ export interface PaymentMeter {
   readonly units: bigint
   /**
    * Charges units: call it before they are sent. Resolves at once while the buyer's vouchers cover them, and waits for the next one
-   * otherwise. Rejects with `MeterEnded` once the response has ended, and with a `RangeError` for a number that is not whole, or costs
-   * more than a window.
+   * otherwise. Where the unit is `byte`, it resolves once all earlier ones are covered, for a piece of any size, which leaves in parts then.
+   * Rejects with `MeterEnded` once the response has ended, and with a `RangeError` for a number that is not whole, or of other units
+   * costs more than a window.
    */
   readonly charge: (units?: number | bigint) => Promise<void>
 }

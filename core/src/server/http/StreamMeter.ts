@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 
 import type { ExecutionOutcome } from "../../facilitator/Facilitator.ts"
 import { type MeterEnd, MeterEnded, type PaymentMeter } from "./PaymentMeter.ts"
+import * as QuietMoment from "./QuietMoment.ts"
 
 /** A voucher that a response waits for. Amounts are in the smallest unit. */
 export interface NeededVoucher {
@@ -56,6 +57,8 @@ export interface MeterSource {
 /** The response, as the meter acts on it. */
 export interface MeteredSink {
   readonly need: (voucher: NeededVoucher) => void
+  /** More of what was written may leave (`StreamMeter.passing`). */
+  readonly release: () => void
   /** Ends the response before its handler does; resolves once its bytes have left. */
   readonly end: () => Promise<void>
 }
@@ -76,10 +79,17 @@ export class StreamMeter implements PaymentMeter {
   #used = 0n
   #units = 0n
   #covered: bigint
+  /** The units of a piece that was written in part, and waits for further windows. */
+  #debt = 0n
   #status: number | undefined
   #sink: MeteredSink | undefined
   #end: MeterEnd | undefined
   readonly #gone = new AbortController()
+  #begin: () => void = () => undefined
+  readonly #begun = new Promise<void>((resolve) => {
+    this.#begin = resolve
+  })
+  #demanded = false
   #waiting: Promise<void> | undefined
   #extending: Promise<MeterEnd | undefined> | undefined
   #finished: Promise<void> | undefined
@@ -108,7 +118,10 @@ export class StreamMeter implements PaymentMeter {
     if (this.#sink !== undefined) return
     this.#status = status
     this.#sink = sink
-    if (this.isCharged) void this.#watch()
+    this.#begin()
+    if (!this.isCharged) return
+    void this.#watch()
+    if (this.#end === "unsent" && this.#debt > 0n) void sink.end()
   }
 
   /** Ends the response of a channel that is closed, so that its present window is charged before the channel is empty. */
@@ -116,6 +129,20 @@ export class StreamMeter implements PaymentMeter {
     const { signal } = this.#gone
     const exit = await Effect.runPromiseExit(this.#source.closed, { signal })
     if (Exit.isSuccess(exit)) await this.#stop("closed")
+  }
+
+  /** The bytes that may leave when this many were written: all but those that are charged and not covered. */
+  passing(written: bigint): bigint {
+    const isFree = this.#status !== undefined && !this.isCharged
+    if (this.#debt === 0n || isFree) return written
+    const uncharged = written - this.#units - this.#debt
+    if (uncharged > 0n) return this.#units + uncharged
+    return written < this.#units ? written : this.#units
+  }
+
+  /** Whether a unit is a byte, so that a piece may leave in parts. */
+  get isSplit(): boolean {
+    return this.#source.unit === "byte"
   }
 
   readonly charge = (units: number | bigint = 1n): Promise<void> => {
@@ -126,14 +153,18 @@ export class StreamMeter implements PaymentMeter {
       this.#take(BigInt(units), cost)
       return Promise.resolve()
     }
+    if (this.#waiting !== undefined && this.#debt > 0n) void this.#demandHead()
     const before = this.#waiting ?? Promise.resolve()
-    const waiting = before.then(() => this.#chargeLater(BigInt(units), cost))
-    const settled = waiting.catch(() => undefined)
+    const charging = before.then(() =>
+      this.isSplit ? this.#owe(BigInt(units)) : this.#chargeLater(BigInt(units), cost)
+    )
+    const settled = charging.then(() => this.#pay()).catch(() => undefined)
     this.#waiting = settled
     void settled.finally(() => {
       if (this.#waiting === settled) this.#waiting = undefined
     })
-    return waiting
+    void charging.catch(() => undefined)
+    return charging
   }
 
   #costOf(units: number | bigint): bigint | RangeError {
@@ -142,7 +173,7 @@ export class StreamMeter implements PaymentMeter {
     const { first, tick, window } = this.#source
     const cost = BigInt(units) * tick
     const most = first.amount < window ? first.amount : window
-    return cost <= most
+    return cost <= most || this.isSplit
       ? cost
       : new RangeError(`meter.charge: ${units} units cost more than a window; charge at most ${most / tick} at a time`)
   }
@@ -156,6 +187,42 @@ export class StreamMeter implements PaymentMeter {
     if (this.#end === undefined && this.#used + cost > this.#covered) await this.#extend()
     if (this.#end !== undefined) throw new MeterEnded(this.#end)
     this.#take(units, cost)
+  }
+
+  /** Charges a piece that leaves in parts: its handler goes on and writes it, and the next charge waits until all of it is covered. */
+  #owe(units: bigint): void {
+    if (this.#end !== undefined) throw new MeterEnded(this.#end)
+    this.#debt = units
+    this.#takePart()
+  }
+
+  #takePart(): void {
+    const { tick } = this.#source
+    const room = (this.#covered - this.#used) / tick
+    const part = room < this.#debt ? room : this.#debt
+    this.#debt -= part
+    this.#take(part, part * tick)
+    this.#sink?.release()
+  }
+
+  /** Goes from window to window until the piece is covered. It begins with the head: before that its bytes cannot leave. */
+  async #pay(): Promise<void> {
+    while (this.#debt > 0n && this.#end === undefined) {
+      // oxlint-disable-next-line no-await-in-loop -- one window after the other
+      await this.#begun
+      if (this.#sink !== undefined && !this.isCharged) this.#debt = 0n
+      // oxlint-disable-next-line no-await-in-loop -- one window after the other
+      else if (this.#end === undefined) await this.#extend()
+      if (this.#end === undefined) this.#takePart()
+    }
+  }
+
+  /** Ends the wait of a handler that charges on without a head. Pieces may still be on their way through its streams. */
+  async #demandHead(): Promise<void> {
+    if (this.#demanded || this.#sink !== undefined) return
+    this.#demanded = true
+    await QuietMoment.after(() => 0)
+    if (this.#sink === undefined) await this.#stop("unsent")
   }
 
   /** Goes on to the next window, or ends the response. */
@@ -191,6 +258,7 @@ export class StreamMeter implements PaymentMeter {
   async #stop(end: MeterEnd): Promise<void> {
     if (this.#end !== undefined) return
     this.#end = end
+    this.#begin()
     if (end === "unsent") return
     // The charge does not wait for the bytes: a reader that takes no more of them would keep it open, and withdraw meanwhile.
     void this.#finish("served")
@@ -203,6 +271,7 @@ export class StreamMeter implements PaymentMeter {
   #finish(outcome: ExecutionOutcome): Promise<void> {
     this.#end ??= "gone"
     this.#gone.abort()
+    this.#begin()
     this.#finished ??= this.#conclude(outcome)
     return this.#finished
   }

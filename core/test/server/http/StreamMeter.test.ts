@@ -11,7 +11,8 @@ import { type MeterSource, type MeterWindow, StreamMeter } from "../../../src/se
 const windows = (
   next: (give: () => MeterWindow) => ReturnType<MeterSource["next"]>,
   isRecorded = true,
-  closed: Effect.Effect<void> = Effect.never
+  closed: Effect.Effect<void> = Effect.never,
+  unit = "token"
 ) => {
   const ends: Array<string> = []
   let count = 0
@@ -28,7 +29,7 @@ const windows = (
     }
   }
   const meter = new StreamMeter({
-    unit: "token",
+    unit,
     tick: 1n,
     below: 400,
     first: give(),
@@ -40,7 +41,7 @@ const windows = (
   return { meter, ends }
 }
 
-const sink = { need: () => undefined, end: () => Promise.resolve() }
+const sink = { need: () => undefined, release: () => undefined, end: () => Promise.resolve() }
 const granted = (give: () => MeterWindow) => Effect.sync(give)
 
 const rejection = async (promise: Promise<void>) => {
@@ -167,6 +168,77 @@ describe("a meter", () => {
     assert.strictEqual(await waiting, "gone")
     assert.isTrue(isInterrupted)
     assert.deepStrictEqual(ends, ["1 charged 9"])
+  })
+})
+
+const bytes = (next: Parameters<typeof windows>[0]) => windows(next, true, Effect.never, "byte")
+
+describe("a meter of bytes", () => {
+  it("lets a piece of any size leave as far as its windows go, and charges all of it", async () => {
+    const asked: Array<() => void> = []
+    const { ends, meter } = bytes((give) =>
+      Effect.map(
+        Effect.promise(() => new Promise<void>((resolve) => void asked.push(resolve))),
+        give
+      )
+    )
+    let released = 0
+    const next = () => vi.waitUntil(() => asked.shift())
+    meter.begin(200, { ...sink, release: () => void released++ })
+    await meter.charge(35)
+    assert.strictEqual(meter.passing(35n), 10n)
+    assert.strictEqual(meter.passing(4n), 4n)
+    assert.strictEqual(meter.passing(38n), 13n, "bytes that are not charged pass")
+    for (const passing of [20n, 30n, 35n]) {
+      const before = released
+      // oxlint-disable-next-line no-await-in-loop -- one window after the other
+      ;(await next())()
+      // oxlint-disable-next-line no-await-in-loop -- one window after the other
+      await vi.waitUntil(() => released > before)
+      assert.strictEqual(meter.passing(35n), passing)
+    }
+    await Effect.runPromise(meter.finish("served"))
+    assert.deepStrictEqual(ends, ["1 charged 10", "2 charged 10", "3 charged 10", "4 charged 5"])
+  })
+
+  it("takes a further piece once the one before is covered, and none after the end", async () => {
+    const { meter } = bytes(() => Effect.succeed("idle"))
+    meter.begin(200, sink)
+    await meter.charge(12)
+    assert.strictEqual(await rejection(meter.charge(1)), "idle")
+    assert.strictEqual(meter.passing(12n), 10n)
+    assert.deepInclude(await meter.settle(), { end: "idle", charged: 10n, units: 10n })
+  })
+
+  it("waits for the head before a second window, and not for a head that the handler waits to send", async () => {
+    const { ends, meter } = bytes(granted)
+    await meter.charge(12)
+    const waiting = meter.charge(1)
+    meter.begin(200, sink)
+    await waiting
+    assert.strictEqual(meter.units, 13n)
+    assert.deepStrictEqual(ends, ["1 charged 10"])
+    const late = bytes(granted)
+    await late.meter.charge(12)
+    assert.strictEqual(await rejection(late.meter.charge(1)), "unsent")
+    let isCut = false
+    late.meter.begin(200, {
+      ...sink,
+      end: async () => {
+        isCut = true
+      }
+    })
+    assert.isTrue(isCut)
+  })
+
+  it("costs nothing where the status says so, and all of its body leaves", async () => {
+    const { ends, meter } = bytes(granted)
+    await meter.charge(35)
+    meter.begin(500, sink)
+    assert.strictEqual(meter.passing(35n), 35n)
+    await meter.charge(1)
+    await Effect.runPromise(meter.finish("served"))
+    assert.deepStrictEqual(ends, ["1 failed"])
   })
 })
 
