@@ -139,7 +139,7 @@ const trial = Effect.gen(function* () {
   yield* Console.log(`seed ${options.seed}`)
   const run = trials[goal]
   if (run === undefined) return false
-  const report = yield* run(options)
+  const report = yield* run({ ...options, outputs: [] })
   yield* Console.log(toText(report))
   return report.findings.length === 0
 })

@@ -33,7 +33,7 @@ const timed: ReadonlySet<string> = new Set(["waited-for-a-lease", "shop-silent",
 
 const report = ({ run, size, store = "sqlite" }: TrialCase, mutation?: MutationName) =>
   Effect.scoped(
-    run({ store, size, seed: "a test", mutation, patienceMillis: stillMillis, validSeconds, mostBuyers })
+    run({ store, size, seed: "a test", mutation, patienceMillis: stillMillis, validSeconds, mostBuyers, outputs: [] })
   ).pipe(Effect.provide(quiet))
 
 /** The promise is kept. */

@@ -3,6 +3,12 @@
  */
 import type { MutationName } from "../Mutation.ts"
 
+/** A process of a trial, and the last lines that it wrote. */
+export interface TrialOutput {
+  readonly url: string
+  readonly log: ReadonlyArray<string>
+}
+
 /**
  * The options that all trials share. `size` is the number that a trial counts: kills, payments, rounds; each has a default of its own.
  */
@@ -21,4 +27,6 @@ export interface TrialOptions {
   readonly mostBuyers?: number
   /** Validity of authorizations, in seconds; default by trial. */
   readonly validSeconds?: number
+  /** Takes the processes that the trial starts: a report of differences shows what they wrote. */
+  readonly outputs?: Array<TrialOutput>
 }

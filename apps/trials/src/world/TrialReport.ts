@@ -2,7 +2,7 @@
  * The result of a trial: figures, differences, and whether the promise was kept.
  */
 import type { Finding } from "../audit/Audit.ts"
-import type { TrialOptions } from "./TrialOptions.ts"
+import type { TrialOptions, TrialOutput } from "./TrialOptions.ts"
 
 /** A run of a trial. */
 export interface TrialReport {
@@ -25,9 +25,18 @@ export interface Broken {
 /** Differences shown of each kind. */
 const shown = 4
 
-/** A table for people, and after it the same as one line of JSON. */
+/** Last lines shown of each process, where something was found. */
+const shownLines = 150
+
+const outputOf = ({ log, url }: TrialOutput): ReadonlyArray<string> => [
+  `output of the process at ${url}, its last ${Math.min(shownLines, log.length)} lines:`,
+  ...log.slice(-shownLines).map((line) => `  | ${line}`)
+]
+
+/** A table for people, and after it the same as one line of JSON. Where something was found, the output of the processes comes first. */
 export const toText = ({ figures, findings, goal, options, title }: TrialReport): string => {
-  const { mutation, seed, store } = options
+  const { outputs = [], ...settings } = options
+  const { mutation, seed, store } = settings
   const rows = Object.entries({ store, seed, ...(mutation && { mutation }), ...figures })
   const widest = Math.max(...rows.map(([name]) => name.length))
   const counts = new Map<string, number>()
@@ -35,6 +44,7 @@ export const toText = ({ figures, findings, goal, options, title }: TrialReport)
   const verdict =
     findings.length === 0 ? "kept" : `BROKEN: ${[...counts].map(([check, count]) => `${check} ${count}`).join(", ")}`
   return [
+    ...(findings.length === 0 ? [] : outputs.flatMap(outputOf)),
     `${goal}: ${title}`,
     ...rows.map(([name, value]) => `  ${name.padEnd(widest)}  ${value}`),
     ...[...counts.keys()].flatMap((kind) =>
@@ -44,6 +54,6 @@ export const toText = ({ figures, findings, goal, options, title }: TrialReport)
         .map(({ check, detail }) => `  ! ${check}: ${detail}`)
     ),
     `  ${verdict}`,
-    JSON.stringify({ goal, ok: findings.length === 0, ...options, figures, broken: Object.fromEntries(counts) })
+    JSON.stringify({ goal, ok: findings.length === 0, ...settings, figures, broken: Object.fromEntries(counts) })
   ].join("\n")
 }

@@ -114,7 +114,9 @@ export const make = Effect.fnUntraced(function* (
       ...(routes && { routes: routes.settings }),
       ...changed
     }
-    return yield* FacilitatorLife.make({ settings, mutation: options.mutation, ...life })
+    const begun = yield* FacilitatorLife.make({ settings, mutation: options.mutation, ...life })
+    options.outputs?.push(begun)
+    return begun
   })
   return {
     options,

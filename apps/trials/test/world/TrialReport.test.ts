@@ -34,4 +34,15 @@ describe("a report", () => {
     assert.notInclude(text, "number 49")
     assert.deepInclude(lastLine(text) as object, { ok: false, broken: { many: 50, one: 1 } })
   })
+
+  it("of a promise that was broken shows what the processes wrote, and another does not", () => {
+    const log = Array.from({ length: 400 }, (_, index) => `line ${index}.`)
+    const withOutput = { ...report, options: { ...options, outputs: [{ url: "http://shop", log }] } }
+    assert.notInclude(toText(withOutput), "line 399.")
+    const text = toText({ ...withOutput, findings: [{ check: "one", detail: "alone" }] })
+    assert.include(text, "http://shop")
+    assert.include(text, "line 399.")
+    assert.notInclude(text, "line 200.")
+    assert.notInclude(text.split("\n").at(-1), "line")
+  })
 })
