@@ -417,6 +417,32 @@ describe("a hostile shop of streams", () => {
   })
 })
 
+/** A clock whose time of day is set by an hour, forward or back, when `jump` is called. */
+const settable = (hours: number) => {
+  const clock = LeapClock.make()
+  let ahead = 0
+  const now = () => clock.currentTimeMillisUnsafe() + ahead
+  const set: Clock.Clock = {
+    ...clock, // oxlint-disable-line no-misused-spread -- it is a plain object
+    currentTimeMillisUnsafe: now,
+    currentTimeMillis: Effect.sync(now)
+  }
+  return { clock: set, jump: () => void (ahead += hours * 3_600_000) }
+}
+
+describe("a stream that is sold by the second", () => {
+  it("is paid for by the seconds that pass, and not by a clock that is set forward meanwhile", async () => {
+    const { clock, jump } = settable(1)
+    await using shop = await StreamShop.open({ unit: "second", pieces: 100 })
+    const buyer = buyerOf(shop, { clock, limits: { perRequest: "$0.001", perStream: "$1" }, onTrouble: shop.idle })
+    const response = await buyer.open()
+    jump()
+    await response.text()
+    assert.deepStrictEqual(buyer.ceilings(), [300n])
+    assert.deepInclude(await streamOf(response)?.ended, { outcome: "stopped", signed: 300n })
+  })
+})
+
 describe("a stream whose first window is above the limit of streams", () => {
   it.each([
     ["perStream", { perRequest: "$0.001", perStream: "$0.0002" }],

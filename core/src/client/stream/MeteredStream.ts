@@ -2,7 +2,6 @@
  * Follows a metered stream: passes its body on as it comes, without a buffer of its own, while its course signs the vouchers. A body
  * that its caller does not read is not read here either, so nothing is signed for it.
  */
-import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -56,7 +55,7 @@ export const follow = Effect.fnUntraced(function* (
   const account: StreamAccount.StreamAccount = {
     terms,
     measure: StreamAccount.measureOf(terms, isEvents),
-    began: yield* Clock.currentTimeMillis,
+    began: yield* StreamCourse.monotonicMillis,
     total: BigInt(progress.entry.amount),
     events: 0n,
     bytes: 0n,
@@ -175,7 +174,7 @@ const bytesOf = (cell: StreamCourse.CourseCell, context: Context.Context<never>)
   return {
     take: (chunk) => {
       StreamCourse.takeBytes(cell, chunk.byteLength)
-      if (StreamCourse.due(cell, Effect.runSyncWith(context)(Clock.currentTimeMillis)) === window) wake()
+      if (StreamCourse.due(cell, Effect.runSyncWith(context)(StreamCourse.monotonicMillis)) === window) wake()
     },
     end
   }

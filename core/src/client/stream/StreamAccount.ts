@@ -11,7 +11,7 @@ export type Measure = "events" | "bytes" | "seconds" | "arrival" | undefined
 export interface StreamAccount {
   readonly terms: MeteredTerms
   readonly measure: Measure
-  /** When its head came, in Unix milliseconds. */
+  /** When its head came, in milliseconds of the monotonic clock. */
   readonly began: number
   /** The amount that its vouchers have allowed so far. */
   total: bigint

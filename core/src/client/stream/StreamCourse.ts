@@ -77,7 +77,12 @@ export const stop = (cell: CourseCell, outcome: StreamOutcome, reason: unknown):
 
 const isOver = ({ course: { receipt, stopped } }: CourseCell): boolean => receipt !== undefined || stopped !== undefined
 
-/** The part of a window that may be signed at `now`, by what has come alone. */
+/** Milliseconds of the monotonic clock, by which seconds are counted: the time of day may be set meanwhile. */
+export const monotonicMillis = /* @__PURE__ */ Effect.map(Clock.monotonicTimeNanos, (nanos) =>
+  Number(nanos / 1_000_000n)
+)
+
+/** The part of a window that may be signed at `now`, in milliseconds of the monotonic clock, by what has come alone. */
 export const due = ({ course: { account, pool } }: CourseCell, now: number): bigint =>
   StreamAccount.allowance(pool, account, now)
 
@@ -128,7 +133,7 @@ const mostLooks = 20
 /** Waits until what has come covers the earlier windows, for a second at most: a shop's demand may overtake its last events. */
 const arrived = Effect.fnUntraced(function* (cell: CourseCell, required: bigint) {
   for (let look = 0; look < mostLooks; look++) {
-    const step = due(cell, yield* Clock.currentTimeMillis)
+    const step = due(cell, yield* monotonicMillis)
     const { pool, scene } = cell.course
     if ((yield* StreamVoucher.ceilingOf(scene, step, required, pool.isShared)).next >= required) return
     yield* Effect.sleep(lookPause)
@@ -153,7 +158,7 @@ const extended = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, PurchaseFailure> {
   const { account, pool, progress, scene } = cell.course
   const now = yield* Clock.currentTimeMillis
-  const found = due(cell, now)
+  const found = due(cell, yield* monotonicMillis)
   // Without a demand only a whole window is signed: a part of one lets no shop go on.
   const allowed = required > 0n || found === scene.terms.window ? found : 0n
   const { arrivals } = pool
