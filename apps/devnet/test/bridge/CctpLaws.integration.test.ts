@@ -53,7 +53,9 @@ const onwardSubject = Effect.gen(function* () {
     near: { ...(yield* subjectOf(payments)), received, finalise: () => first.mine(RoutedPayments.finalityDepth + 1) },
     far: deliveries,
     received,
+    restarted: payments.restarted,
     attest: attester.attest,
+    attemptsDiffer: true,
     deliver: ({ authorization }) => deliver(authorization.nonce),
     finalise: second.mine(RoutedPayments.finalityDepth + 1),
     whileFarDown: far.whileDown

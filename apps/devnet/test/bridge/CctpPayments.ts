@@ -31,6 +31,8 @@ export const make = Effect.gen(function* () {
     near,
     far,
     facilitator,
+    /** The facilitator as it starts now, which keeps nothing from before. */
+    restarted: schemes.facilitator,
     deliveries: yield* schemes.deliveries,
     offer: RoutedPayments.offerOf(schemes.server, facilitator, option, second.network),
     received: second.balanceOf(first.accounts.payee.address, second.token.address)

@@ -36,7 +36,9 @@ const subject = Effect.gen(function* () {
     },
     far: deliveries,
     received: routed.received,
+    restarted: routed.restarted,
     attest: routed.attest,
+    attemptsDiffer: true,
     deliver: ({ authorization }) => deliver(authorization.nonce),
     finalise: second.mine(RoutedPayments.finalityDepth + 1),
     whileFarDown: far.whileDown

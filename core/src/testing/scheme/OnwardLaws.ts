@@ -4,13 +4,14 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 
 import type { DeliveryObservation, Departure, Onward, Push } from "../../scheme/Onward.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { holds, type Law, LawBroken, same, succeeds } from "../Law.ts"
-import { included, look, newPayment, plan, refuses, type SchemeSubject } from "./SchemeTrial.ts"
+import { included, newPayment, plan, refuses, type SchemeSubject } from "./SchemeTrial.ts"
 
-/** A scheme under these laws, with the bridge between its two chains. */
+/** A scheme under these laws, with the bridge between its two chains, or the operator's own stock on the other one. */
 export interface OnwardSubject {
   /** The scheme of the first network; its facilitator has `onward`. */
   readonly near: SchemeSubject
@@ -18,10 +19,14 @@ export interface OnwardSubject {
   readonly far: SchemeFacilitator
   /** The balance of the recipient on the other network. */
   readonly received: Effect.Effect<bigint>
-  /** The bridge attests everything that was sent to it so far; it attests nothing by itself. */
+  /** The scheme facilitator of the first network as it starts now, after a kill: it keeps nothing from before. */
+  readonly restarted: Effect.Effect<SchemeFacilitator, unknown, Scope.Scope>
+  /** The bridge attests everything that was sent to it so far, and nothing by itself; for a stock, the payments become final. */
   readonly attest: Effect.Effect<void>
-  /** Another party delivers the attested message of a payment. */
-  readonly deliver: (payment: Payment) => Effect.Effect<void>
+  /** Whether each attempt has a push of its own. A stock's has one name in all attempts: its token pays it once. */
+  readonly attemptsDiffer: boolean
+  /** Another party delivers the attested message of a payment, or submits its push, which is public. */
+  readonly deliver: (payment: Payment, push: Payment) => Effect.Effect<void>
   /** The other chain makes its present blocks final. */
   readonly finalise: Effect.Effect<void>
   /** Runs an effect while the other chain does not respond. */
@@ -58,6 +63,7 @@ const departed = Effect.fnUntraced(function* (subject: OnwardSubject) {
   const departure = (attempt: number): Departure => ({ payment, transaction, block, attempt })
   return {
     payment,
+    prepared,
     departure,
     observe: (attempt = 1) => succeeds("the observation of a delivery", onward.observe(departure(attempt)))
   }
@@ -108,15 +114,65 @@ const staysUnderway = law("a message that is not attested is under way, and cann
   })
 )
 
+const departsOnce = law(
+  "a payment departs once: its bytes are sent again, and any party presents it again",
+  (subject) =>
+    Effect.gen(function* () {
+      const { near } = subject
+      const before = yield* near.received
+      const crossing = yield* departed(subject)
+      const { payment, prepared } = crossing
+      const gain = (yield* near.received) - before
+      yield* succeeds("submit again", near.facilitator.submit(prepared))
+      yield* subject.attest
+      const push = yield* pushOf(crossing)
+      yield* refuses("the same payment again", ["already_used"], near.facilitator.verify(payment))
+      yield* refuses("the same payment by a stranger", ["already_used"], near.stranger.verify(payment))
+      yield* same("the money that departed", (yield* near.received) - before, gain)
+      yield* same("its push", yield* pushOf(crossing), push)
+    })
+)
+
+const resumes = law(
+  "a facilitator that starts anew goes on where the one before was killed: by the same push, and with the delivery",
+  (subject) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { far, received } = subject
+        const crossing = yield* departed(subject)
+        const after = Effect.gen(function* () {
+          const { onward } = yield* succeeds("a restart", subject.restarted)
+          if (onward === undefined) return yield* new LawBroken({ message: "after a restart it has no onward part" })
+          return (attempt = 1) => succeeds("its observation", onward.observe(crossing.departure(attempt)))
+        })
+        yield* same("before its attestation", (yield* (yield* after)())._tag, "Underway")
+        yield* subject.attest
+        const push = yield* pushOf(crossing)
+        yield* same("its push, after a restart", yield* pushOf({ observe: yield* after }), push)
+        const read = yield* readPush(subject, push)
+        const before = yield* received
+        const prepared = yield* plan(far, read)
+        yield* succeeds("submit", far.submit(prepared))
+        yield* included(far, [read], [prepared])
+        const { amount } = read.authorization
+        const arrival = yield* isDelivered(yield* (yield* after)(), amount)
+        yield* same("its transaction", arrival.transaction, prepared.transaction)
+        yield* same("the money that arrived", (yield* received) - before, amount)
+        yield* refuses("its push again", ["already_used"], far.verify(read))
+      })
+    )
+)
+
 const pushesAreNamed = law(
-  "a push is the same however often it is observed, has a nonce for each attempt, and brings the recipient what arrives",
+  "a push is the same however often it is observed, has the nonce of its attempt, and brings the recipient what arrives",
   (subject) =>
     Effect.gen(function* () {
       const crossing = yield* attested(subject)
       yield* same("the push, observed again", yield* pushOf(crossing), crossing.push)
       const { authorization } = yield* readPush(subject, crossing.push)
       const other = yield* readPush(subject, yield* pushOf(crossing, 2))
-      yield* holds("the next attempt has another nonce", other.authorization.nonce !== authorization.nonce)
+      const differs = other.authorization.nonce !== authorization.nonce
+      yield* same("whether the next attempt has another nonce", differs, subject.attemptsDiffer)
       yield* same("the network", subject.far.scheme.network(crossing.push.requirements.network), subject.far.network)
       yield* same("its amount, in the next attempt", other.authorization.amount, authorization.amount)
       yield* holds("it is not bound to a request", authorization.binding === undefined)
@@ -142,6 +198,7 @@ const pushDelivers = law("a push delivers once: sent twice, and by another attem
     const { amount } = push.authorization
     const arrival = yield* isDelivered(yield* crossing.observe(), amount)
     yield* same("its transaction", arrival.transaction, prepared.transaction)
+    yield* same("it is final before its block is", arrival.final, false)
     yield* same("the money that arrived", (yield* received) - before, amount)
     yield* isDelivered(yield* crossing.observe(2), amount)
     yield* subject.finalise
@@ -159,17 +216,20 @@ const strangersCount = law(
       const before = yield* received
       const push = yield* readPush(subject, crossing.push)
       const { head } = yield* succeeds("chainHead", far.chainHead)
-      yield* subject.deliver(crossing.payment)
+      const prepared = yield* plan(far, push)
+      yield* subject.deliver(crossing.payment, push)
       const { amount } = push.authorization
       const arrival = yield* isDelivered(yield* crossing.observe(), amount)
       yield* same("the money that arrived", (yield* received) - before, amount)
       yield* refuses("its push", ["already_used"], far.verify(push))
-      const seen = yield* look(far, [push], [])
-      const [observation] = seen.observations
+      // Its own transaction was signed before, and comes too late.
+      yield* succeeds("submit", far.submit(prepared))
+      const [observation] = (yield* included(far, [push], [prepared])).observations
       yield* same("what the lane sees", observation?._tag, "Settled")
       yield* same("its transaction", observation?._tag === "Settled" && observation.transaction, arrival.transaction)
       const conclusion = yield* succeeds("conclude", far.conclude({ payment: push, since: head.number - 1n }))
       yield* same("its conclusion", conclusion._tag, "Settled")
+      yield* same("the money that arrived, after all of it", (yield* received) - before, amount)
     })
 )
 
@@ -186,8 +246,10 @@ const silenceIsNoVerdict = law("no observation is made while either chain does n
 /** The laws. */
 export const all: ReadonlyArray<OnwardLaw> = [
   staysUnderway,
+  departsOnce,
   pushesAreNamed,
   pushDelivers,
   strangersCount,
+  resumes,
   silenceIsNoVerdict
 ]

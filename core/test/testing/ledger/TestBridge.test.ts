@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Payload } from "../../../src/testing/ledger/LedgerScheme.ts"
 import * as TestBridge from "../../../src/testing/ledger/TestBridge.ts"
 import * as TestLedger from "../../../src/testing/ledger/TestLedger.ts"
+import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
 import * as OnwardLaws from "../../../src/testing/scheme/OnwardLaws.ts"
 import * as LedgerSubject from "../LedgerSubject.ts"
 
@@ -18,6 +19,8 @@ const subject = (): OnwardLaws.OnwardSubject => {
     near: { ...near, requirements: { ...near.requirements, payTo: "acct-to-shop" } },
     far: bridge.farFacilitator(["signer-far"]),
     received: Effect.sync(() => far.balanceOf("acct-shop")),
+    restarted: Effect.sync(() => TestScheme.facilitator(ledger, { lanes: ["signer-1"], onward: bridge.onward })),
+    attemptsDiffer: true,
     attest: Effect.sync(() => {
       bridge.faults.withheld = false
     }),

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 
 import { EvmAddress, exactEvm } from "../../src/index.ts"
+import type * as EvmTestAccounts from "../../src/testing/EvmTestAccounts.ts"
 import * as EvmTestChain from "../../src/testing/EvmTestChain.ts"
 
 export const price = 10_000_000n
@@ -15,7 +16,7 @@ export const secondChainId = 31_338
 export const finalityDepth = 1
 
 /** The same for the operator's payments on the second chain. */
-const deliveryDepth = 30
+export const deliveryDepth = 30
 
 /** Signs and sends the transaction of a payment, and returns its place on the chain. */
 export const settled = Effect.fnUntraced(function* (facilitator: SchemeFacilitator, payment: Payment) {
@@ -66,15 +67,14 @@ export const opened = Effect.fnUntraced(function* (
   const shared = { assets, finalityDepth }
   const to = { network: second.network, rpcUrl: farUrl, finalityDepth: deliveryDepth }
   yield* second.mint(operator.address, 100_000_000n)
-  const facilitator = yield* exactEvm.facilitator({
-    ...shared,
-    signer: signers[0],
-    rpcUrl: nearUrl,
-    inventory: { signer: operator, pairs: [{ to, fee, perDay: 100_000_000n, lossBudget: price }] }
-  })
+  const inventory = { signer: operator, pairs: [{ to, fee, perDay: 100_000_000n, lossBudget: price }] }
+  const start = exactEvm.facilitator({ ...shared, signer: signers[0], rpcUrl: nearUrl, inventory })
+  const facilitator = yield* start
   const { onward } = facilitator
   if (onward === undefined) return yield* Effect.die(new Error("the facilitator has no onward part"))
-  const far = yield* exactEvm.facilitator({ ...shared, signer: signers[1], rpcUrl: second.rpcUrl })
+  const farBy = (signer: EvmTestAccounts.TestAccount, rpcUrl: string = second.rpcUrl) =>
+    exactEvm.facilitator({ assets, finalityDepth: deliveryDepth, signer, rpcUrl })
+  const far = yield* farBy(signers[1], farUrl)
   const network = Network.make(first.network)
   const requirements = {
     scheme: "exact",
@@ -95,15 +95,16 @@ export const opened = Effect.fnUntraced(function* (
       }
     }
   }
+  const clientOf = (signer: EvmTestAccounts.TestAccount) =>
+    exactEvm.client({ signer, network, assets, routes: exactEvm.routes({ inventories: [operator.address] }) })
   const paid = Effect.fnUntraced(function* (index: number) {
-    const signer = payers[index] ?? payers[0]
-    const routes = exactEvm.routes({ inventories: [operator.address] })
-    const client = exactEvm.client({ signer, network, assets, routes })
+    const client = clientOf(payers[index] ?? payers[0])
     const asset = client.asset(requirements)
     if (asset === undefined) return yield* Effect.die(new Error("the token is not known"))
     const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
     const { payload } = yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
     return yield* facilitator.read(requirements, payload)
   })
-  return { facilitator, far, onward, paid, operator }
+  const stranger = yield* exactEvm.facilitator({ ...shared, signer: signers[2], rpcUrl: first.rpcUrl, inventory })
+  return { facilitator, start, stranger, far, farBy, onward, requirements, clientOf, paid, operator }
 })
