@@ -174,20 +174,6 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("a meter
     )
   )
 
-  it.effect("whose buyer reads no more and keeps the connection is charged at its end", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const stream = yield* streamOf("Express")
-        // Ten units are more than the buffers of a connection hold.
-        const reader = yield* Effect.promise(() => begun(stream, 0n, "units=45&pad=2000000", 100_000n))
-        yield* Effect.promise(() => reader.until((_events, text) => text.length > 1_000_000))
-        assert.strictEqual((yield* quiet(stream)).charged, windowAmount)
-        yield* Effect.promise(() => reader.cut())
-        assert.strictEqual((yield* quiet(stream)).charged, windowAmount)
-      })
-    )
-  )
-
   it.effect("of which nothing is charged again and again is refused in the end", () =>
     Effect.scoped(
       Effect.gen(function* () {

@@ -40,7 +40,6 @@ type Meter = PaymentMeter.PaymentMeter | undefined
 interface Wish {
   readonly units: number
   readonly fail: number
-  readonly pad: number
   /** The bytes of each unit; 0 for those of its event. */
   readonly size: number
 }
@@ -48,7 +47,6 @@ interface Wish {
 const wishOf = (query: { readonly get: (name: string) => string | null }): Wish => ({
   units: Number(query.get("units") ?? 25),
   fail: Number(query.get("fail") ?? -1),
-  pad: Number(query.get("pad") ?? 0),
   size: Number(query.get("size") ?? 0)
 })
 
@@ -59,18 +57,17 @@ export interface Made {
   readonly ends: Array<string>
 }
 
-const eventOf = (unit: number, { pad, size }: Pick<Wish, "pad" | "size">): string =>
-  size > 0 ? `${unit % 10}`.repeat(size) : `data: ${unit}${"x".repeat(pad)}\n\n`
+const eventOf = (unit: number, size: number): string => (size > 0 ? `${unit % 10}`.repeat(size) : `data: ${unit}\n\n`)
 
 /** One event for each unit. */
-async function* tokens(meter: Meter, { fail, units, ...form }: Wish, made: Made): AsyncGenerator<string> {
+async function* tokens(meter: Meter, { fail, size, units }: Wish, made: Made): AsyncGenerator<string> {
   try {
     for (let unit = 0; unit < units; unit++) {
       // oxlint-disable-next-line no-await-in-loop -- a unit is sent once it is charged
-      await meter?.charge(meter.unit === "byte" ? Buffer.byteLength(eventOf(unit, form)) : 1)
+      await meter?.charge(meter.unit === "byte" ? Buffer.byteLength(eventOf(unit, size)) : 1)
       if (unit === fail) throw new Error("the handler failed")
       made.units++
-      yield eventOf(unit, form)
+      yield eventOf(unit, size)
     }
     made.ends.push("done")
   } catch (error) {

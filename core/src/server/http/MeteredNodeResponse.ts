@@ -13,9 +13,13 @@ export interface MeterableResponse {
   readonly headersSent: boolean
   readonly statusCode: number
   readonly writableNeedDrain?: boolean
+  readonly writableLength?: number
   readonly getHeaders: () => Readonly<Record<string, unknown>>
   readonly once: (event: string, listener: () => void) => unknown
 }
+
+/** The longest time without a byte that a reader takes while others wait for it, in milliseconds. */
+export const stallMillis = 300_000
 
 /** Joins them. Call it before the handler runs. */
 export const join = (response: MeterableResponse, meter: StreamMeter): void => void new MeteredWriter(response, meter)
@@ -32,6 +36,7 @@ class MeteredWriter {
   readonly #pieces: HeldPieces<() => void>
   #timer: ReturnType<typeof setInterval> | undefined
   #writes = 0
+  #left: () => void = () => undefined
   #phase: "open" | "ending" | "ended" = "open"
   /** Ends the response once nothing is held. */
   #last: (() => void) | undefined
@@ -51,6 +56,8 @@ class MeteredWriter {
     this.#meter.begin(status, {
       need: (voucher) => this.#need(voucher),
       release: () => this.#release(),
+      isFull: () => this.#phase === "open" && this.#response.writableNeedDrain === true,
+      drained: () => this.#untilDrained(),
       end: () => this.#cut()
     })
     if (this.#hasEvents()) this.#timer = setInterval(() => this.#comment(), MeterEvents.commentMillis)
@@ -59,6 +66,23 @@ class MeteredWriter {
   #over(): void {
     clearInterval(this.#timer)
     this.#phase = "ended"
+    this.#left()
+  }
+
+  #untilDrained(): Promise<"idle" | "gone" | undefined> {
+    return new Promise((resolve) => {
+      let left = this.#response.writableLength
+      const timer = setInterval(() => {
+        if (this.#response.writableLength === left) end("idle")
+        left = this.#response.writableLength
+      }, stallMillis)
+      const end = (how: "idle" | "gone" | undefined) => {
+        clearInterval(timer)
+        resolve(how)
+      }
+      this.#left = () => end("gone")
+      this.#response.once("drain", () => end(undefined))
+    })
   }
 
   #hasEvents(): boolean {
@@ -178,6 +202,7 @@ class MeteredWriter {
     this.#phase = "ending"
     for (const told of this.#pieces.drop()) told?.()
     clearInterval(this.#timer)
+    this.#left()
     const receipt = await this.#meter.settle()
     if (hasEvents) this.#put(MeterEvents.receipt(receipt))
     this.#end()

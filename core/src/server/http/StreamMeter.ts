@@ -59,6 +59,10 @@ export interface MeteredSink {
   readonly need: (voucher: NeededVoucher) => void
   /** More of what was written may leave (`StreamMeter.passing`). */
   readonly release: () => void
+  /** Whether more bytes wait for the reader than the host wants to keep. Absent where the body is read on demand. */
+  readonly isFull?: () => boolean
+  /** Resolves once it is full no more, or with how it ends: `idle` for a reader that takes nothing for too long. */
+  readonly drained?: () => Promise<"idle" | "gone" | undefined>
   /** Ends the response before its handler does; resolves once its bytes have left. */
   readonly end: () => Promise<void>
 }
@@ -149,15 +153,13 @@ export class StreamMeter implements PaymentMeter {
     const cost = this.#costOf(units)
     if (cost instanceof RangeError) return rejected(cost)
     if (this.#end !== undefined) return rejected(new MeterEnded(this.#end))
-    if (this.#waiting === undefined && this.#used + cost <= this.#covered) {
+    if (this.#waiting === undefined && this.#used + cost <= this.#covered && this.#sink?.isFull?.() !== true) {
       this.#take(BigInt(units), cost)
       return Promise.resolve()
     }
     if (this.#waiting !== undefined && this.#debt > 0n) void this.#demandHead()
     const before = this.#waiting ?? Promise.resolve()
-    const charging = before.then(() =>
-      this.isSplit ? this.#owe(BigInt(units)) : this.#chargeLater(BigInt(units), cost)
-    )
+    const charging = before.then(() => this.#chargeLater(BigInt(units), cost))
     const settled = charging.then(() => this.#pay()).catch(() => undefined)
     this.#waiting = settled
     void settled.finally(() => {
@@ -184,6 +186,8 @@ export class StreamMeter implements PaymentMeter {
   }
 
   async #chargeLater(units: bigint, cost: bigint): Promise<void> {
+    await this.#drain()
+    if (this.isSplit) return this.#owe(units)
     if (this.#end === undefined && this.#used + cost > this.#covered) await this.#extend()
     if (this.#end !== undefined) throw new MeterEnded(this.#end)
     this.#take(units, cost)
@@ -223,6 +227,13 @@ export class StreamMeter implements PaymentMeter {
     this.#demanded = true
     await QuietMoment.after(() => 0)
     if (this.#sink === undefined) await this.#stop("unsent")
+  }
+
+  /** Waits for the reader: a handler that writes on would keep in memory all that its buyer has paid for and does not read. */
+  async #drain(): Promise<void> {
+    if (this.#end !== undefined || this.#sink?.isFull?.() !== true) return
+    const end = await this.#sink.drained?.()
+    if (end !== undefined) await this.#stop(end)
   }
 
   /** Goes on to the next window, or ends the response. */
