@@ -104,7 +104,7 @@ const transact = <A>(
       const old = seen === 0 ? oldestLines(lines.success, oldest) : undefined
       if (old !== undefined) {
         entries.delete(IDBKeyRange.upperBound(old))
-        for (const entry of lastingLines(lines.success, old)) entries.add({ entry })
+        for (const entry of lastingLines(lines.success, old, oldest)) entries.add({ entry })
       }
       for (const entry of added) entries.add({ entry })
       answer = { result, last: lines.success.at(-1)?.number ?? seen }
@@ -113,11 +113,15 @@ const transact = <A>(
     transaction.addEventListener("abort", () => reject(problem ?? transaction.error))
   })
 
-/** The lines up to this number that no later line replaces, and that a journal never forgets: its channels. */
-const lastingLines = (lines: ReadonlyArray<Line>, old: number): ReadonlyArray<ChannelEntry.JournalLine> => {
+/** The lines up to this number that no later line replaces, and that still matter: channels, and streams whose last voucher is younger. */
+const lastingLines = (
+  lines: ReadonlyArray<Line>,
+  old: number,
+  oldest: number
+): ReadonlyArray<ChannelEntry.JournalLine> => {
   const latest = new Map(lines.map(({ entry, number }) => [entry.id, { entry, number }]))
   return [...latest.values()]
-    .filter(({ entry, number }) => number <= old && !PaymentJournal.isObsolete(entry, Infinity))
+    .filter(({ entry, number }) => number <= old && !PaymentJournal.isObsolete(entry, oldest))
     .map(({ entry }) => entry)
 }
 

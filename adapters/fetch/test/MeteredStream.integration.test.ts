@@ -417,8 +417,8 @@ describe("a hostile shop of streams", () => {
   })
 })
 
-/** A clock whose time of day is set by an hour, forward or back, when `jump` is called. */
-const settable = (hours: number) => {
+/** A clock whose time of day can be set forward. */
+const settable = () => {
   const clock = LeapClock.make()
   let ahead = 0
   const now = () => clock.currentTimeMillisUnsafe() + ahead
@@ -427,19 +427,39 @@ const settable = (hours: number) => {
     currentTimeMillisUnsafe: now,
     currentTimeMillis: Effect.sync(now)
   }
-  return { clock: set, jump: () => void (ahead += hours * 3_600_000) }
+  return { clock: set, jump: (minutes: number) => void (ahead += minutes * 60_000) }
 }
 
 describe("a stream that is sold by the second", () => {
   it("is paid for by the seconds that pass, and not by a clock that is set forward meanwhile", async () => {
-    const { clock, jump } = settable(1)
+    const { clock, jump } = settable()
     await using shop = await StreamShop.open({ unit: "second", pieces: 100 })
     const buyer = buyerOf(shop, { clock, limits: { perRequest: "$0.001", perStream: "$1" }, onTrouble: shop.idle })
     const response = await buyer.open()
-    jump()
+    jump(60)
     await response.text()
     assert.deepStrictEqual(buyer.ceilings(), [300n])
     assert.deepInclude(await streamOf(response)?.ended, { outcome: "stopped", signed: 300n })
+  })
+})
+
+describe("a stream of many hours", () => {
+  it("counts against the day's limit for 24 hours after its last voucher", async () => {
+    const { clock, jump } = settable()
+    const limits = { perRequest: "$0.001", perStream: "$1", perDay: "$0.0006" }
+    await using shop = await StreamShop.open()
+    const buyer = buyerOf(shop, { clock, limits, onTrouble: shop.idle })
+    const response = await buyer.open()
+    jump(23 * 60 + 50)
+    await response.text()
+    assert.deepInclude(await streamOf(response)?.ended, { outcome: "limit", signed: 600n })
+    // A day after its first voucher, and twenty minutes after its last.
+    jump(20)
+    assert.deepInclude(await TestPayer.rejection(buyer.open()), { rule: "over_day_limit" })
+    assert.deepStrictEqual(buyer.ceilings(), [300n, 600n])
+    jump(24 * 60)
+    await (await buyer.open()).body?.cancel()
+    assert.deepStrictEqual(buyer.ceilings(), [300n, 600n, 900n])
   })
 })
 

@@ -213,12 +213,12 @@ const sign = Effect.fnUntraced(function* (
   const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, payer: signed.payer, nonce })
   const draw = { channel: offered.id, ceiling: `${next}` }
   // A stream is written as over from its head on: nothing of it is sent again after a restart, and each window counts when it is signed.
+  const at = yield* Clock.currentTimeMillis
   const entry: JournalEntry =
     stream === "continued"
-      ? { ...reserved, draw }
+      ? { ...reserved, draw, drawnAt: at }
       : { ...reserved, state: "pending", paymentId, payer: signed.payer, headers, draw }
   const charge = stream === "continued" ? order.quote.amount : 0n
-  const at = yield* Clock.currentTimeMillis
   yield* context.journal.draw(entry.id, ({ channels }) => {
     const book = withSigned(channels.get(offered.id) ?? bookIn, deposit, signed.deposit)
     if (book === undefined) return Result.fail(changed(order))

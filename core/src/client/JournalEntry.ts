@@ -69,6 +69,8 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
   draw: /* @__PURE__ */ Schema.optionalKey(
     /* @__PURE__ */ Schema.Struct({ channel: Schema.String, ceiling: Schema.String })
   ),
+  /** Unix milliseconds of the last voucher of a metered stream, from which its spendings count for a day. Absent before its second one. */
+  drawnAt: /* @__PURE__ */ Schema.optionalKey(Schema.Int),
   /**
    * The amount of a top-up that arrives on the other network, in the smallest unit. `amount` leaves the entry's own network, and has the
    * fee too, which alone is in `spendings`: the rest stays the payer's.

@@ -43,6 +43,7 @@ export const journalEntry = /* @__PURE__ */ Shape.struct<JournalEntry>({
   draw: /* @__PURE__ */ Shape.optional(
     /* @__PURE__ */ Shape.struct<NonNullable<JournalEntry["draw"]>>({ channel: Shape.text, ceiling: Shape.text })
   ),
+  drawnAt: /* @__PURE__ */ Shape.optional(Shape.int),
   topUp: maybeText,
   owedUntil: /* @__PURE__ */ Shape.optional(Shape.int),
   reuse: /* @__PURE__ */ Shape.optional(

@@ -54,6 +54,9 @@ export const isReusable = ({ owedUntil = 0, reuse, state }: JournalEntry, now: n
 const isOpen = (entry: JournalEntry, now: number): boolean =>
   entry.state === "reserved" ? !isExpired(entry, now) : isResumable(entry, now)
 
+/** Whether an entry's last signature is of this time (Unix milliseconds) or older: then its spendings count no more. */
+export const isOld = ({ at, drawnAt = at }: JournalEntry, oldest: number): boolean => Math.max(at, drawnAt) <= oldest
+
 /** Whether the entry is a top-up whose money may still be on its way: it is never forgotten, or another one would be signed beside it. */
 export const isTopUpUnderway = ({ state, topUp }: JournalEntry): boolean => topUp !== undefined && state === "pending"
 
@@ -146,7 +149,7 @@ export const make = (): JournalLedger => {
       for (const entry of entries.values()) {
         if (entry.at > now) continue
         if (entry.at > now - retention) return
-        if (isTopUpUnderway(entry)) continue
+        if (isTopUpUnderway(entry) || !isOld(entry, now - retention)) continue
         forget(entry)
       }
     },

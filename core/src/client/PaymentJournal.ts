@@ -32,7 +32,8 @@ export const merged = (known: JournalLine | undefined, next: JournalLine): Journ
 
 /** The lines that a log may forget at `now`: old purchases, and never a channel or a top-up that is under way. */
 export const isObsolete = (line: JournalLine, oldest: number): boolean =>
-  !isChannel(line) && (line.state === "released" || (line.at <= oldest && !JournalLedger.isTopUpUnderway(line)))
+  !isChannel(line) &&
+  (line.state === "released" || (JournalLedger.isOld(line, oldest) && !JournalLedger.isTopUpUnderway(line)))
 
 /** Milliseconds from its reservation for which a journal keeps an entry; older lines of a log may be forgotten. */
 export const retention = JournalLedger.retention

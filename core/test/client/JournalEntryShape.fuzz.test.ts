@@ -45,6 +45,7 @@ const entries = fc.record({
   headers: maybe(fc.dictionary(fc.string(), mostly(fc.string()), { maxKeys: 2, noNullPrototype: true })),
   receipt: maybe(receipts),
   draw: maybe(fc.record({ channel: text, ceiling: text })),
+  drawnAt: maybe(fc.maxSafeInteger()),
   owedUntil: maybe(fc.maxSafeInteger()),
   more: maybe(fc.string())
 })

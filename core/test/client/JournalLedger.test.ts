@@ -3,6 +3,7 @@ import * as fc from "fast-check"
 
 import { type JournalEntry, journalStates, type JournalState, mayFollow } from "../../src/client/JournalEntry.ts"
 import * as JournalLedger from "../../src/client/JournalLedger.ts"
+import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 
 const entryOf = (id: string, state: JournalState): JournalEntry => ({
   id,
@@ -161,6 +162,27 @@ describe("prune", () => {
     ledger.prune(JournalLedger.retention + 1)
     assert.isUndefined(ledger.find("old"))
     assert.strictEqual(ledger.spent("$").digits, 10n, "what may still be settled counts")
+  })
+})
+
+describe("a metered stream", () => {
+  const drawnAt = JournalLedger.retention
+
+  it("counts for 24 hours after its last voucher, and hides no older entry behind it", () => {
+    const ledger = JournalLedger.make()
+    ledger.put({ ...entryOf("stream", "settled"), drawnAt })
+    ledger.put(entryOf("old", "settled"))
+    ledger.prune(2 * JournalLedger.retention - 1)
+    assert.isUndefined(ledger.find("old"))
+    assert.strictEqual(ledger.spent("$").digits, 10n)
+    ledger.prune(2 * JournalLedger.retention)
+    assert.strictEqual(ledger.spent("$").digits, 0n)
+  })
+
+  it("is in a log for as long", () => {
+    const line = { ...entryOf("stream", "settled"), drawnAt }
+    assert.isFalse(PaymentJournal.isObsolete(line, drawnAt - 1))
+    assert.isTrue(PaymentJournal.isObsolete(line, drawnAt))
   })
 })
 
