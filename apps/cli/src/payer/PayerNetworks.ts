@@ -1,4 +1,6 @@
 /** Nodes and explorers by network: the nodes that TON and TRON payments are made with, and the pages where people look payments up. */
+import { EvmNetwork } from "@pontage/evm"
+
 import { misused } from "../CommandFailed.ts"
 
 /** The node of a network whose payments need one, unless `--rpc` names another. */
@@ -18,13 +20,20 @@ const nodes: Readonly<Record<string, string>> = {
 /** Nodes by network. */
 export type Nodes = Readonly<Record<string, string>>
 
+/** The network of a text: by its id, or an EVM network by its name too, as in `--network`. */
+const networkOf = (text: string): string | undefined =>
+  EvmNetwork.fromText(text) ?? (/^[a-z0-9-]+:[A-Za-z0-9_-]+$/.test(text) ? text : undefined)
+
 /** Reads `network=url` texts, of arguments and of the variable `PONTAGE_RPC` (separated by commas). */
 export const nodesFrom = (texts: ReadonlyArray<string>): Nodes => {
   const own = (process.env["PONTAGE_RPC"] ?? "").split(",").filter((text) => text !== "")
   const pairs = [...own, ...texts].map((text) => {
-    const [, network, url] = /^([a-z0-9-]+:[A-Za-z0-9_-]+)=(https?:\/\/.+)$/.exec(text) ?? []
+    const [, name = "", url] = /^([^=]+)=(https?:\/\/.+)$/.exec(text) ?? []
+    const network = networkOf(name)
     if (network === undefined || url === undefined) {
-      throw misused("--rpc: expected network=url, as in --rpc ton:mainnet=https://toncenter.com/api/v2/jsonRPC")
+      throw misused(
+        "--rpc: expected network=url, as in --rpc base=https://mainnet.base.org, and ton:mainnet=... for TON"
+      )
     }
     return [network, url] as const
   })
