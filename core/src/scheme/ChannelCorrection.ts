@@ -13,9 +13,11 @@ export class ChannelCorrection extends ValidationError {
   readonly scheme: string
   readonly network: string
   readonly facts: Facts
+  /** The most that the payer's next voucher allows to claim, if it is for the same request. */
+  readonly next: bigint | undefined
 
   constructor(
-    place: { readonly scheme: string; readonly network: string },
+    place: { readonly scheme: string; readonly network: string; readonly next?: bigint },
     facts: Facts,
     message: string,
     detail = "batch_settlement_cumulative_amount_mismatch"
@@ -24,5 +26,6 @@ export class ChannelCorrection extends ValidationError {
     this.scheme = place.scheme
     this.network = place.network
     this.facts = facts
+    this.next = place.next
   }
 }

@@ -185,21 +185,24 @@ const drawn = Effect.fnUntraced(function* (
   const { presented, voucher } = wanted
   const { channelId } = voucher
   const token = RetryToken.of(presented.request.paymentRequirements.extra)
+  const caller = { token, maximum: voucher.maximum }
   const seen = context.states.recent(wanted.draws, channelId)
   const attempt = Effect.map(
     Effect.flatMap(seen, (state) => attempted(context, wanted, state)),
     (standing) => (standing instanceof ChannelCorrection ? standing : grantedOf(wanted, standing, ""))
   )
-  if (line.isFree(channelId, token)) {
+  if (line.isFree(channelId, caller)) {
     const first = yield* attempt
-    if (!(first instanceof ChannelCorrection)) return yield* Effect.as(line.passed(channelId, token), first)
+    if (!(first instanceof ChannelCorrection)) return yield* Effect.as(line.passed(channelId, caller), first)
     // It came again too late, or with another voucher than it was told.
-    yield* line.passed(channelId, token)
+    yield* line.passed(channelId, caller)
   }
   const end = yield* line.inTurn(
     channelId,
-    token,
-    Effect.map(attempt, (value) => ({ _tag: value instanceof ChannelCorrection ? "Told" : "Done", value }) as const)
+    caller,
+    Effect.map(attempt, (value): ChannelLine.Tried<ChannelCorrection | Settled> =>
+      value instanceof ChannelCorrection ? { _tag: "Told", value, next: value.next } : { _tag: "Done", value }
+    )
   )
   if (end === undefined) return yield* busy
   return end instanceof ChannelCorrection ? yield* end : end
@@ -274,7 +277,11 @@ const correctionOf = (
   const { network, scheme } = presented.facilitator
   const { owed } = account
   const message = `the voucher is for ${voucher.maximum} in all, the channel owes ${owed} before this request of ${amount}; sign for ${owed + amount}`
-  return new ChannelCorrection({ scheme: scheme.name, network }, draws.correction(account), message)
+  return new ChannelCorrection(
+    { scheme: scheme.name, network, next: owed + amount },
+    draws.correction(account),
+    message
+  )
 }
 
 const refusalOf = ({ _tag }: DrawVerdict, maximum: bigint) => {

@@ -19,27 +19,44 @@ export const limits = {
   waiting: 64
 }
 
-/** The result of a try in a turn. `Told`: the request was refused and is expected again, so its turn goes on. */
-export type Tried<A> = { readonly _tag: "Done"; readonly value: A } | { readonly _tag: "Told"; readonly value: A }
+/** The result of a try in a turn. `Told`: the request was refused and is expected again with the voucher `next`, so its turn goes on. */
+export type Tried<A> =
+  | { readonly _tag: "Done"; readonly value: A }
+  | { readonly _tag: "Told"; readonly value: A; readonly next: bigint | undefined }
+
+/**
+ * A request, by what comes again with it: the token of its offer, which not every dialect has, and the voucher, which is the one that
+ * was told.
+ */
+export interface Caller {
+  readonly token: string | undefined
+  readonly maximum: bigint
+}
 
 /** The lines of all channels. */
 export interface ChannelLine {
-  /** Whether a request may draw now: no other one waits or has the turn. `token` comes again with a repeated request. */
-  readonly isFree: (channelId: string, token: string | undefined) => boolean
+  /** Whether a request may draw now: no other one waits or has the turn. */
+  readonly isFree: (channelId: string, caller: Caller) => boolean
   /** Waits for a turn and tries in it. `undefined` if the line is full, or the wait too long. */
   readonly inTurn: <A, E>(
     channelId: string,
-    token: string | undefined,
+    caller: Caller,
     attempt: Effect.Effect<Tried<A>, E>
   ) => Effect.Effect<A | undefined, E>
   /** Ends the turn of a request that has come again and was granted. */
-  readonly passed: (channelId: string, token: string | undefined) => Effect.Effect<void>
+  readonly passed: (channelId: string, caller: Caller) => Effect.Effect<void>
 }
 
 interface Line {
   readonly lock: Semaphore.Semaphore
   users: number
-  turn: { readonly token: string | undefined; readonly over: Deferred.Deferred<void> } | undefined
+  turn: Turn | undefined
+}
+
+interface Turn {
+  readonly token: string | undefined
+  readonly next: bigint | undefined
+  readonly over: Deferred.Deferred<void>
 }
 
 /** Begins without requests. Turns end with the scope. */
@@ -62,18 +79,18 @@ export const make = Effect.gen(function* () {
       leave(channelId, line)
       return line.lock.release(1)
     })
-  const hold = (channelId: string, line: Line, token: string | undefined) =>
+  const hold = (channelId: string, line: Line, { token, next }: Pick<Turn, "token" | "next">) =>
     Effect.suspend(() => {
       const over = Deferred.makeUnsafe<void>()
-      line.turn = { token, over }
+      line.turn = { token, next, over }
       const waiting = Effect.timeoutOption(Deferred.await(over), limits.turnMillis)
       return FiberSet.run(turns, Effect.ensuring(waiting, endTurn(channelId, line)))
     })
-  const holds = (channelId: string, token: string | undefined) => {
+  const holds = (channelId: string, { maximum, token }: Caller) => {
     const turn = lines.get(channelId)?.turn
-    return turn !== undefined && token !== undefined && turn.token === token
+    return turn !== undefined && (turn.next === maximum || (token !== undefined && turn.token === token))
   }
-  const inTurn: ChannelLine["inTurn"] = (channelId, token, attempt) =>
+  const inTurn: ChannelLine["inTurn"] = (channelId, { token }, attempt) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         const line = join(channelId)
@@ -82,17 +99,17 @@ export const make = Effect.gen(function* () {
         const taking = restore(Effect.timeoutOption(line.lock.take(1), limits.waitMillis))
         if (Option.isNone(yield* Effect.onInterrupt(taking, () => left))) return yield* Effect.as(left, undefined)
         const tried = yield* Effect.onError(restore(attempt), () => endTurn(channelId, line))
-        yield* tried._tag === "Told" ? hold(channelId, line, token) : endTurn(channelId, line)
+        yield* tried._tag === "Told" ? hold(channelId, line, { token, next: tried.next }) : endTurn(channelId, line)
         return tried.value
       })
     )
   return {
-    isFree: (channelId, token) => !lines.has(channelId) || holds(channelId, token),
+    isFree: (channelId, caller) => !lines.has(channelId) || holds(channelId, caller),
     inTurn,
-    passed: (channelId, token) =>
+    passed: (channelId, caller) =>
       Effect.suspend(() => {
         const turn = lines.get(channelId)?.turn
-        return turn !== undefined && holds(channelId, token)
+        return turn !== undefined && holds(channelId, caller)
           ? Effect.asVoid(Deferred.succeed(turn.over, undefined))
           : Effect.void
       })

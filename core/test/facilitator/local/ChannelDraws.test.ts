@@ -1,6 +1,9 @@
 /** A run that was served is charged what it reserved, whatever happened to its channel meanwhile. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 
@@ -13,6 +16,7 @@ import * as ChannelStates from "../../../src/facilitator/local/ChannelStates.ts"
 import * as IntakeGate from "../../../src/facilitator/local/IntakeGate.ts"
 import type { Presented } from "../../../src/facilitator/local/PaymentIntake.ts"
 import * as Network from "../../../src/protocol/Network.ts"
+import { ChannelCorrection } from "../../../src/scheme/ChannelCorrection.ts"
 import type { ChannelSums, SchemeDraws } from "../../../src/scheme/SchemeDraws.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 
@@ -117,6 +121,35 @@ describe("draws of one channel that are served", () => {
       assert.deepInclude(yield* served(first.paymentId, "first"), { amount: "100" })
       assert.deepInclude(yield* served(first.paymentId, "first"), { amount: "100" })
       assert.deepInclude(yield* ledger.find(channelId), { used: 2n * price, charged: 2n * price })
+    })
+  )
+})
+
+describe("a request that was told its next voucher", () => {
+  const stale = 5n * price
+
+  it.effect("draws with it at once, although its dialect has no token that says that it is the same", () =>
+    Effect.gen(function* () {
+      const { take } = yield* shop
+      const told = yield* Effect.flip(take(stale, "first"))
+      assert.strictEqual(told instanceof ChannelCorrection ? told.next : undefined, price)
+      const again = yield* Effect.forkChild(Effect.timeoutOption(take(price, "first"), "1 second"))
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(Option.getOrUndefined(yield* Fiber.join(again)), { execution: "granted" })
+      // Its turn is over.
+      assert.deepInclude(yield* take(2n * price, "second"), { execution: "granted" })
+    })
+  )
+
+  it.effect("has its voucher kept free from another request meanwhile", () =>
+    Effect.gen(function* () {
+      const { take } = yield* shop
+      yield* Effect.flip(take(stale, "first"))
+      const other = yield* Effect.forkChild(Effect.exit(take(stale, "other")))
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(other.pollUnsafe())
+      assert.deepInclude(yield* take(price, "first"), { execution: "granted" })
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(other)))
     })
   )
 })

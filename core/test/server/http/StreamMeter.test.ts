@@ -118,7 +118,7 @@ describe("a meter", () => {
 
   it("charges a response that it ends, although its reader takes no more bytes", async () => {
     const { ends, meter } = windows(() => Effect.succeed("idle"))
-    meter.begin(200, { need: () => undefined, end: () => new Promise(() => undefined) })
+    meter.begin(200, { ...sink, end: () => new Promise(() => undefined) })
     await meter.charge(9)
     void meter.charge(2)
     await vi.waitFor(() => assert.deepStrictEqual(ends, ["1 charged 9"]), { timeout: 60_000 })
@@ -130,7 +130,7 @@ describe("a meter", () => {
     const closed = Effect.promise(() => closing.promise)
     const { ends, meter } = windows(granted, true, closed)
     const ended = Promise.withResolvers<void>()
-    meter.begin(200, { need: () => undefined, end: async () => ended.resolve() })
+    meter.begin(200, { ...sink, end: async () => ended.resolve() })
     await meter.charge(4)
     closing.resolve()
     await ended.promise
