@@ -37,6 +37,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   g25: OlderDatabaseTrial.run,
   settings: (options) => SettingsTrial.run(options),
   channels: (options) => ChannelTrial.run(options),
+  "channels-withdrawal": (options) => ChannelTrial.runWithdrawal(options),
   "channels-reorganised": (options) => ChannelTrial.runReorganised(options),
   soak: SoakTrial.run,
   overload: OverloadTrial.run

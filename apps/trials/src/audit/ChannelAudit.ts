@@ -22,6 +22,8 @@ export interface ChannelLook {
   readonly claimed: bigint
   readonly books: ChannelBooks
   readonly balance: bigint
+  /** Tokens that the payer has taken out of the channel again; none if left out. */
+  readonly withdrawn?: bigint
   readonly signedByPayer: bigint
 }
 
@@ -61,9 +63,9 @@ const looks = {
   /** The ledger keeps a voucher that its payer has not signed. */
   "signed-above-vouchers": ({ books: { signed }, signedByPayer }) =>
     signed > signedByPayer && `has a voucher for ${signed}, and its payer signed ${signedByPayer}`,
-  /** A voucher was accepted that the channel's money does not cover. */
-  "signed-above-balance": ({ balance, books: { signed } }) =>
-    signed > balance && `has a voucher for ${signed} and a balance of ${balance}`
+  /** A voucher was accepted that the channel's money does not cover. Money that was withdrawn since has covered it. */
+  "signed-above-balance": ({ balance, books: { signed }, withdrawn = 0n }) =>
+    signed > balance + withdrawn && `has a voucher for ${signed}, a balance of ${balance}, and ${withdrawn} withdrawn`
 } satisfies Record<string, Look<ChannelLook>>
 
 const ends = {

@@ -38,6 +38,9 @@ export interface ChannelCall {
 export interface ChannelBuyer {
   readonly kind: BuyerKind
   readonly payer: Hex
+  readonly privateKey: Hex
+  /** Whether it withdraws its channel's money meanwhile. */
+  readonly withdraws: boolean
   /** The most calls that it has under way at once. */
   readonly together: number
   readonly calls: ReadonlyArray<ChannelCall>
@@ -52,7 +55,8 @@ export const make = (
   world: TrialWorld,
   shop: string,
   kind: BuyerKind,
-  account: EvmTestAccounts.TestAccount
+  account: EvmTestAccounts.TestAccount,
+  withdraws = false
 ): ChannelBuyer => {
   const calls: Array<ChannelCall> = []
   let signed: { channelId: string; maximum: bigint } | undefined
@@ -69,6 +73,8 @@ export const make = (
   return {
     kind,
     payer: account.address,
+    privateKey: account.privateKey,
+    withdraws,
     together,
     calls,
     signed: () => signed,

@@ -25,6 +25,12 @@ export const depositsUnneeded = inBooks("draw.maximum > standing.balance", "draw
 /** Charges are never worth a claim. */
 export const claimsForgotten = inBooks("unclaimed < policy.least", "unclaimed < 2n ** 100n")
 
+/** A withdrawal makes no claim urgent. */
+export const withdrawalsUnseen = inBooks(
+  "const urgent = standing.withdrawRequestedAt !== undefined",
+  "const urgent = standing.withdrawRequestedAt === 1"
+)
+
 /** A run that failed is charged as if it had served. */
 export const failuresCharged: { readonly sources: SourceMutation } = {
   sources: [

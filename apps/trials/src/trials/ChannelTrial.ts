@@ -13,12 +13,15 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
 
 import * as ChannelAudit from "../audit/ChannelAudit.ts"
 import * as ChannelBuyers from "../channels/ChannelBuyers.ts"
+import * as ChannelLeavers from "../channels/ChannelLeavers.ts"
 import * as ChannelWitness from "../channels/ChannelWitness.ts"
 import { type Failpoint, toText } from "../faults/Failpoint.ts"
+import * as RpcChaos from "../faults/RpcChaos.ts"
 import type { FacilitatorLife } from "../world/FacilitatorLife.ts"
 import type { TrialOptions } from "../world/TrialOptions.ts"
 import type { Broken, TrialReport } from "../world/TrialReport.ts"
 import * as TrialWorld from "../world/TrialWorld.ts"
+import * as ChannelWeather from "./ChannelWeather.ts"
 import * as ReorganisationTrial from "./ReorganisationTrial.ts"
 
 const program = "apps/trials/src/channels/ChannelShopProcess"
@@ -49,6 +52,8 @@ interface Course {
   readonly patienceMillis: number
   /** The number of reorganisations meanwhile. */
   readonly reorganisations: number
+  /** The number of troubles while the payers withdraw; without it no payer withdraws. */
+  readonly troubles?: number
 }
 
 /**
@@ -77,11 +82,43 @@ export const runReorganised = (options: TrialOptions) =>
     reorganisations: options.mutation === undefined ? reorganisations.usual : reorganisations.mutated
   })
 
-const strike = Effect.fnUntraced(function* (
+/** Troubles while payers withdraw; their number with a mutation, which shows without kills. */
+const troubles = { usual: 12, mutated: 0 }
+
+/** Nothing is claimed for its age, so that only the sight of a withdrawal has a charge claimed. */
+const never = 3_600_000
+
+/** Seconds of the chain from the begin of a withdrawal to its end. */
+const withdrawSeconds = 30
+
+/** Runs it with payers that withdraw their money at random moments, under kills, a lagging node and dear gas. */
+export const runWithdrawal = (options: TrialOptions) =>
+  strike(options, {
+    kills: [],
+    claimAgeMillis: never,
+    patienceMillis: options.patienceMillis ?? (options.mutation === undefined ? 60_000 : 10_000),
+    reorganisations: 0,
+    troubles: options.mutation === undefined ? troubles.usual : troubles.mutated
+  })
+
+/** The shop, its buyers, and what they do beside buying. */
+interface Scene {
+  readonly world: TrialWorld.TrialWorld
+  readonly shop: FacilitatorLife
+  readonly buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>
+  readonly payTo: string
+  /** The payers that withdraw; `undefined` where none does. */
+  readonly leavers: ChannelLeavers.ChannelLeavers | undefined
+  /** The faults that are not a checkpoint's, one after another. */
+  readonly faults: Effect.Effect<unknown>
+}
+
+const kindOf = (index: number) => ChannelBuyers.buyerKinds[index % ChannelBuyers.buyerKinds.length] ?? "ours"
+
+const staged = Effect.fnUntraced(function* (
   options: TrialOptions,
-  { claimAgeMillis, kills, patienceMillis, reorganisations: rounds }: Course
-): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
-  const began = performance.now()
+  { claimAgeMillis, kills, reorganisations: rounds, troubles: withdrawing }: Course
+): Effect.fn.Return<Scene, Anvil.AnvilFailed, Scope.Scope> {
   const crowd = options.size ?? usualCrowd
   const world = yield* TrialWorld.make(options, {
     payers: crowd * ChannelBuyers.buyerKinds.length,
@@ -95,47 +132,60 @@ const strike = Effect.fnUntraced(function* (
     claimAgeMillis,
     validSeconds: options.validSeconds ?? 600
   }
+  const random = world.random.branch("line")
+  const line = yield* RpcChaos.make({ upstream: world.chain.rpcUrl, random, lagBlocks: ChannelWeather.lagBlocks })
   // Every life but the last ends at a checkpoint.
   const lives = kills.map((one) => [one])
-  const shop = yield* world.facilitator({ channels }, { program, lives })
+  const isWithdrawing = withdrawing !== undefined
+  const shop = yield* world.facilitator({ channels, ...(isWithdrawing && { rpcUrl: line.url }) }, { program, lives })
   yield* shop.listening
   const buyers = world.chain.accounts.payers.map((account, index) =>
-    ChannelBuyers.make(
-      world,
-      shop.url,
-      ChannelBuyers.buyerKinds[index % ChannelBuyers.buyerKinds.length] ?? "ours",
-      account
-    )
+    ChannelBuyers.make(world, shop.url, kindOf(index), account, isWithdrawing)
   )
+  const faults = isWithdrawing
+    ? ChannelWeather.troubles(world, shop, line, withdrawing)
+    : Effect.forEach(Array.from({ length: rounds }), (_, round) => ReorganisationTrial.reorganise(world, round))
+  const leavers = isWithdrawing ? yield* ChannelLeavers.make(world, shop.url, withdrawSeconds) : undefined
+  return { world, shop, buyers, payTo, leavers, faults }
+})
+
+const strike = Effect.fnUntraced(function* (
+  options: TrialOptions,
+  course: Course
+): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
+  const { kills, patienceMillis, reorganisations: rounds } = course
+  const began = performance.now()
+  const scene = yield* staged(options, course)
+  const { buyers, leavers, payTo, shop, world } = scene
   const looks: Array<ChannelAudit.ChannelLook> = []
   const watching = yield* Effect.forkScoped(watch(world, shop.url, buyers, looks))
   const before = yield* Effect.forEach(buyers, ({ payer }) => ChannelWitness.tokensOf(world, payer))
-  const striking = yield* Effect.forkScoped(
-    Effect.forEach(Array.from({ length: rounds }), (_, round) => ReorganisationTrial.reorganise(world, round))
-  )
-  yield* shopping(
-    world,
-    buyers,
-    shop.listening,
-    () => striking.pollUnsafe() !== undefined && missedIn(shop, kills).length === 0
-  )
+  const striking = yield* Effect.forkScoped(scene.faults)
+  yield* shopping(scene, () => striking.pollUnsafe() !== undefined && missedIn(shop, kills).length === 0)
+  if (leavers !== undefined) yield* leavers.all(buyers)
   yield* Fiber.interrupt(watching)
   const mended = rounds > 0 ? undepositedByReorganisation : new Set<string>()
   const ending = { world, shop, buyers, looks, before, payTo, patienceMillis, mended }
   const { findings, testimony } = yield* audited(ending)
   return {
     goal: "channels",
-    title: `kill -9 at ${kills.length} checkpoints of a shop of payment channels, and ${rounds} reorganisations`,
+    title: titleOf(course),
     options,
     figures: {
       kills: shop.lives.length - 1,
       ...figuresOf(buyers, testimony),
+      ...(leavers && { "withdrawals begun": leavers.counts.begun, "withdrawals paid": leavers.counts.paid }),
       looks: looks.length,
       seconds: Math.round((performance.now() - began) / 1000)
     },
     findings: [...findings, ...missedIn(shop, kills).map((one) => ({ check: "not-struck", detail: toText(one) }))]
   }
 })
+
+const titleOf = ({ kills, reorganisations: rounds, troubles: withdrawing }: Course): string =>
+  withdrawing === undefined
+    ? `kill -9 at ${kills.length} checkpoints of a shop of payment channels, and ${rounds} reorganisations`
+    : `payers withdraw from a shop of payment channels, under ${withdrawing} kills, lags and dear times`
 
 const missedIn = ({ struck }: FacilitatorLife, kills: ReadonlyArray<Failpoint>) =>
   kills.filter((one) => !struck.has(toText(one)))
@@ -144,12 +194,7 @@ const missedIn = ({ struck }: FacilitatorLife, kills: ReadonlyArray<Failpoint>) 
 const undepositedByReorganisation: ReadonlySet<string> = new Set(["signed-above-balance"])
 
 /** Buys round by round, until every fault has happened and some rounds more. */
-const shopping = (
-  world: TrialWorld.TrialWorld,
-  buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>,
-  listening: FacilitatorLife["listening"],
-  isStruck: () => boolean
-) => {
+const shopping = ({ buyers, leavers, shop: { listening }, world }: Scene, isStruck: () => boolean) => {
   const began = performance.now()
   const patience = world.options.patienceMillis ?? 300_000
   const isOver = () => isStruck() || performance.now() - began > patience
@@ -163,6 +208,7 @@ const shopping = (
           if (isOver()) left--
           yield* listening
           yield* buyer.buy(luck.branch(round))
+          if (leavers !== undefined) yield* leavers.perhaps(buyer, luck.branch(`leave${round}`))
         }
       }),
     { concurrency: "unbounded", discard: true }

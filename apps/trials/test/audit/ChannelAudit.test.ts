@@ -57,6 +57,9 @@ describe("the audit of channels", () => {
     })
   }
 
+  it("counts money that its payer has withdrawn as covering the vouchers of before", () =>
+    assert.deepStrictEqual(ChannelAudit.findings(withLook({ balance: 5n, withdrawn: 1n })), []))
+
   it("counts a charge that another reservation covers no more", () => {
     const found = ChannelAudit.findings(withLook({ books: { ...look.books, reserved: 2n } }))
     assert.deepStrictEqual(
