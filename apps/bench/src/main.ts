@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: what a request costs, ours and the published peers' in one run on one machine. CPU time is read from each
  * role's own process, since wall time on a shared machine says little. Prints a table, and after it the same as one line of
- * JSON. `npm run bench -- --only paid,unpaid` runs some parts alone.
+ * JSON. `npm run bench -- --only paid,unpaid` runs some parts alone, `--streams 500` opens fewer streams in the part `streams`.
  */
 import { EvmTestChain } from "@pontage/evm/testing"
 import { PostgresServer } from "@pontage/sql/testing"
@@ -9,12 +9,14 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as BenchSettings from "./BenchSettings.ts"
 import * as AccountPayments from "./parts/AccountPayments.ts"
 import * as BatchGas from "./parts/BatchGas.ts"
 import * as BundleSize from "./parts/BundleSize.ts"
 import * as DurableDraws from "./parts/channels/DurableDraws.ts"
 import * as FacilitatedDraws from "./parts/channels/FacilitatedDraws.ts"
 import * as HttpDraws from "./parts/channels/HttpDraws.ts"
+import * as OpenStreams from "./parts/channels/OpenStreams.ts"
 import * as ClientComparison from "./parts/ClientComparison.ts"
 import * as DurableClaims from "./parts/DurableClaims.ts"
 import * as FacilitatorComparison from "./parts/FacilitatorComparison.ts"
@@ -62,6 +64,7 @@ const parts: Readonly<Record<string, Part>> = {
     Effect.map((rows) => rows.flat())
   ),
   "draws-http": HttpDraws.measure,
+  streams: Effect.suspend(() => OpenStreams.measure(settings.streams)),
   responses: Effect.orDie(KeptResponses.measure),
   webhooks: Effect.flatMap(PostgresServer.make, WebhookDelivery.measure),
   offline: onTestChain(OfflineVerification.measure),
@@ -78,18 +81,12 @@ const parts: Readonly<Record<string, Part>> = {
   )
 }
 
-const chosen = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const [flag, names, ...more] = args
-  if (flag === undefined) return Object.keys(parts)
-  const listed = names?.split(",") ?? []
-  if (flag === "--only" && more.length === 0 && listed.length > 0 && listed.every((name) => name in parts))
-    return listed
-  throw new Error(`bench [--only <part>[,<part>]], where a part is one of ${Object.keys(parts).join(", ")}`)
-}
+/** The settings of a run: its parts, and the number of open streams. */
+const settings = BenchSettings.read(process.argv.slice(2), Object.keys(parts), OpenStreams.usual)
 
 const program = Effect.gen(function* () {
   const rows: Array<Row> = []
-  for (const name of chosen(process.argv.slice(2))) {
+  for (const name of settings.parts) {
     rows.push(...(yield* Effect.scoped(parts[name] ?? Effect.succeed([]))))
   }
   yield* Console.log(RowTable.toText(rows))

@@ -1,7 +1,7 @@
 /**
  * A role in a process of its own, so that its CPU time can be read apart from everybody else's.
  */
-import { type ChildProcess, fork } from "node:child_process"
+import { type ChildProcess, fork, type Serializable } from "node:child_process"
 import { once } from "node:events"
 
 import * as Schema from "effect/Schema"
@@ -24,6 +24,8 @@ export interface MeasuredProcess {
   readonly usage: () => Promise<Usage>
   /** Sends a number and waits for the role's answer: how many purchases were served. */
   readonly ask: (number: number) => Promise<number>
+  /** Sends a message and waits for the role's answer, which is not decoded. */
+  readonly call: (message: Serializable) => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
@@ -37,16 +39,15 @@ const decodeUsage = Schema.decodeUnknownSync(Usage)
 export const start = async (role: string, ...args: ReadonlyArray<string>): Promise<MeasuredProcess> => {
   const child = fork(new URL(`./${role}`, import.meta.url), args, { stdio: ["ignore", "inherit", "inherit", "ipc"] })
   const { url } = decodeReady(await answer(child))
+  const call = (message: Serializable) => {
+    child.send(message)
+    return answer(child)
+  }
   return {
     url,
-    usage: async () => {
-      child.send("usage")
-      return decodeUsage(await answer(child))
-    },
-    ask: async (number) => {
-      child.send(number)
-      return decodeServed(await answer(child)).served
-    },
+    usage: async () => decodeUsage(await call("usage")),
+    ask: async (number) => decodeServed(await call(number)).served,
+    call,
     stop: async () => {
       if (!child.connected) return
       const gone = once(child, "exit")

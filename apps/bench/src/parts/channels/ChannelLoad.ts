@@ -15,6 +15,7 @@ import {
 } from "@pontage/evm"
 import { ChannelContracts, type EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { privateKeyToAccount } from "viem/accounts"
 
 import { sign } from "./VoucherSigning.ts"
@@ -26,7 +27,7 @@ export const price = 100n
 const deposit = 1_000_000n
 
 /** Deposits in one transaction. */
-const together = 20
+const together = 40
 
 const voucherKey = new Uint8Array(32).fill(7)
 
@@ -61,19 +62,8 @@ export const make = Effect.fnUntraced(function* (
     if (status !== "success") return yield* Effect.die("the channels' deposits failed")
   }
   const requirements = configs.map((config) => requirementsOf(chain, config))
-  const terms = configs.map((config) => ({
-    channelId: ChannelConfig.id(chain.chainId, config),
-    channelConfig: ChannelConfig.onWire(config)
-  }))
-  const payload: ChannelLoad["payload"] = (channel, maximum) => {
-    const { channelConfig, channelId } = terms[channel] ?? missing(channel)
-    const ceiling = { channelId, maxClaimableAmount: maximum }
-    return {
-      type: "voucher",
-      channelConfig,
-      voucher: Voucher.onWire(sign(chain.chainId, ceiling, voucherKey, crypto))
-    }
-  }
+  const write = vouchersOf(templateOf(chain), crypto)
+  const payload: ChannelLoad["payload"] = (channel, maximum) => write(firstSalt + channel, maximum)
   return {
     payload,
     request: (channel, turn) => {
@@ -84,6 +74,28 @@ export const make = Effect.fnUntraced(function* (
     }
   } satisfies ChannelLoad
 })
+
+/** The terms that a load's channels share, as JSON carries them. */
+export const Template = Schema.Struct({ chainId: Schema.Number, config: ChannelConfig.ChannelConfig })
+type Template = typeof Template.Type
+
+/** The terms of the channels on a chain. */
+export const templateOf = (chain: EvmTestChain.Shape): Template => ({
+  chainId: chain.chainId,
+  config: configOf(chain, 0)
+})
+
+/** Writes the vouchers of channels by their salts. */
+export const vouchersOf =
+  ({ chainId, config: template }: Template, crypto: EvmCrypto.Shape) =>
+  (salt: number, maximum: bigint): VoucherMessage => {
+    const config = { ...template, salt: saltOf(salt) }
+    const ceiling = { channelId: ChannelConfig.id(chainId, config), maxClaimableAmount: maximum }
+    const voucher = Voucher.onWire(sign(chainId, ceiling, voucherKey, crypto))
+    return { type: "voucher", channelConfig: ChannelConfig.onWire(config), voucher }
+  }
+
+const saltOf = (salt: number): EvmHex.Hex => `0x${EvmHex.toWord(salt)}`
 
 const missing = (channel: number): never => {
   throw new Error(`there is no channel ${channel}`)
@@ -98,7 +110,7 @@ const configOf = ({ accounts, token }: EvmTestChain.Shape, salt: number): Channe
   receiverAuthorizer: addressOf(accounts.signers[2].address),
   token: addressOf(token.address),
   withdrawDelay: 86_400,
-  salt: `0x${EvmHex.toWord(salt)}`
+  salt: saltOf(salt)
 })
 
 const depositOf = (
