@@ -16,6 +16,7 @@ export interface MeterableResponse {
   readonly writableLength?: number
   readonly getHeaders: () => Readonly<Record<string, unknown>>
   readonly once: (event: string, listener: () => void) => unknown
+  readonly destroy?: () => unknown
 }
 
 /** The longest time without a byte that a reader takes while others wait for it, in milliseconds. */
@@ -56,7 +57,7 @@ class MeteredWriter {
     this.#meter.begin(status, {
       need: (voucher) => this.#need(voucher),
       release: () => this.#release(),
-      isFull: () => this.#phase === "open" && this.#response.writableNeedDrain === true,
+      isFull: () => this.#isFull(),
       drained: () => this.#untilDrained(),
       end: () => this.#cut()
     })
@@ -69,19 +70,20 @@ class MeteredWriter {
     this.#left()
   }
 
-  #untilDrained(): Promise<"idle" | "gone" | undefined> {
+  /** Waits for the reader; with `false` once it has left. One that takes nothing for too long is disconnected. */
+  #untilDrained(): Promise<boolean> {
     return new Promise((resolve) => {
       let left = this.#response.writableLength
       const timer = setInterval(() => {
-        if (this.#response.writableLength === left) end("idle")
+        if (this.#response.writableLength === left) this.#response.destroy?.()
         left = this.#response.writableLength
       }, stallMillis)
-      const end = (how: "idle" | "gone" | undefined) => {
+      const end = (isDrained: boolean) => {
         clearInterval(timer)
-        resolve(how)
+        resolve(isDrained)
       }
-      this.#left = () => end("gone")
-      this.#response.once("drain", () => end(undefined))
+      this.#left = () => end(false)
+      this.#response.once("drain", () => end(true))
     })
   }
 
@@ -189,12 +191,25 @@ class MeteredWriter {
       this.#response.once("finish", resolve)
       this.#response.once("close", resolve)
     })
-    await QuietMoment.after(
-      () => this.#writes,
-      () => this.#phase === "open" && this.#response.writableNeedDrain === true
-    )
+    // A handler that waits for the reader waits no more.
+    this.#left()
+    await this.#untilQuiet()
     if (this.#phase === "open") await this.#close()
     await left
+  }
+
+  /** Waits for pieces on their way, as long as the reader takes what stands before them. */
+  async #untilQuiet(): Promise<void> {
+    do {
+      // oxlint-disable-next-line no-await-in-loop -- each wait follows the one before
+      if (this.#isFull()) await this.#untilDrained()
+      // oxlint-disable-next-line no-await-in-loop -- each wait follows the one before
+      await QuietMoment.after(() => this.#writes)
+    } while (this.#isFull())
+  }
+
+  #isFull(): boolean {
+    return this.#phase === "open" && this.#response.writableNeedDrain === true
   }
 
   async #close(): Promise<void> {

@@ -12,13 +12,13 @@ const round = () =>
     setTimeout(resolve, roundMillis)
   })
 
-/** Resolves once the count has not changed for some rounds. `isHeld`: whether the writer has to wait for its reader. */
-export const after = async (count: () => number, isHeld: () => boolean = () => false): Promise<void> => {
+/** Resolves once the count has not changed for some rounds. */
+export const after = async (count: () => number): Promise<void> => {
   let last = count()
   for (let left = rounds; left > 0; left--) {
     // oxlint-disable-next-line no-await-in-loop -- each round follows the one before
     await round()
-    if (count() !== last || isHeld()) left = rounds + 1
+    if (count() !== last) left = rounds + 1
     last = count()
   }
 }

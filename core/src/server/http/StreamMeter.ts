@@ -61,8 +61,8 @@ export interface MeteredSink {
   readonly release: () => void
   /** Whether more bytes wait for the reader than the host wants to keep. Absent where the body is read on demand. */
   readonly isFull?: () => boolean
-  /** Resolves once it is full no more, or with how it ends: `idle` for a reader that takes nothing for too long. */
-  readonly drained?: () => Promise<"idle" | "gone" | undefined>
+  /** Resolves once it is full no more; with `false` once the reader has left. */
+  readonly drained?: () => Promise<boolean>
   /** Ends the response before its handler does; resolves once its bytes have left. */
   readonly end: () => Promise<void>
 }
@@ -232,8 +232,7 @@ export class StreamMeter implements PaymentMeter {
   /** Waits for the reader: a handler that writes on would keep in memory all that its buyer has paid for and does not read. */
   async #drain(): Promise<void> {
     if (this.#end !== undefined || this.#sink?.isFull?.() !== true) return
-    const end = await this.#sink.drained?.()
-    if (end !== undefined) await this.#stop(end)
+    if ((await this.#sink.drained?.()) === false) await this.#stop("gone")
   }
 
   /** Goes on to the next window, or ends the response. */

@@ -12,7 +12,12 @@ import { StreamMeter } from "../../../src/server/http/StreamMeter.ts"
 /** A piece is more than a connection's buffers hold. */
 const piece = "x".repeat(16_000_000)
 
-const meterOf = (charges: Array<bigint>, unit: string) => {
+interface Terms {
+  readonly unit?: string
+  readonly closed?: Effect.Effect<void>
+}
+
+const meterOf = (charges: Array<bigint>, { closed = Effect.never, unit = "token" }: Terms) => {
   const window = {
     amount: 100n,
     charge: (amount: bigint) =>
@@ -29,10 +34,16 @@ const meterOf = (charges: Array<bigint>, unit: string) => {
     first: window,
     window: 100n,
     next: () => Effect.succeed("budget"),
-    closed: Effect.never,
+    closed,
     receipt: (sums) => Effect.succeed({ ...sums, channelId: "0x1", at: 0, owed: 0n })
   })
 }
+
+/** Resolves in a later turn of the event loop. */
+const turn = () =>
+  new Promise<void>((resolve) => {
+    setImmediate(resolve)
+  })
 
 type Handler = (response: ServerResponse, meter: StreamMeter) => Promise<void>
 
@@ -40,12 +51,12 @@ type Handler = (response: ServerResponse, meter: StreamMeter) => Promise<void>
 const served = async (
   handler: Handler,
   client: (socket: Socket) => void,
-  unit = "token"
+  terms: Terms = {}
 ): Promise<ReadonlyArray<bigint>> => {
   const charges: Array<bigint> = []
   const over = Promise.withResolvers<void>()
   const server = createServer((_, response) => {
-    const meter = meterOf(charges, unit)
+    const meter = meterOf(charges, terms)
     MeteredNodeResponse.join(response, meter)
     response.once("close", () => void Effect.runPromise(meter.finish("served")))
     response.writeHead(200, { "content-type": "application/octet-stream" })
@@ -83,7 +94,7 @@ describe("a metered response of Node", () => {
           response.end()
         },
         (socket) => socket.resume(),
-        unit
+        { unit }
       )
       assert.deepStrictEqual(full, [false, false, false, false])
     })
@@ -104,7 +115,7 @@ describe("a metered response of Node", () => {
     assert.deepStrictEqual(charges, [1n])
   })
 
-  it("ends where its reader takes nothing for too long, and charges what was sent for", async () => {
+  it("disconnects a reader that takes nothing for too long, and charges what was sent for", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
     let end: unknown
     const charges = await served(
@@ -112,18 +123,43 @@ describe("a metered response of Node", () => {
         await meter.charge()
         response.write(piece)
         const waiting = meter.charge().catch((error: unknown) => error)
-        const { promise, resolve } = Promise.withResolvers<void>()
-        setImmediate(resolve)
-        await promise
+        await turn()
         vi.advanceTimersByTime(2 * MeteredNodeResponse.stallMillis)
-        // The response is ended for its handler once its last bytes have left.
-        response.destroy()
         end = await waiting
+        assert.isTrue(response.destroyed)
       },
       (socket) => socket.pause()
     )
     assert.instanceOf(end, MeterEnded)
-    assert.strictEqual(end.end, "idle")
+    assert.strictEqual(end.end, "gone")
+    assert.deepStrictEqual(charges, [1n])
+  })
+
+  it("that is ended waits for its reader without a look at it each moment, and disconnects it too", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] })
+    const closing = Promise.withResolvers<void>()
+    let end: unknown
+    const charges = await served(
+      async (response, meter) => {
+        await meter.charge()
+        response.write(piece)
+        const waiting = meter.charge().catch((error: unknown) => error)
+        await turn()
+        closing.resolve()
+        end = await waiting
+        await turn()
+        assert.strictEqual(vi.getTimerCount(), 1)
+        const closed = new Promise<void>((resolve) => {
+          response.once("close", resolve)
+        })
+        vi.advanceTimersByTime(2 * MeteredNodeResponse.stallMillis)
+        await closed
+      },
+      (socket) => socket.pause(),
+      { closed: Effect.promise(() => closing.promise) }
+    )
+    assert.instanceOf(end, MeterEnded)
+    assert.strictEqual(end.end, "closed")
     assert.deepStrictEqual(charges, [1n])
   })
 })
