@@ -68,6 +68,9 @@ export const stale = decline(
   "the quote of the top-up has ended; nothing was signed: repeat the request for another one"
 )
 
+/** Options do not wait for each other's nodes. */
+const atOnce = { concurrency: "unbounded" } as const
+
 /** Keeps the options that are funded. If none is, plans the top-ups that would fund them. */
 export const judge = Effect.fnUntraced(function* (
   source: TopUpSource,
@@ -75,17 +78,18 @@ export const judge = Effect.fnUntraced(function* (
   { allowed, declined }: Judged,
   isAllowed: boolean
 ): Effect.fn.Return<Judged, JournalUnavailable> {
-  const funds = yield* Effect.forEach(allowed, (one) => fundsOf(source, context, one))
+  const funds = yield* Effect.forEach(allowed, (one) => fundsOf(source, context, one), atOnce)
   const isFunded = (_: unknown, index: number) => funds[index] === undefined
   if (funds.every((one) => one === undefined)) return { allowed, declined }
   if (funds.includes(undefined)) {
     const poor = funds.flatMap((one) => (one === undefined ? [] : [one.declined]))
     return { allowed: allowed.filter(isFunded), declined: [...declined, ...poor] }
   }
-  const planned = yield* Effect.forEach(allowed, (one, index) => {
+  const plan = (one: Allowed, index: number) => {
     const lack = funds[index]
     return lack === undefined ? Effect.succeed(Result.succeed(one)) : planFor(source, context, one, lack, isAllowed)
-  })
+  }
+  const planned = yield* Effect.forEach(allowed, plan, atOnce)
   return {
     allowed: planned.flatMap((one) => (Result.isSuccess(one) ? [one.success] : [])),
     declined: [...declined, ...planned.flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))]

@@ -26,6 +26,7 @@ import {
 } from "../PaymentPolicy.ts"
 import { inTime, maximumValiditySeconds } from "../Purchase.ts"
 import { PaymentRefused, type RefusalError } from "../PurchaseResponse.ts"
+import * as SharedAnswers from "./SharedAnswers.ts"
 import * as ToppedPurchase from "./ToppedPurchase.ts"
 import * as TopUpAccount from "./TopUpAccount.ts"
 import * as TopUpPlan from "./TopUpPlan.ts"
@@ -100,7 +101,7 @@ const judge = (source: TopUpSource, context: TopUpContext, judged: Judged) => {
   const names = new Set(judged.allowed.map(({ quote }) => TopUpPlan.nameOf(source, quote.asset)))
   return Effect.andThen(
     Effect.forEach(names, (name) => closed(source, context, name), { discard: true }),
-    TopUpPlan.judge(source, context, judged, context.mayTopUp)
+    TopUpPlan.judge(SharedAnswers.of(source), context, judged, context.mayTopUp)
   )
 }
 

@@ -1,0 +1,83 @@
+/** Plans of top-ups for the options of a shop that lists many. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
+import * as PaymentPolicy from "../../src/client/PaymentPolicy.ts"
+import * as TopUps from "../../src/client/topup/TopUps.ts"
+import { ChainUnavailable, FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
+import type { TopUpSource } from "../../src/scheme/TopUpSource.ts"
+import * as Wallet from "./Wallet.ts"
+
+const { schemeClient } = Wallet.make()
+const policy = Result.getOrThrow(
+  PaymentPolicy.make({ assets: { [Wallet.gold.address]: "100000" } }, {}, [schemeClient])
+)
+const context: TopUps.TopUpContext = {
+  journal: PaymentJournal.make(PaymentJournal.memoryLog()),
+  policy,
+  confirm: () => Effect.succeed(true),
+  mayTopUp: true
+}
+
+/** The options of a shop: many payees, each in both tokens. */
+const options = Array.from({ length: 60 }, (_, index) => {
+  const payTo = `0x${(index + 1).toString(16).padStart(40, "0")}`
+  const { address } = index % 2 === 0 ? Wallet.dollars : Wallet.gold
+  const request = { method: "GET", url: new URL("https://shop.example/report") }
+  return Result.getOrThrow(policy.judge(request, Wallet.offer({ payTo, asset: address }), schemeClient))
+})
+
+/** Top-ups of an account with this balance; `asked` holds the questions. */
+const topUpsOf = (balanceOf: TopUpSource["balanceOf"]) => {
+  const asked: Array<string> = []
+  const source: TopUpSource = {
+    facilitator: "https://facilitator.example",
+    account: "0x4444444444444444444444444444444444444444",
+    networks: [Wallet.network],
+    schemeClient,
+    waitMillis: 0,
+    least: () => 0n,
+    balanceOf: (asset) => {
+      asked.push(`balance of ${asset.symbol}`)
+      return Effect.andThen(Effect.yieldNow, balanceOf(asset))
+    },
+    offers: (_, asset) => {
+      asked.push(`ways to ${asset}`)
+      return Effect.andThen(Effect.yieldNow, Effect.fail(new FacilitatorUnavailable({ message: "silent" })))
+    },
+    submit: () => Effect.die("nothing is signed"),
+    observe: () => Effect.die("nothing is signed")
+  }
+  return { asked, topUps: TopUps.make(source) }
+}
+
+const judged = { allowed: options, declined: [] }
+
+describe("a shop's options", () => {
+  it.effect("are planned by one question for each balance and each way, however many they are", () =>
+    Effect.gen(function* () {
+      const { asked, topUps } = topUpsOf(() => Effect.succeed(0n))
+      const { allowed, declined } = yield* topUps.judge(context, judged, undefined)
+      assert.isEmpty(allowed)
+      assert.lengthOf(declined, options.length)
+      assert.isTrue(declined.every(({ rule }) => rule === "top_up_unavailable"))
+      const ways = [Wallet.dollars, Wallet.gold].map(({ address }) => `ways to ${address}`)
+      assert.deepStrictEqual(asked, ["balance of USDC", "balance of GOLD", ...ways])
+      // The next offer is judged by new answers.
+      yield* topUps.judge(context, judged, undefined)
+      assert.lengthOf(asked, 8)
+    })
+  )
+
+  it.effect("count as payable where the node says nothing, which is asked once too", () =>
+    Effect.gen(function* () {
+      const silent = new ChainUnavailable({ network: Wallet.network, message: "silent" })
+      const { asked, topUps } = topUpsOf(() => Effect.fail(silent))
+      const { allowed } = yield* topUps.judge(context, judged, undefined)
+      assert.deepStrictEqual(allowed, options)
+      assert.deepStrictEqual(asked, ["balance of USDC", "balance of GOLD"])
+    })
+  )
+})
