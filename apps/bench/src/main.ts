@@ -13,6 +13,7 @@ import * as BenchSettings from "./BenchSettings.ts"
 import * as AccountPayments from "./parts/AccountPayments.ts"
 import * as BatchGas from "./parts/BatchGas.ts"
 import * as BundleSize from "./parts/BundleSize.ts"
+import * as ClaimGas from "./parts/channels/ClaimGas.ts"
 import * as DurableDraws from "./parts/channels/DurableDraws.ts"
 import * as FacilitatedDraws from "./parts/channels/FacilitatedDraws.ts"
 import * as HttpDraws from "./parts/channels/HttpDraws.ts"
@@ -54,7 +55,7 @@ const parts: Readonly<Record<string, Part>> = {
   clients: onPeerChain(ClientComparison.measure),
   roles: onTestChain((chain) => Effect.promise(() => PaidRequests.measure(chain))),
   verify: onTestChain(Verification.measure),
-  gas: BatchGas.measure,
+  gas: Effect.all([BatchGas.measure, onTestChain(ClaimGas.measure)]).pipe(Effect.map((rows) => rows.flat())),
   accounts: AccountPayments.measure,
   permit2: PermitPayments.measure,
   routes: RoutedPayments.measure,
