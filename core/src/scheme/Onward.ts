@@ -19,6 +19,8 @@ export interface Departure<Payload = unknown> {
   readonly block: Block
   /** The number of the next push, from 1. It is a part of the push's nonce: a failed push needs another one. */
   readonly attempt: number
+  /** The last push, as it is on record; absent before the first one. It has this number, or failed and has the one before. */
+  readonly pushed?: Push | undefined
 }
 
 /** The terms of a payment on the other network whose settlement is the delivery. */
@@ -26,6 +28,11 @@ export interface Push {
   /** Its scheme and network name the scheme facilitator that settles it. */
   readonly requirements: PaymentRequirements
   readonly payload: Schema.Json
+  /**
+   * Signed again, it would be another payment, and both could be made. So it is on record with the delivery before it is a payment of its
+   * own: whoever observes the delivery afterwards pushes these bytes, and others only once these can never be used.
+   */
+  readonly once?: true
 }
 
 /** The state of a delivery on the other network. The reasons are sentences for people. */

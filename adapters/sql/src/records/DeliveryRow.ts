@@ -1,5 +1,5 @@
 /** The delivery of a payment to another network, as the columns of its row. */
-import { Amount, Delivery, type PaymentStore, Settlement } from "@pontage/core"
+import { Amount, Delivery, PaymentRequirements, type PaymentStore, Settlement } from "@pontage/core"
 import * as Schema from "effect/Schema"
 
 import type { Columns, Value } from "../database/SqlDialect.ts"
@@ -29,7 +29,16 @@ export const DeliveryJson = Schema.fromJsonString(
     ),
     deliveredAt: OrNull(Schema.Int),
     detail: OrNull(Schema.String),
-    push: OrNull(Schema.Struct({ paymentId: Schema.String, attempt: Schema.Int })),
+    push: OrNull(
+      Schema.Struct({
+        paymentId: Schema.String,
+        attempt: Schema.Int,
+        /** Of pushes that are never signed twice. */
+        kept: Schema.optionalKey(
+          Schema.Struct({ requirements: PaymentRequirements.PaymentRequirements, payload: Schema.Json })
+        )
+      })
+    ),
     final: Schema.Boolean,
     /** Of deliveries from an operator's own stock. */
     draw: Schema.optionalKey(
@@ -67,11 +76,17 @@ export const toDelivering = (payment: PaymentStore.StoredPayment): Readonly<Reco
   }
 }
 
-const jsonOf = ({ draw, ...delivery }: Delivery.Delivery): typeof DeliveryJson.Type => ({
+const jsonOf = ({ draw, push, ...delivery }: Delivery.Delivery): typeof DeliveryJson.Type => ({
   ...delivery,
   ...(draw && { draw: { ...draw, at: draw.at ?? null, freedAt: draw.freedAt ?? null } }),
   arrival: delivery.arrival ?? null,
   deliveredAt: delivery.deliveredAt ?? null,
   detail: delivery.detail ?? null,
-  push: delivery.push ?? null
+  push: push === undefined ? null : pushOf(push)
+})
+
+const pushOf = ({ attempt, kept, paymentId }: Delivery.PushRecord) => ({
+  paymentId,
+  attempt,
+  ...(kept && { kept })
 })

@@ -186,7 +186,7 @@ const reportOf = Effect.fnUntraced(function* (
   }
   const last = yield* Pushing.lastOf(context, stored)
   const attempt = Pushing.attemptOf(last)
-  const departure = { payment: reading.success, transaction, block, attempt }
+  const departure = { payment: reading.success, transaction, block, attempt, pushed: last.kept }
   const observation = yield* scheme.onward.observe(departure)
   return observation._tag === "Ready"
     ? yield* Pushing.push(context, stored, last, observation.push)

@@ -5,7 +5,9 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
+import type { Authorization } from "../../protocol/Authorization.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
+import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead } from "../../protocol/Settlement.ts"
 import type { Push } from "../../scheme/Onward.ts"
@@ -32,51 +34,108 @@ const plenty = 2n ** 256n
 const firstPause = Duration.toMillis("2 seconds")
 const longestPause = Duration.toMillis("1 hour")
 
-/** The last push of a delivery: its number, and its record if there is one. */
+/** The last push of a delivery: its number, its record if there is one, and its bytes as far as either record has them. */
 export interface LastPush {
   readonly attempt: number
   readonly stored: StoredPayment | undefined
+  readonly kept: Push | undefined
 }
 
 /** The last push of this payment's delivery, as it is on record now. */
-export const lastOf = (
+export const lastOf = Effect.fnUntraced(function* (
   { store }: PushContext,
   { delivery }: StoredPayment
-): Effect.Effect<LastPush, FacilitatorUnavailable> => {
+): Effect.fn.Return<LastPush, FacilitatorUnavailable> {
   const push = delivery?.push
-  return push === undefined
-    ? Effect.succeed({ attempt: 0, stored: undefined })
-    : Effect.map(store.find(push.paymentId), (stored) => ({ attempt: push.attempt, stored }))
-}
+  if (push === undefined) return { attempt: 0, stored: undefined, kept: undefined }
+  const stored = yield* store.find(push.paymentId)
+  const { kept = stored && { requirements: stored.requirements, payload: stored.payload } } = push
+  return { attempt: push.attempt, stored, kept }
+})
 
-/** The number of the push that is to be made, or that is being made. */
-export const attemptOf = ({ attempt, stored }: LastPush): number =>
-  stored === undefined || isDead(stored.status) ? attempt + 1 : attempt
+/** The number of the push that is to be made, or that is being made. One whose bytes are on record is made with these. */
+export const attemptOf = ({ attempt, kept, stored }: LastPush): number => {
+  const isOver = stored === undefined ? kept === undefined : isDead(stored.status)
+  return isOver ? attempt + 1 : attempt
+}
 
 /** Makes the push of this number, or waits for the one on record. Returns what is to be recorded about it. */
 export const push = Effect.fnUntraced(function* (
   context: PushContext,
   delivered: StoredPayment,
   last: LastPush,
-  { payload, requirements }: Push
+  observed: Push
 ): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
   const attempt = attemptOf(last)
   if (last.stored !== undefined && attempt === last.attempt) return yield* awaited(context, last.stored)
   if (attempt > attemptsAtMost)
     return stuck(`all ${attemptsAtMost} pushes failed; the last one is ${last.stored?.paymentId ?? "forgotten"}`)
-  const scheme = context.schemes.find(
+  if (last.kept !== undefined && attempt === last.attempt) return yield* claimed(context, delivered, attempt, last.kept)
+  if (observed.once !== true) return yield* claimed(context, delivered, attempt, observed)
+  if (last.attempt > 0 && last.kept === undefined)
+    return stuck(`no record has the bytes of its push ${last.attempt} any more, so nothing proves that it failed`)
+  return yield* keptFirst(context, delivered, attempt, observed)
+})
+
+/** Records the bytes of a push with its delivery, and makes the push that is on record then, which may be another process's. */
+const keptFirst = Effect.fnUntraced(function* (
+  context: PushContext,
+  delivered: StoredPayment,
+  attempt: number,
+  { payload, requirements }: Push
+): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
+  const plan = yield* planOf(context, delivered, { payload, requirements })
+  if (typeof plan === "string") return stuck(plan)
+  const after = yield* context.store.deliver(delivered.paymentId, {
+    _tag: "Undelivered",
+    status: "pending",
+    detail: `push ${attempt} is ${plan.paymentId}`,
+    push: { paymentId: plan.paymentId, attempt, kept: { payload, requirements } }
+  })
+  yield* Checkpoint.pass("claimed")
+  const recorded = after?.delivery?.push
+  return recorded?.kept === undefined || recorded.attempt !== attempt
+    ? { _tag: "Undelivered", status: "pending", detail: `push ${attempt} was not recorded: another process makes it` }
+    : yield* claimed(context, delivered, attempt, recorded.kept)
+})
+
+/** A push as a payment of its own. */
+interface PushPlan {
+  readonly scheme: SchemeFacilitator
+  readonly offer: PaymentRequirements
+  readonly authorization: Authorization
+  readonly paymentId: string
+}
+
+/** The payment that a push is, or the reason why it is none here. */
+const planOf = Effect.fnUntraced(function* (
+  { schemes }: PushContext,
+  delivered: StoredPayment,
+  { payload, requirements }: Push
+): Effect.fn.Return<PushPlan | string> {
+  const scheme = schemes.find(
     (one) => one.scheme.name === requirements.scheme && one.scheme.network(requirements.network) === one.network
   )
   if (scheme === undefined) {
-    return stuck(
-      `nobody has delivered it, and it is not pushed here: this facilitator does not settle "${requirements.scheme}" on ${requirements.network}`
-    )
+    return `nobody has delivered it, and it is not pushed here: this facilitator does not settle "${requirements.scheme}" on ${requirements.network}`
   }
   const offer = Delivery.offerOfPush({ ...requirements, network: scheme.network }, delivered.paymentId)
   const reading = yield* Effect.result(scheme.read(offer, payload))
-  if (reading._tag === "Failure") return stuck(`its push cannot be read: ${reading.failure.message}`)
+  if (reading._tag === "Failure") return `its push cannot be read: ${reading.failure.message}`
   const { authorization } = reading.success
-  const paymentId = yield* PaymentId.make(scheme.network, authorization)
+  return { scheme, offer, authorization, paymentId: yield* PaymentId.make(scheme.network, authorization) }
+})
+
+/** Makes the record of a push, in a lane. */
+const claimed = Effect.fnUntraced(function* (
+  context: PushContext,
+  delivered: StoredPayment,
+  attempt: number,
+  { payload, requirements }: Push
+): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
+  const plan = yield* planOf(context, delivered, { payload, requirements })
+  if (typeof plan === "string") return stuck(plan)
+  const { authorization, offer, paymentId, scheme } = plan
   const result = yield* context.store.claim(
     {
       paymentId,

@@ -9,7 +9,7 @@ import {
   isDead,
   type PaymentState
 } from "../../protocol/Settlement.ts"
-import type { StockDraw } from "../../scheme/Onward.ts"
+import type { Push, StockDraw } from "../../scheme/Onward.ts"
 import type { Block } from "../../scheme/Payment.ts"
 
 /** A delivery on record. Times are Unix milliseconds. */
@@ -50,6 +50,8 @@ export interface Arrival {
 export interface PushRecord {
   readonly paymentId: string
   readonly attempt: number
+  /** The push itself, where another signing would be another payment (`Push.once`). */
+  readonly kept?: Pick<Push, "requirements" | "payload"> | undefined
 }
 
 /** A fact about a delivery, to be recorded. */
@@ -85,13 +87,22 @@ export interface Delivered {
   readonly delivery?: Delivery | undefined
 }
 
-/** The record after a report. It is the same one if the report says nothing new, or if the delivery is over. */
+/**
+ * The record after a report. It is the same one if the report says nothing new, or if the delivery is over. Of any number of pushes of one
+ * number that are kept, the first is recorded.
+ */
 export const reported = <Of extends Delivered>(known: Of, report: DeliveryReport, now: number): Of => {
   const { delivery } = known
-  if (delivery === undefined || delivery.final) return known
+  if (delivery === undefined || delivery.final || !isNext(delivery, report)) return known
   const next = report._tag === "Delivered" ? arrived(delivery, report, now) : missing(delivery, report)
   return isSame(delivery, next) ? known : { ...known, delivery: next }
 }
+
+/** Whether the push of a report, if it is a kept one, is the next one of a delivery that has not arrived. */
+const isNext = ({ push: last, status }: Delivery, report: DeliveryReport): boolean =>
+  report._tag === "Delivered" ||
+  report.push?.kept === undefined ||
+  (status !== "delivered" && report.push.attempt === (last?.attempt ?? 0) + 1)
 
 const arrived = (
   delivery: Delivery,

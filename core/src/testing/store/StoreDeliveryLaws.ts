@@ -149,6 +149,57 @@ const reportsAreKept = law(
   })
 )
 
+/** A push that is kept, with its bytes. */
+const kept = (name: string, attempt: number): Delivery.PushRecord => ({
+  paymentId: name,
+  attempt,
+  kept: {
+    requirements: {
+      scheme: "exact",
+      network: Network.make(far),
+      maxAmountRequired: "7",
+      resource: "urn:far",
+      payTo: "to",
+      extra: { one: [1, "two", null] }
+    },
+    payload: { from: name, bytes: `0x"${name}"`, deep: [{ amount: "1" }] }
+  }
+})
+
+const keepsOnePush = law(
+  "of pushes that are kept, each number is recorded once, in order, with its bytes, and none while the delivery has arrived",
+  Effect.fnUntraced(function* (store, subject) {
+    const { near, paymentId, step } = yield* departing(store, subject)
+    yield* step("planned", "included")
+    const report = (push: Delivery.PushRecord) => store.deliver(paymentId, undelivered("pending", "recorded", push))
+    const last = Effect.map(store.find(paymentId), (found) => found?.delivery?.push)
+    yield* report(kept("pay_second", 2))
+    yield* same("the second before the first", yield* last, undefined)
+    const rivals = Array.from({ length: 8 }, (_, index) => kept(`pay_${index}`, 1))
+    const answers = yield* Effect.forEach(rivals, report, { concurrency: "unbounded" })
+    const first = yield* last
+    const winner = rivals.find((one) => one.paymentId === first?.paymentId)
+    yield* same("the first of many, with its bytes", first, winner)
+    const told = answers.map((one) => one?.delivery?.push)
+    yield* same(
+      "what each is told",
+      told,
+      Array.from(rivals, () => winner)
+    )
+    yield* same("in the page", (yield* store.undelivered(near, 1, -1n))[0]?.delivery?.push, winner)
+    yield* store.deliver(paymentId, undelivered("stuck", "it waits"))
+    yield* same("after another report", yield* last, winner)
+    yield* report(kept("pay_third", 3))
+    yield* same("the third before the second", yield* last, winner)
+    yield* report(kept("pay_second", 2))
+    yield* same("the second", yield* last, kept("pay_second", 2))
+    yield* store.deliver(paymentId, delivered(false))
+    yield* report(kept("pay_third", 3))
+    yield* same("the third, once it has arrived", yield* last, kept("pay_second", 2))
+    yield* same("its state", (yield* store.find(paymentId))?.delivery?.status, "delivered")
+  })
+)
+
 const staysPlain = law(
   "a payment that stays on its network is never to be delivered, and takes no report",
   Effect.fnUntraced(function* (store, subject) {
@@ -233,4 +284,12 @@ const isRemembered = law(
 )
 
 /** The laws. */
-export const laws: ReadonlyArray<StoreLaw> = [departsOnce, reportsAreKept, staysPlain, isCounted, isTold, isRemembered]
+export const laws: ReadonlyArray<StoreLaw> = [
+  departsOnce,
+  reportsAreKept,
+  keepsOnePush,
+  staysPlain,
+  isCounted,
+  isTold,
+  isRemembered
+]

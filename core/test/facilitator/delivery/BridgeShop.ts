@@ -11,7 +11,8 @@ import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.t
 import * as Binding from "../../../src/protocol/Binding.ts"
 import { openPayload, sealPayload } from "../../../src/protocol/PaymentPayload.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
-import type { Payload } from "../../../src/testing/ledger/LedgerScheme.ts"
+import * as LedgerFacilitator from "../../../src/testing/ledger/LedgerFacilitator.ts"
+import { farNetwork, type Payload } from "../../../src/testing/ledger/LedgerScheme.ts"
 import * as TestBridge from "../../../src/testing/ledger/TestBridge.ts"
 import * as TestLedger from "../../../src/testing/ledger/TestLedger.ts"
 import * as TestScheme from "../../../src/testing/ledger/TestScheme.ts"
@@ -25,9 +26,12 @@ export interface Options {
   /** Changes of the store. */
   readonly store?: (store: PaymentStore["Service"]) => PaymentStore["Service"]
   /** Changes of the bridge. */
-  readonly onward?: (onward: TestBridge.TestBridge["onward"]) => TestBridge.TestBridge["onward"]
-  /** Whether the facilitator settles on the far ledger too; default `true`. */
-  readonly pushes?: boolean
+  readonly onward?: (
+    onward: TestBridge.TestBridge["onward"],
+    far: TestLedger.TestLedger
+  ) => TestBridge.TestBridge["onward"]
+  /** Whether the facilitator settles on the far ledger too; default `true`. `orders`: as any order, not as a message of the bridge. */
+  readonly pushes?: boolean | "orders"
   /** The action at each checkpoint of the first process. */
   readonly strike?: Strike
 }
@@ -41,9 +45,13 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
   const bridge = TestBridge.make(near, far)
   const memory = yield* MemoryPaymentStore.make
   const store = options.store?.(memory) ?? memory
+  const settlesFar = (lanes: ReadonlyArray<string>) =>
+    options.pushes === "orders"
+      ? LedgerFacilitator.make(far, { network: farNetwork, lanes })
+      : bridge.farFacilitator(lanes)
   const schemes: ReadonlyArray<SchemeFacilitator> = [
-    TestScheme.facilitator(near, { onward: options.onward?.(bridge.onward) ?? bridge.onward }),
-    ...(options.pushes === false ? [] : [bridge.farFacilitator(["signer-far"])])
+    TestScheme.facilitator(near, { onward: options.onward?.(bridge.onward, far) ?? bridge.onward }),
+    ...(options.pushes === false ? [] : [settlesFar(["signer-far"])])
   ]
   const { settleTimeoutMillis } = options
   const owner = yield* Effect.scope
