@@ -28,6 +28,8 @@ export const checkpoints = [
 
 /** The points of payment channels: those of a draw, and those of the claims that the facilitator makes by itself. */
 export const channelCheckpoints = [
+  "refund-held",
+  "refund-settled",
   "draw-granted",
   "draw-ending",
   "draw-ended",

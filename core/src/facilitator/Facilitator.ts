@@ -133,6 +133,8 @@ export interface Settled {
    * nothing if none is.
    */
   readonly isDraw?: true
+  /** Whether the payer has asked for a refund of its channel, and got `amount` back: no resource runs for it. */
+  readonly isRefund?: true
   /** The payer's entitlement after a granted execution, should it be refused or fail; absent if none is left. */
   readonly entitlement?: Entitlement
 }

@@ -42,6 +42,11 @@ export interface PresentedVoucher extends ChannelParties {
   readonly deposit: bigint | undefined
   /** Seconds from a payer's request to withdraw until it can take the money. */
   readonly withdrawDelay: number
+  /**
+   * Present if the payer asks for a refund instead of a resource: its voucher proves the payer, and adds nothing. Without `amount`,
+   * everything that is not owed.
+   */
+  readonly refund?: { readonly amount: bigint | undefined }
 }
 
 /** A channel on the chain as of a block. `withdrawRequestedAt` in Unix seconds. */
@@ -85,6 +90,15 @@ export interface Payout {
   readonly payload: Schema.Json
 }
 
+/** A refund at a place of the channel's count of refunds, with the voucher by which its payer asked for it, and a claim before it. */
+export interface OrderedRefund {
+  readonly config: Schema.Json
+  readonly voucher: Schema.Json
+  readonly amount: bigint
+  readonly nonce: bigint
+  readonly claim: Pick<ChannelRow, "total" | "voucher"> | undefined
+}
+
 /** The draws of one network. */
 export interface SchemeDraws {
   /** Reads a payer's message without the chain: its terms are the offer's, and its signatures are valid and can be claimed. */
@@ -99,6 +113,8 @@ export interface SchemeDraws {
   readonly correction: (account: ChannelAccount) => ChannelFacts
   /** The requests that claim rows, of at most 100 rows each. */
   readonly claims: (rows: ReadonlyArray<ChannelRow>) => ReadonlyArray<ClaimRequests>
+  /** The request to settle a refund: the same one for the same refund. */
+  readonly refund: (order: OrderedRefund) => Pick<ChannelRequest, "payload" | "requirements">
   /** The payouts of receivers by the chain's newest state, in their order. */
   readonly payouts: (
     receivers: ReadonlyArray<Pick<ChannelParties, "payTo" | "asset">>

@@ -31,6 +31,7 @@ import * as ExecutionLeases from "./request/ExecutionLeases.ts"
 import * as MeteredResponse from "./request/MeteredResponse.ts"
 import * as PaymentRefusal from "./request/PaymentRefusal.ts"
 import * as ReceiptSigning from "./request/ReceiptSigning.ts"
+import * as RefundResponse from "./request/RefundResponse.ts"
 import * as ResponseRepeats from "./request/ResponseRepeats.ts"
 import * as ShopInspection from "./request/ShopInspection.ts"
 import type { PricedRoute } from "./route/PricedRoute.ts"
@@ -120,6 +121,7 @@ const accept = Effect.fnUntraced(function* (
   const late = request.priced.route.settle === "after-handler"
   const askedAt = yield* Clock.currentTimeMillis
   const { claimed, settled } = yield* taken(context, request, late)
+  if (settled.isRefund === true) return yield* RefundResponse.make(request, settled)
   const refusal =
     (yield* unlessGranted(context, request, claimed, settled)) ??
     (yield* unlessStillHeld(context, request, claimed, askedAt))

@@ -12,6 +12,19 @@ const AsJson = Schema.fromJsonString(Schema.Json)
 const Money = Schema.BigIntFromString
 const Instant = Schema.NullOr(Schema.BigInt)
 
+/** The refunds of a channel; a claim as the maximum of its voucher, the voucher, and the total that is claimed. */
+const Refunds = Schema.fromJsonString(
+  Schema.Array(
+    Schema.Struct({
+      nonce: Money,
+      amount: Money,
+      voucher: Schema.Json,
+      claim: Schema.NullOr(Schema.Struct({ maximum: Money, voucher: Schema.Json, total: Money }))
+    })
+  )
+)
+const encodeRefunds = Schema.encodeSync(Refunds)
+
 const ChannelRow = Schema.Struct({
   channel_id: Schema.String,
   network: Network.Network,
@@ -31,7 +44,8 @@ const ChannelRow = Schema.Struct({
   unclaimed_since: Instant,
   used: Schema.NullOr(Money),
   used_voucher: Schema.NullOr(AsJson),
-  published: Schema.NullOr(Money)
+  published: Schema.NullOr(Money),
+  refunds: Schema.NullOr(Refunds)
 })
 
 const DrawRow = Schema.Struct({
@@ -102,7 +116,8 @@ const standingOf = (row: typeof ChannelRow.Type): Standing => ({
   // Rows of a release that kept one voucher may have had it claimed.
   used: row.used ?? row.signed,
   usedVoucher: (row.used === null ? row.voucher : row.used_voucher) ?? undefined,
-  published: row.published ?? row.signed
+  published: row.published ?? row.signed,
+  refunds: (row.refunds ?? []).map(({ claim, ...refund }) => ({ ...refund, claim: claim ?? undefined }))
 })
 
 const drawOf = (row: typeof DrawRow.Type): DrawRecord => ({
@@ -117,6 +132,9 @@ const drawOf = (row: typeof DrawRow.Type): DrawRecord => ({
 })
 
 const jsonOf = (json: Schema.Json | undefined): string | null => (json === undefined ? null : JSON.stringify(json))
+
+const refundsColumn = ({ refunds }: Standing): string | null =>
+  refunds.length === 0 ? null : encodeRefunds(refunds.map(({ claim = null, ...refund }) => ({ ...refund, claim })))
 
 /** The columns that change, in the table's order. */
 const facts = (standing: Standing): ReadonlyArray<Value> => [
@@ -135,7 +153,8 @@ const facts = (standing: Standing): ReadonlyArray<Value> => [
   column(standing.unclaimedSince),
   `${standing.used}`,
   jsonOf(standing.usedVoucher),
-  `${standing.published}`
+  `${standing.published}`,
+  refundsColumn(standing)
 ]
 
 const recordsIn = ({ run }: Transaction, dialect: Dialect): ChannelLedger.ChannelRecords<Records.RecordFault> => {

@@ -9,6 +9,7 @@ import { laneExits } from "../migrations/LaneExits.ts"
 import { noticeQueues } from "../migrations/NoticeQueues.ts"
 import { paymentChannels } from "../migrations/PaymentChannels.ts"
 import { probeTable } from "../migrations/ProbeTable.ts"
+import { sentRefunds } from "../migrations/SentRefunds.ts"
 import { settlementTables } from "../migrations/SettlementTables.ts"
 import { stockDraws } from "../migrations/StockDraws.ts"
 import type { Migration } from "./Migration.ts"
@@ -23,5 +24,6 @@ export const all: ReadonlyArray<Migration> = [
   paymentChannels,
   deliveries,
   chargedVouchers,
-  stockDraws
+  stockDraws,
+  sentRefunds
 ]

@@ -34,12 +34,41 @@ export interface SignedMaximum {
 }
 
 /**
+ * A refund that the receiver's side authorizes at one place of the channel's count of refunds. `voucher` is the one with which its payer
+ * asked for it, `claim` the row that its transaction claims before it, if the channel owes anything.
+ */
+export interface SentRefund {
+  readonly nonce: bigint
+  readonly amount: bigint
+  readonly voucher: Schema.Json
+  readonly claim: (SignedMaximum & { readonly total: bigint }) | undefined
+}
+
+/** A payer's request for a refund of `amount`. The voucher of `maximum` proves the payer, and adds nothing. */
+export interface RefundOrder extends SignedMaximum {
+  readonly channelId: string
+  readonly amount: bigint
+}
+
+/**
+ * The verdict on a refund.
+ * - `Held`: no draw uses the money of `refund` any more. A repeated order finds the same refund until the chain shows it.
+ * - `Stale`: the voucher is below the charges or above the debt. `Short`: draws have cost, or may still cost, a part of the amount.
+ * - `Foreign`: the chain shows a claim that this ledger did not make.
+ */
+export type RefundVerdict =
+  | { readonly _tag: "Held"; readonly standing: Standing; readonly refund: SentRefund }
+  | { readonly _tag: "Stale" | "Short" | "Foreign"; readonly standing: Standing }
+
+/**
  * The ledger's record of a channel. `charged` is what all draws have cost, `reserved` what the open ones may still cost. `signed` and
  * `voucher` are the highest voucher's of all draws that are open or charged, `used` and `usedVoucher` the highest one's of those that
  * are charged. Always `charged <= used <= signed` and `charged + reserved <= signed`. A chain that shows `claimed > published` shows a
  * claim which this ledger did not make.
  */
 export interface Standing extends NewChannel {
+  /** The newest refunds that were asked of the chain, in the order of their nonces; those before `refundNonce` are over. */
+  readonly refunds: ReadonlyArray<SentRefund>
   readonly signed: bigint
   /** `undefined` until the first voucher. */
   readonly voucher: Schema.Json | undefined

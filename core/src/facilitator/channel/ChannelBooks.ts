@@ -9,6 +9,9 @@ import type {
   DrawLimits,
   DrawRecord,
   NewChannel,
+  RefundOrder,
+  RefundVerdict,
+  SentRefund,
   SignedMaximum,
   Standing
 } from "./Channel.ts"
@@ -32,8 +35,16 @@ export const opened = (channel: NewChannel): Standing => ({
   reserved: 0n,
   open: 0,
   lapses: undefined,
-  unclaimedSince: undefined
+  unclaimedSince: undefined,
+  refunds: []
 })
+
+/**
+ * The money that draws may use. A refund whose nonce the chain has not reached takes its part away: its signature may be public, so that
+ * anybody can send it, also once a reorganisation has taken it back.
+ */
+export const available = ({ balance, refundNonce, refunds }: Standing): bigint =>
+  refunds.reduce((left, { amount, nonce }) => (nonce < refundNonce ? left : left - amount), balance)
 
 /** The most that may be claimed now. */
 export const claimable = ({ balance, charged, used }: Standing): bigint => least(charged, used, balance)
@@ -124,7 +135,7 @@ export const obstacle = (
   const fits =
     draw.unique === undefined ? draw.maximum === base + draw.amount : draw.maximum >= owed(standing) + draw.amount
   if (draw.amount < 0n || !fits) return "Stale"
-  if (draw.maximum > standing.balance) return "Short"
+  if (draw.maximum > available(standing)) return "Short"
   return standing.open >= limits.open ? "Busy" : undefined
 }
 
@@ -200,9 +211,9 @@ export const charged = (
   return [aged(standing, signed === undefined || amount === 0n ? next : withUsed(next, signed), now), amount]
 }
 
-/** Whether the voucher of a lapsed draw still covers it beside all others, so that it can be charged late. */
+/** Whether the voucher of a lapsed draw still covers it beside all others, and the channel still has its money, so that it can be charged late. */
 export const coversLate = (standing: Standing, draw: DrawRecord): boolean =>
-  owed(standing) + draw.amount <= most(standing.signed, draw.signed?.maximum ?? 0n)
+  owed(standing) + draw.amount <= least(most(standing.signed, draw.signed?.maximum ?? 0n), available(standing))
 
 /** With a lapsed draw as an open one again. */
 export const resumed = (standing: Standing, { amount }: DrawRecord): Standing => ({
@@ -215,7 +226,33 @@ export const resumed = (standing: Standing, { amount }: DrawRecord): Standing =>
 export const advanceVerdict = (standing: Standing, { maximum }: SignedMaximum): Exclude<Advance["_tag"], "Unknown"> => {
   if (standing.withdrawRequestedAt !== undefined) return "Closing"
   if (maximum < standing.signed || maximum < standing.charged) return "Stale"
-  return maximum > standing.balance ? "Short" : "Kept"
+  return maximum > available(standing) ? "Short" : "Kept"
+}
+
+/** Refunds that a channel keeps: more than a reorganisation can take back. */
+const mostRefunds = 8
+
+/** The most that can be refunded: what draws have cost, and what open ones may still cost, stays in the channel. */
+export const refundable = (standing: Standing): bigint => available(standing) - owed(standing)
+
+/** The refund that is under way at the channel's count of refunds. */
+export const refundUnderWay = ({ refundNonce, refunds }: Standing): SentRefund | undefined =>
+  refunds.find(({ nonce }) => nonce === refundNonce)
+
+/** The verdict on a refund. Its claim names a voucher on the chain. */
+export const refunded = (standing: Standing, { amount, maximum, voucher }: RefundOrder): RefundVerdict => {
+  if (isForeign(standing)) return { _tag: "Foreign", standing }
+  if (maximum < standing.charged || maximum > owed(standing)) return { _tag: "Stale", standing }
+  const known = refundUnderWay(standing)
+  if (known !== undefined) return { _tag: "Held", standing, refund: known }
+  if (amount <= 0n || amount > refundable(standing)) return { _tag: "Short", standing }
+  const { claimed: before, refundNonce: nonce, refunds, used, usedVoucher } = standing
+  const total = claimable(standing)
+  const claim =
+    usedVoucher === undefined || total <= before ? undefined : { maximum: used, voucher: usedVoucher, total }
+  const refund = { nonce, amount, voucher, claim }
+  const next = { ...standing, refunds: [...refunds, refund].slice(-mostRefunds) }
+  return { _tag: "Held", standing: claim === undefined ? next : published(next, claim.maximum), refund }
 }
 
 /** The row of a channel that is due; `undefined` if none is. */

@@ -95,6 +95,17 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
           return { _tag: verdict, standing: next }
         })
       ),
+    refund: (order) =>
+      place.transact((records, now) =>
+        Effect.gen(function* () {
+          const known = yield* records.channel(order.channelId)
+          if (known === undefined) return undefined
+          const standing = yield* current(records, now, known)
+          const verdict = ChannelBooks.refunded(standing, order)
+          if (verdict.standing !== standing) yield* records.putChannel(verdict.standing)
+          return verdict
+        })
+      ),
     observed: (states) => each(place, states, ChannelBooks.observed),
     publish: (rows) => each(place, rows, (standing, { maximum }) => ChannelBooks.published(standing, maximum)),
     configs: place.configs,

@@ -20,6 +20,8 @@ import type {
   DrawLimits,
   DrawVerdict,
   NewChannel,
+  RefundOrder,
+  RefundVerdict,
   SignedMaximum,
   Standing
 } from "./Channel.ts"
@@ -52,6 +54,11 @@ export class ChannelStore extends Context.Service<
     readonly release: (channelId: string, claimId: string) => Stored<DrawEnd>
     /** Keeps a higher voucher without a draw. */
     readonly advance: (channelId: string, signed: SignedMaximum) => Stored<Advance>
+    /**
+     * Holds the money of a refund back from draws, before the refund is sent; `undefined` for an unknown channel. The money of a refund that
+     * the chain shows, and then shows no more, is held again.
+     */
+    readonly refund: (order: RefundOrder) => Stored<RefundVerdict | undefined>
     /** Records the chain's states of known channels; those as of an earlier block change nothing. */
     readonly observed: (states: ReadonlyArray<ChannelState>) => Stored<void>
     /**

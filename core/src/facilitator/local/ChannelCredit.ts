@@ -96,6 +96,7 @@ const kept = Effect.fnUntraced(function* (
 ): Effect.fn.Return<VoucherKept, PaymentFailure> {
   if (presented.refusal !== undefined) return yield* presented.refusal
   const voucher = yield* draws.read(requestOf(presented))
+  if (voucher.refund !== undefined) return yield* noVoucher
   const { facilitator } = presented
   yield* context.intake.intake.passNew(facilitator.network)
   yield* context.intake.clocks.demand(facilitator)
@@ -107,6 +108,12 @@ const kept = Effect.fnUntraced(function* (
   signals.changed(voucher.channelId)
   return end
 })
+
+const noVoucher = invalid(
+  "malformed",
+  "batch_settlement_payload_type",
+  "vouchers and deposits are taken here; ask for a refund at a sold address"
+)
 
 /** A voucher that was sent without a request. */
 interface Sent {
@@ -140,7 +147,7 @@ const funded = Effect.fnUntraced(function* (
   const known = { standing: standingOf({ draws, standing }), transaction: "" }
   if (isClosed(standing)) return { _tag: "Closed", ...known }
   if (voucher.maximum < standing.signed) return { _tag: "Lower", ...known }
-  if (voucher.maximum > standing.balance) return yield* above(sent, standing)
+  if (voucher.maximum > ChannelBooks.available(standing)) return yield* above(sent, standing)
   if (channels === undefined) return yield* ChannelDraws.empty
   const { transaction } = yield* context.health.depositing(
     presented.facilitator,

@@ -20,6 +20,7 @@ import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Facilitator.ts"
 import type { ChannelHealth } from "./ChannelHealth.ts"
 import * as ChannelLine from "./ChannelLine.ts"
+import { refunded } from "./ChannelRefunds.ts"
 import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
 import * as ChannelSignals from "./ChannelSignals.ts"
 import type { ChannelStates, Seen } from "./ChannelStates.ts"
@@ -87,6 +88,7 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
       const amount = BigInt(presented.request.paymentRequirements.maxAmountRequired)
       const wanted = { presented, draws, claim, voucher, amount }
       const { channelId } = voucher
+      if (voucher.refund !== undefined) return yield* turns(channelId, refunded(context, { presented, draws, voucher }))
       if (yield* context.ledger.renew(channelId, claim.id, limits.lease)) {
         const standing = yield* context.ledger.find(channelId)
         if (standing !== undefined) return grantedOf(wanted, standing, "")

@@ -16,16 +16,19 @@ import * as DrawnResponse from "./DrawnResponse.ts"
 import * as StreamCredit from "./StreamCredit.ts"
 
 const decodeFollows = Schema.decodeUnknownResult(Schema.Struct({ follows: Schema.Literal(true) }))
+const decodeRefund = Schema.decodeUnknownResult(Schema.Struct({ type: Schema.Literal("refund") }))
 
 /** Whether the buyer says that it sends further vouchers. */
 export const follows = (payload: unknown): boolean => Result.isSuccess(decodeFollows(payload))
 
-/** Refuses a buyer who sends no further vouchers, where the route wants them. */
+/** Refuses a buyer who sends no further vouchers, where the route wants them. A request for a refund buys no stream. */
 export const admit = (
   { metered }: Pick<PricedOption, "metered">,
   payload: unknown
 ): Effect.Effect<void, PaymentFailure> =>
-  metered?.strangers === "refuse" && !follows(payload) ? Effect.fail(stranger) : Effect.void
+  metered?.strangers === "refuse" && !follows(payload) && Result.isFailure(decodeRefund(payload))
+    ? Effect.fail(stranger)
+    : Effect.void
 
 const stranger = invalid(
   "malformed",

@@ -49,6 +49,7 @@ export const make = (chain: ChannelChain): SchemeDraws | undefined => {
     receipt: (account, amount) => ({ channelState: stateOf(account), chargedAmount: `${amount}` }),
     correction: (account) => ({ channelState: stateOf(account), ...voucherOf(account) }),
     claims: (rows) => claimsOf(chain, rows),
+    refund: (order) => refundOf(chain, order),
     payouts: (receivers) => Effect.forEach(receivers, (one) => payoutOf(chain, one), { concurrency: 8 }),
     claimGas
   }
@@ -62,7 +63,7 @@ const read = Effect.fnUntraced(function* (
   const { assets, chainId, network } = chain
   const payment = yield* ChannelJob.read(network, chainId, assets.find, request.requirements, request.payload)
   const { job, message, token } = payment.payload
-  if ((message.type !== "deposit" && message.type !== "voucher") || message.voucher === undefined) return yield* noDraw
+  if (message.type === "claim" || message.type === "settle" || message.voucher === undefined) return yield* noDraw
   const { channelConfig: config, voucher } = message
   yield* ChannelChecks.config(config, request.requirements)
   if (config.receiverAuthorizer !== authorizer.address) return yield* otherAuthorizer(config, authorizer)
@@ -78,7 +79,8 @@ const read = Effect.fnUntraced(function* (
     maximum: voucher.maxClaimableAmount,
     voucher: Voucher.onWire(voucher),
     deposit: job.kind === "deposit" ? job.authorization.value : undefined,
-    withdrawDelay: config.withdrawDelay
+    withdrawDelay: config.withdrawDelay,
+    ...(message.type === "refund" && { refund: { amount: message.amount } })
   }
 })
 
@@ -92,7 +94,7 @@ const asMuchAsOffered = (value: bigint, extra: PaymentRequirements.PaymentRequir
 
 const noDraw = ChannelRefusal.make(
   "payload_type",
-  "a request is paid by a deposit or a voucher; a refund is not asked for here: the payer withdraws by the contract"
+  "a request is paid by a deposit or a voucher, and a payer asks for a refund; claims and payouts are the shop's own"
 )
 
 const otherAuthorizer = ({ receiverAuthorizer }: ChannelConfig.ChannelConfig, { address }: Authorizer) =>
@@ -201,17 +203,34 @@ const payoutOf = Effect.fnUntraced(function* (chain: ChannelChain, account: Acco
   } satisfies Payout
 })
 
+const refundOf = (
+  chain: ChannelChain,
+  { amount, claim, config, nonce, voucher }: Parameters<SchemeDraws["refund"]>[0]
+): ReturnType<SchemeDraws["refund"]> => ({
+  requirements: requirementsOf(chain, partiesOf(configOf(config))),
+  payload: {
+    type: "refund",
+    channelConfig: config,
+    voucher,
+    amount: `${amount}`,
+    refundNonce: `${nonce}`,
+    claims: claim === undefined ? [] : [rowOf({ ...claim, config })]
+  }
+})
+
+const rowOf = ({ config, total, voucher }: Pick<Row, "config" | "total" | "voucher">) => {
+  const { maxClaimableAmount, signature } = Result.getOrThrow(decodeVoucher(voucher))
+  return {
+    voucher: { channel: config, maxClaimableAmount: `${maxClaimableAmount}` },
+    signature,
+    totalClaimed: `${total}`
+  }
+}
+
 const claimOf = (chain: ChannelChain, rows: ReadonlyArray<Row>): ClaimRequests => {
   const [first] = rows
   const requirements = requirementsOf(chain, partiesOf(configOf(first?.config ?? {})))
-  const claims = rows.map(({ config, total, voucher }) => {
-    const { maxClaimableAmount, signature } = Result.getOrThrow(decodeVoucher(voucher))
-    return {
-      voucher: { channel: config, maxClaimableAmount: `${maxClaimableAmount}` },
-      signature,
-      totalClaimed: `${total}`
-    }
-  })
+  const claims = rows.map(rowOf)
   return {
     rows,
     channelIds: rows.map(({ channelId }) => channelId),

@@ -1,0 +1,134 @@
+/**
+ * Refunds that payers ask our shop for, by the published client and by ours: what was charged stays the shop's, the rest comes back, and
+ * no draw is granted on money that is on its way out.
+ */
+import { assert, layer } from "@effect/vitest"
+import { MemoryChannelStore } from "@pontage/core"
+import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
+import { channelEvm, exactEvm } from "@pontage/evm"
+import { wrapFetch } from "@pontage/fetch"
+import * as Effect from "effect/Effect"
+
+import { buyerOf, chainLayer, idOf, opened, paidOut, price, type Shop, standing } from "./ChannelShopTrial.ts"
+
+const deposit = 100n * price
+
+const funded = Effect.fnUntraced(function* (terms: Partial<Parameters<typeof opened>[0]> = {}) {
+  const shop = yield* opened({ claimAt: 1_000n * price, ...terms })
+  const payer = yield* shop.chain.payer
+  const before = yield* shop.chain.balanceOf(payer.address)
+  return { shop, payer, spent: Effect.map(shop.chain.balanceOf(payer.address), (now) => before - now) }
+})
+
+/** A buyer of ours with a journal of its own. */
+const ours = ({ chain: { node } }: Shop, key: `0x${string}`) =>
+  wrapFetch(fetch, {
+    schemes: [
+      channelEvm.client({ signer: exactEvm.localSigner(key), network: BaseSepolia.network, rpcUrl: node.rpcUrl })
+    ],
+    limits: { perDay: "$10" }
+  })
+
+const bought = (pay: (url: string) => Promise<Response>, url: string, times: number) =>
+  Effect.promise(async () => {
+    for (let request = 0; request < times; request++) {
+      // oxlint-disable-next-line no-await-in-loop -- one request after the other
+      const response = await pay(url)
+      assert.strictEqual(response.status, 200)
+      // oxlint-disable-next-line no-await-in-loop -- one request after the other
+      await response.text()
+    }
+  })
+
+layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("refunds of our shop", (it) => {
+  it.effect("the published client gets all that is not charged, and deposits anew for its next request", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { payer, shop, spent } = yield* funded()
+        const buyer = buyerOf(shop.chain.node.rpcUrl, payer.key)
+        yield* bought(buyer.pay, shop.url, 3)
+        const refund = yield* Effect.promise(() => buyer.scheme.refund(shop.url))
+        assert.isTrue(refund.success)
+        assert.match(refund.transaction, /^0x[0-9a-f]{64}$/u)
+        assert.strictEqual(refund.amount, `${deposit - 3n * price}`)
+        assert.strictEqual(shop.runs(), 3)
+        assert.strictEqual(yield* spent, 3n * price)
+        const config = yield* buyer.channelOf(shop.url)
+        assert.deepStrictEqual(yield* standing(shop, config), [3n * price, 3n * price])
+        yield* paidOut(shop, 3n * price)
+        yield* bought(buyer.pay, shop.url, 1)
+        assert.deepStrictEqual(yield* standing(shop, config), [3n * price + deposit, 3n * price])
+      })
+    )
+  )
+
+  it.effect("the published client gets a part, and goes on with the rest", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { payer, shop, spent } = yield* funded()
+        const buyer = buyerOf(shop.chain.node.rpcUrl, payer.key)
+        yield* bought(buyer.pay, shop.url, 2)
+        const refund = yield* Effect.promise(() => buyer.scheme.refund(shop.url, { amount: `${95n * price}` }))
+        assert.strictEqual(refund.amount, `${95n * price}`)
+        assert.strictEqual(yield* spent, 5n * price)
+        const config = yield* buyer.channelOf(shop.url)
+        yield* bought(buyer.pay, shop.url, 3)
+        assert.deepStrictEqual(yield* standing(shop, config), [5n * price, 2n * price])
+      })
+    )
+  )
+
+  it.effect(
+    "a buyer of ours is refunded, also by a voucher that another life of it has signed, and then nothing is left",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { payer, shop, spent } = yield* funded()
+          yield* bought(ours(shop, payer.key), shop.url, 4)
+          const forgetful = ours(shop, payer.key)
+          const { amount } = yield* Effect.promise(() => forgetful.refund(shop.url))
+          assert.strictEqual(amount, deposit - 4n * price)
+          assert.strictEqual(yield* spent, 4n * price)
+          assert.strictEqual(shop.runs(), 4)
+          const again = yield* Effect.flip(Effect.tryPromise(() => forgetful.refund(shop.url)))
+          assert.include(String(again.cause), "nothing is left to refund")
+          yield* bought(forgetful, shop.url, 1)
+          assert.strictEqual(yield* spent, 4n * price + deposit)
+        })
+      )
+  )
+
+  it.effect(
+    "no draw is granted on money of a refund whose process has died before it was sent, and asking again sends it",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const ledger = MemoryChannelStore.make()
+          const { payer, shop, spent } = yield* funded({ ledger })
+          const buyer = buyerOf(shop.chain.node.rpcUrl, payer.key)
+          yield* bought(buyer.pay, shop.url, 2)
+          const config = yield* buyer.channelOf(shop.url)
+          const channelId = idOf(shop, config)
+          const known = yield* ledger.find(channelId)
+          if (known?.voucher === undefined) return assert.fail("the ledger has no voucher")
+          const held = yield* ledger.refund({
+            channelId,
+            amount: 97n * price,
+            maximum: known.signed,
+            voucher: known.voucher
+          })
+          assert.strictEqual(held?._tag, "Held")
+          yield* bought(buyer.pay, shop.url, 1)
+          const [refused, refunded] = yield* Effect.promise(async () => [
+            await buyer.pay(shop.url),
+            await buyer.scheme.refund(shop.url)
+          ])
+          assert.strictEqual(refused.status, 402)
+          assert.strictEqual(refunded.amount, `${97n * price}`)
+          assert.strictEqual(yield* spent, 3n * price)
+          assert.strictEqual(shop.runs(), 3)
+          return undefined
+        })
+      )
+  )
+})

@@ -1,0 +1,135 @@
+/**
+ * Refunds that payers ask the shop for. The ledger holds the money back from draws before the refund is sent, for as long as its
+ * signature may be used, so that no accepted voucher loses its cover. What draws have cost, or may still cost, stays in the channel.
+ */
+import * as Effect from "effect/Effect"
+
+import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { sealPayload } from "../../protocol/PaymentPayload.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
+import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
+import type { SchemeChannels } from "../../scheme/SchemeChannels.ts"
+import type { PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
+import type { Payment } from "../../scheme/SchemeFacilitator.ts"
+import type { RefundVerdict, SentRefund, Standing } from "../channel/Channel.ts"
+import * as ChannelBooks from "../channel/ChannelBooks.ts"
+import * as Checkpoint from "../Checkpoint.ts"
+import type { Settled } from "../Facilitator.ts"
+import type { DrawContext } from "./ChannelDraws.ts"
+import { requestOf } from "./ChannelSettling.ts"
+import { present, type Presented } from "./PaymentIntake.ts"
+
+/** A payer's request for a refund. */
+export interface WantedRefund {
+  readonly presented: Presented
+  readonly draws: SchemeDraws
+  readonly voucher: PresentedVoucher
+}
+
+/** Makes the refund, or goes on with the one that is under way. One at a time for each channel. */
+export const refunded = Effect.fnUntraced(function* (
+  context: DrawContext,
+  wanted: WantedRefund
+): Effect.fn.Return<Settled, PaymentFailure> {
+  const { presented, voucher } = wanted
+  const { channels } = presented.facilitator
+  if (channels === undefined) return yield* noLedger
+  yield* context.intake.intake.passNew(presented.facilitator.network)
+  yield* context.intake.clocks.demand(presented.facilitator)
+  const standing = yield* entered(context, wanted)
+  const { channelId, maximum } = voucher
+  const rest = ChannelBooks.refundable(standing)
+  const amount = voucher.refund?.amount ?? rest
+  const order = { channelId, amount: amount < rest ? amount : rest, maximum, voucher: voucher.voucher }
+  const asked = yield* heldOf(wanted, ChannelBooks.refunded(standing, order))
+  // A refund that could never be sent must hold no money back.
+  if (ChannelBooks.refundUnderWay(standing) === undefined) {
+    const job = yield* jobOf(context, wanted, standing, asked)
+    yield* channels.plan(requestOf(job), () => Effect.succeed("none"))
+  }
+  const verdict = yield* context.ledger.refund(order)
+  if (verdict === undefined) return yield* nothing
+  const held = yield* heldOf(wanted, verdict)
+  yield* Checkpoint.pass("refund-held")
+  return yield* settled(context, wanted, yield* jobOf(context, wanted, standing, held), channels)
+})
+
+/** The channel in the ledger, by the chain's newest state. */
+const entered = Effect.fnUntraced(function* (
+  { ledger, states }: DrawContext,
+  { draws, presented, voucher: { channelId, config } }: WantedRefund
+): Effect.fn.Return<Standing, PaymentFailure> {
+  const { sums } = yield* states.newest(draws, channelId)
+  const known = yield* ledger.find(channelId)
+  if (sums === undefined || (sums.balance === 0n && known === undefined)) return yield* nothing
+  return yield* ledger.open({ ...sums, network: presented.facilitator.network, config: known?.config ?? config })
+})
+
+const heldOf = (wanted: WantedRefund, verdict: RefundVerdict): Effect.Effect<SentRefund, PaymentFailure> => {
+  switch (verdict._tag) {
+    case "Held":
+      return Effect.succeed(verdict.refund)
+    case "Short":
+      return nothing
+    case "Foreign":
+      return foreign
+    case "Stale":
+      return Effect.fail(correctionOf(wanted, verdict.standing))
+  }
+}
+
+const correctionOf = ({ draws, presented, voucher }: WantedRefund, standing: Standing) => {
+  const { network, scheme } = presented.facilitator
+  const owed = ChannelBooks.owed(standing)
+  const message = `a refund is asked for with a voucher for what the channel owes, ${owed} in all; this one is for ${voucher.maximum}`
+  return new ChannelCorrection({ scheme: scheme.name, network }, draws.correction({ ...standing, owed }), message)
+}
+
+const jobOf = (
+  { intake }: DrawContext,
+  { draws, presented: { facilitator } }: WantedRefund,
+  { config }: Standing,
+  refund: SentRefund
+): Effect.Effect<Presented, PaymentFailure> => {
+  const { payload, requirements } = draws.refund({ ...refund, config })
+  const paymentPayload = sealPayload(facilitator.scheme.name, facilitator.network, payload)
+  return present(intake, { paymentPayload, paymentRequirements: requirements })
+}
+
+const settled = Effect.fnUntraced(function* (
+  { ledger, settling, states }: DrawContext,
+  { draws, voucher: { channelId } }: WantedRefund,
+  job: Presented,
+  channels: SchemeChannels<Payment>
+): Effect.fn.Return<Settled, PaymentFailure> {
+  const made = yield* settling.settle(job, channels)
+  yield* Checkpoint.pass("refund-settled")
+  const { sums } = yield* states.newest(draws, channelId)
+  if (sums !== undefined) yield* ledger.observed([sums])
+  const standing = yield* ledger.find(channelId)
+  if (standing === undefined) return { ...made, isRefund: true }
+  const { channelState = null } = draws.correction({
+    ...standing,
+    owed: ChannelBooks.owed(standing),
+    voucher: undefined
+  })
+  return { ...made, isRefund: true, extra: { channelState } }
+})
+
+const noLedger = invalid("unsupported_scheme", "channel_claim", "no ledger of payment channels is kept here")
+
+const nothing = Effect.fail(
+  invalid(
+    "amount_mismatch",
+    "batch_settlement_refund_no_balance",
+    "nothing is left to refund: every unit of the channel is charged, may still be charged by a request under way, or is refunded"
+  )
+)
+
+const foreign = Effect.fail(
+  invalid(
+    "amount_mismatch",
+    "batch_settlement_refund_no_balance",
+    "another ledger has claimed on the channel, so its rest is not known here; withdraw it by the contract"
+  )
+)
