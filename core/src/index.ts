@@ -126,6 +126,7 @@ export type {
   ChannelSums,
   ClaimRequests,
   Payout,
+  OrderedRefund,
   PresentedVoucher,
   SchemeDraws
 } from "./scheme/SchemeDraws.ts"
@@ -223,6 +224,9 @@ export type {
   DrawRecord,
   DrawVerdict,
   NewChannel,
+  RefundOrder,
+  RefundVerdict,
+  SentRefund,
   SignedMaximum,
   Standing
 } from "./facilitator/channel/Channel.ts"

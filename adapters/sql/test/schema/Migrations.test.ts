@@ -45,6 +45,10 @@ const frozen = [
   {
     sqlite: "c8c57b30c45c28c45e29ac553a99b69732ad81e64fde4ca3cad2e966bb3d4cb6",
     pg: "c8c57b30c45c28c45e29ac553a99b69732ad81e64fde4ca3cad2e966bb3d4cb6"
+  },
+  {
+    sqlite: "b2c28bcab5d1c3fdb42afe400bb6d39a36d5fc9be8e2ad28f79f1baecf300fbc",
+    pg: "b2c28bcab5d1c3fdb42afe400bb6d39a36d5fc9be8e2ad28f79f1baecf300fbc"
   }
 ]
 

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Draw } from "../../facilitator/channel/Channel.ts"
 import { same } from "../Law.ts"
 import * as DrawLaws from "./ChannelDrawLaws.ts"
+import { refunding } from "./ChannelRefundLaws.ts"
 import * as Trial from "./ChannelStoreTrial.ts"
 
 const { drawOn, law, opened, policy, roomy, sold, standingIs } = Trial
@@ -197,4 +198,10 @@ const claims: ReadonlyArray<Trial.ChannelLaw> = [
 ]
 
 /** All laws. They hold one after another on one store too. */
-export const all: ReadonlyArray<Trial.ChannelLaw> = [...DrawLaws.granting, ...DrawLaws.ending, ...chain, ...claims]
+export const all: ReadonlyArray<Trial.ChannelLaw> = [
+  ...DrawLaws.granting,
+  ...DrawLaws.ending,
+  ...chain,
+  ...claims,
+  ...refunding
+]

@@ -143,9 +143,8 @@ const walked = Effect.fnUntraced(function* (schedule: ReadonlyArray<Step>) {
           assert.strictEqual(end._tag, "Lost")
           break
         }
-        const covers = [model.signed(), run.maximum].some(
-          (voucher) => model.charged() + model.reserved() + run.amount <= voucher
-        )
+        const late = model.charged() + model.reserved() + run.amount
+        const covers = late <= model.balance && [model.signed(), run.maximum].some((voucher) => late <= voucher)
         if (run.end === "lapsed" && step.charge !== undefined && !covers) {
           assert.strictEqual(end._tag, "Lost")
           break
