@@ -117,7 +117,12 @@ const standingOf = (row: typeof ChannelRow.Type): Standing => ({
   used: row.used ?? row.signed,
   usedVoucher: (row.used === null ? row.voucher : row.used_voucher) ?? undefined,
   published: row.published ?? row.signed,
-  refunds: (row.refunds ?? []).map(({ claim, ...refund }) => ({ ...refund, claim: claim ?? undefined }))
+  refunds: (row.refunds ?? []).map(({ amount, claim, nonce, voucher }) => ({
+    nonce,
+    amount,
+    voucher,
+    claim: claim ?? undefined
+  }))
 })
 
 const drawOf = (row: typeof DrawRow.Type): DrawRecord => ({
