@@ -6,7 +6,18 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
-import type { ClaimRow, Draw, DrawEnd, DrawLimits, DrawRecord, DrawVerdict, NewChannel, Standing } from "./Channel.ts"
+import type {
+  ClaimRow,
+  Draw,
+  DrawEnd,
+  DrawLimits,
+  DrawRecord,
+  DrawVerdict,
+  NewChannel,
+  RefundOrder,
+  RefundVerdict,
+  Standing
+} from "./Channel.ts"
 import * as ChannelBooks from "./ChannelBooks.ts"
 import { ChannelStore } from "./ChannelStore.ts"
 
@@ -95,17 +106,7 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
           return { _tag: verdict, standing: next }
         })
       ),
-    refund: (order) =>
-      place.transact((records, now) =>
-        Effect.gen(function* () {
-          const known = yield* records.channel(order.channelId)
-          if (known === undefined) return undefined
-          const standing = yield* current(records, now, known)
-          const verdict = ChannelBooks.refunded(standing, order)
-          if (verdict.standing !== standing) yield* records.putChannel(verdict.standing)
-          return verdict
-        })
-      ),
+    refund: (order) => place.transact((records, now) => refunded(records, now, order)),
     observed: (states) => each(place, states, ChannelBooks.observed),
     publish: (rows) => each(place, rows, (standing, { maximum }) => ChannelBooks.published(standing, maximum)),
     configs: place.configs,
@@ -134,6 +135,19 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
     forget: place.forget
   })
 }
+
+const refunded = Effect.fnUntraced(function* <E>(
+  records: ChannelRecords<E>,
+  now: number,
+  order: RefundOrder
+): Effect.fn.Return<RefundVerdict | undefined, E> {
+  const known = yield* records.channel(order.channelId)
+  if (known === undefined) return undefined
+  const standing = yield* current(records, now, known)
+  const verdict = ChannelBooks.refunded(standing, order)
+  if (verdict.standing !== standing) yield* records.putChannel(verdict.standing)
+  return verdict
+})
 
 /** Changes channels one transaction after another: a transaction that locks several could wait for another in a ring. */
 const each = <E, A extends { readonly channelId: string }>(

@@ -1,6 +1,6 @@
 /**
  * Refunds that payers ask the shop for. The ledger holds the money back from draws before the refund is sent, for as long as its
- * signature may be used, so that no accepted voucher loses its cover. What draws have cost, or may still cost, stays in the channel.
+ * signature may be used, so that no accepted voucher loses its cover. The cost of draws, also of those under way, stays in the channel.
  */
 import * as Effect from "effect/Effect"
 
@@ -13,11 +13,20 @@ import type { PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
 import type { Payment } from "../../scheme/SchemeFacilitator.ts"
 import type { RefundVerdict, SentRefund, Standing } from "../channel/Channel.ts"
 import * as ChannelBooks from "../channel/ChannelBooks.ts"
+import type { ChannelStore } from "../channel/ChannelStore.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { Settled } from "../Facilitator.ts"
-import type { DrawContext } from "./ChannelDraws.ts"
-import { requestOf } from "./ChannelSettling.ts"
-import { present, type Presented } from "./PaymentIntake.ts"
+import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
+import type { ChannelStates } from "./ChannelStates.ts"
+import { type IntakeContext, present, type Presented } from "./PaymentIntake.ts"
+
+/** The services that refunds share with draws. */
+export interface RefundContext {
+  readonly intake: IntakeContext
+  readonly settling: ChannelSettling
+  readonly ledger: ChannelStore["Service"]
+  readonly states: ChannelStates
+}
 
 /** A payer's request for a refund. */
 export interface WantedRefund {
@@ -28,7 +37,7 @@ export interface WantedRefund {
 
 /** Makes the refund, or goes on with the one that is under way. One at a time for each channel. */
 export const refunded = Effect.fnUntraced(function* (
-  context: DrawContext,
+  context: RefundContext,
   wanted: WantedRefund
 ): Effect.fn.Return<Settled, PaymentFailure> {
   const { presented, voucher } = wanted
@@ -56,7 +65,7 @@ export const refunded = Effect.fnUntraced(function* (
 
 /** The channel in the ledger, by the chain's newest state. */
 const entered = Effect.fnUntraced(function* (
-  { ledger, states }: DrawContext,
+  { ledger, states }: RefundContext,
   { draws, presented, voucher: { channelId, config } }: WantedRefund
 ): Effect.fn.Return<Standing, PaymentFailure> {
   const { sums } = yield* states.newest(draws, channelId)
@@ -86,7 +95,7 @@ const correctionOf = ({ draws, presented, voucher }: WantedRefund, standing: Sta
 }
 
 const jobOf = (
-  { intake }: DrawContext,
+  { intake }: RefundContext,
   { draws, presented: { facilitator } }: WantedRefund,
   { config }: Standing,
   refund: SentRefund
@@ -97,7 +106,7 @@ const jobOf = (
 }
 
 const settled = Effect.fnUntraced(function* (
-  { ledger, settling, states }: DrawContext,
+  { ledger, settling, states }: RefundContext,
   { draws, voucher: { channelId } }: WantedRefund,
   job: Presented,
   channels: SchemeChannels<Payment>
