@@ -17,6 +17,7 @@ import { fileUnwatched } from "./mutations/FileUnwatched.ts"
 import { leaseForEver } from "./mutations/LeaseForEver.ts"
 import { memoryLeak } from "./mutations/MemoryLeak.ts"
 import { noReceiptIsFailure } from "./mutations/NoReceiptIsFailure.ts"
+import { payoutsRenamed } from "./mutations/PayoutsRenamed.ts"
 import { probeOnlyReads } from "./mutations/ProbeOnlyReads.ts"
 import { pushesRepeated } from "./mutations/PushesRepeated.ts"
 import { queueUncounted } from "./mutations/QueueUncounted.ts"
@@ -79,7 +80,8 @@ export const mutationNames = [
   "failures-charged",
   "ledger-forgotten",
   "deliveries-forgotten",
-  "pushes-repeated"
+  "pushes-repeated",
+  "payouts-renamed"
 ] as const
 
 export type MutationName = (typeof mutationNames)[number]
@@ -115,5 +117,6 @@ export const mutations: Readonly<Record<MutationName, Mutation>> = {
   "failures-charged": ChannelMutations.failuresCharged,
   "ledger-forgotten": ChannelMutations.ledgerForgotten,
   "deliveries-forgotten": deliveriesForgotten,
-  "pushes-repeated": pushesRepeated
+  "pushes-repeated": pushesRepeated,
+  "payouts-renamed": payoutsRenamed
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes]`: runs one
- * trial, prints what came out, and ends with 0 only if every promise was kept; with `--routes` a part of its payments goes on to a second chain. `npm run trials -- attacks [--only <name>]
+ * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes | --inventory]`: runs one
+ * trial, prints what came out, and ends with 0 only if every promise was kept; with `--routes` or `--inventory` a part of its payments goes on to a second chain. `npm run trials -- attacks [--only <name>]
  * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks; `npm run trials -- simulate [--seeds <number>]
  * [--from <seed>] [--minutes <number>] [--seed <seed>] [--mutation <name>] [--mutations]` simulates whole worlds.
  */
@@ -33,6 +33,7 @@ const { positionals, values } = parseArgs({
     target: { type: "string", default: "pontage" },
     mutations: { type: "boolean", default: false },
     routes: { type: "boolean", default: false },
+    inventory: { type: "boolean", default: false },
     seeds: { type: "string" },
     from: { type: "string" },
     threads: { type: "string" }
@@ -47,11 +48,13 @@ const decode = Schema.decodeUnknownOption(
     minutes: Schema.UndefinedOr(Schema.NumberFromString.check(Schema.isBetween({ minimum: 1, maximum: 10_000 }))),
     seed: Schema.String,
     mutation: Schema.UndefinedOr(Schema.Literals(mutationNames)),
-    routes: Schema.Boolean
+    routes: Schema.Boolean,
+    inventory: Schema.Boolean
   }).check(
-    Schema.makeFilter(({ goal, routes }) => !routes || routedTrials.includes(goal), {
-      expected: `routes with one of ${routedTrials.join(", ")}`
-    })
+    Schema.makeFilter(({ goal, inventory, routes }) => !(routes || inventory) || routedTrials.includes(goal), {
+      expected: `routes or inventory with one of ${routedTrials.join(", ")}`
+    }),
+    Schema.makeFilter(({ inventory, routes }) => !(routes && inventory), { expected: "routes or inventory, not both" })
   )
 )
 
@@ -80,7 +83,7 @@ const decodeAttacks = Schema.decodeUnknownOption(
 )
 
 const usage = [
-  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes]",
+  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes | --inventory]",
   "npm run trials -- attacks [--only <attack>]... [--target pontage|x402|both] [--mutations]",
   `attacks: ${battery.map(({ name }) => name).join(", ")}`,
   "npm run trials -- simulate [--seeds <number>] [--from <seed>] [--minutes <number>] [--seed <seed>] [--threads <number>] [--mutation <name>] [--mutations]",

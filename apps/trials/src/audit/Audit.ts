@@ -39,6 +39,14 @@ const isBy = ({ payment }: Story, payers: Rules["hostile"]): boolean =>
 
 const takenIn = (story: Story) => verdicts(story, "settle").filter(isTakenIn)
 
+/** The story of a caller that was never notified: its last request to settle, the response, and the record. */
+const toldLast = ({ exchanges, records }: Story): string => {
+  const asked = exchanges.filter(({ sent: { operation } }) => operation === "settle")
+  const last = asked.at(-1)?.received
+  const record = records.map(({ paymentId, status }) => `${paymentId} is ${status}`).join(", ")
+  return `${asked.length} requests, the last one ${last === undefined ? "without a response" : `got ${JSON.stringify(last.told)}`}; ${record || "no record"}`
+}
+
 /** Each check returns the fault of a story, if there is one. */
 const looks = {
   /** A caller was notified that its payment is taken in, but the books have no record of it. */
@@ -54,7 +62,7 @@ const looks = {
     if (turnsAway && PaymentStory.isTurnedAway(story)) return undefined
     const asked = !isBy(story, hostile) && story.exchanges.some(({ sent: { operation } }) => operation === "settle")
     const told = verdicts(story, "settle").some((one) => one.success || one.refusal !== undefined || !isTakenIn(one))
-    return asked && !told && "its caller was never told the outcome"
+    return asked && !told && `its caller was never told the outcome: ${toldLast(story)}`
   },
   /** One authorization has two records. */
   "double-record": ({ records }) => records.length > 1 && `has ${records.length} records`,

@@ -119,7 +119,8 @@ const permitProxy = "0x402085c248eea27d92e8b30b2c58ed07f9e20001"
 const settleSelector = "0x13cd3b53"
 /** `Submitted(address,uint256)` of the contract that settles several. */
 const submittedTopic = "0x1439dff93e9e1f47823f730d1ac6d0e67fd98a81c2dc5e02d6b0f7d9af4edc8a"
-const usedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
+/** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)`. */
+export const usedTopic = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 
 /** Blocks in one request. */
 const stride = 256n

@@ -10,7 +10,8 @@ type Store = PaymentStore.PaymentStore["Service"]
 /** The number of a push's attempt is at most this. */
 const attempts = 1_000
 
-const forgetting = (store: Store): Store => ({
+/** A store that does not remember pushes. */
+export const forgetting = (store: Store): Store => ({
   ...store,
   deliver: (paymentId, report) => {
     if (report._tag === "Delivered") return store.deliver(paymentId, report)

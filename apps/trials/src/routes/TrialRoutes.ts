@@ -1,6 +1,6 @@
 /**
  * The second chain of a trial, with LayerZero between it and the first: what a facilitator needs to settle payments by routes, where
- * the load's routes lead, and the executor.
+ * the load's routes lead, and the executor, which holds the second leg by attesting nothing.
  */
 import { BridgedChains, RoutedSchemes } from "@pontage/devnet/bridge"
 import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
@@ -9,25 +9,12 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { isAddress } from "viem"
 
+import * as CrossingFacts from "../audit/CrossingFacts.ts"
 import * as ChainRpc from "../world/ChainRpc.ts"
 import type { TrialRandom } from "../world/TrialRandom.ts"
-import type { TrialSettings } from "../world/TrialSettings.ts"
+import type { OnwardLeg } from "./OnwardLeg.ts"
 import * as TrialExecutor from "./TrialExecutor.ts"
-import type { RouteMarket } from "./TrialRoute.ts"
-
-/** The second leg of payments. */
-export interface TrialRoutes {
-  readonly chains: BridgedChains.BridgedChains
-  readonly market: RouteMarket
-  readonly settings: NonNullable<TrialSettings["routes"]>
-  readonly executor: TrialExecutor.TrialExecutor
-  /** The second chain's node. */
-  readonly rpc: ChainRpc.ChainRpc
-  /** The facilitator's signer there. */
-  readonly signer: string
-  /** The second chain's head before the first payment. */
-  readonly firstBlock: bigint
-}
+import * as TrialRoute from "./TrialRoute.ts"
 
 /** The options of the second leg. */
 export interface Options {
@@ -56,7 +43,7 @@ export const beginning = Effect.map(Clock.currentTimeMillis, (now) => Math.floor
 export const make = Effect.fnUntraced(function* (
   first: EvmTestChain.Shape,
   { blockTime, random, shares = TrialExecutor.usualShares }: Options
-): Effect.fn.Return<TrialRoutes, Anvil.AnvilFailed, Scope.Scope> {
+): Effect.fn.Return<OnwardLeg, Anvil.AnvilFailed, Scope.Scope> {
   const chainId = BridgedChains.secondChainId
   const second = yield* EvmTestChain.make({ chainId, timestamp: yield* beginning })
   const chains = yield* BridgedChains.between(first, second)
@@ -68,27 +55,35 @@ export const make = Effect.fnUntraced(function* (
   const rpc = ChainRpc.make(second.rpcUrl)
   const { router } = chains
   if (!isAddress(router)) return yield* Effect.die(new Error("the router has no address"))
+  const market: TrialRoute.RouteMarket = {
+    router,
+    bridge: chains.lockbox,
+    destination: BridgedChains.eids.second,
+    network: second.network,
+    asset: chains.token,
+    feeTo: near.address
+  }
+  const firstBlock = yield* rpc.ask(ChainRpc.Quantity, "eth_blockNumber")
+  const executor = yield* TrialExecutor.make(chains, random.branch("executor"), shares)
   return {
-    chains,
-    market: {
-      router,
-      bridge: chains.lockbox,
-      destination: BridgedChains.eids.second,
-      network: second.network,
-      asset: chains.token,
-      feeTo: near.address
-    },
-    settings: {
-      rpcUrl: second.rpcUrl,
-      signerKey: signer.privateKey,
-      coinPrice: RoutedSchemes.coinPrice,
-      bridges,
-      feeTo: near.address,
-      pushAfterSeconds: 2
-    },
-    executor: yield* TrialExecutor.make(chains, random.branch("executor"), shares),
+    second,
     rpc,
-    signer: signer.address,
-    firstBlock: yield* rpc.ask(ChainRpc.Quantity, "eth_blockNumber")
+    settings: {
+      routes: {
+        rpcUrl: second.rpcUrl,
+        signerKey: signer.privateKey,
+        coinPrice: RoutedSchemes.coinPrice,
+        bridges,
+        feeTo: near.address,
+        pushAfterSeconds: 2
+      }
+    },
+    sign: (near, terms, luck) => TrialRoute.sign(near, market, terms, luck),
+    account: router,
+    readNear: (from) => CrossingFacts.readNear(ChainRpc.make(first.rpcUrl), first.token.address, market, from),
+    readFar: (payee) => CrossingFacts.readFar({ rpc, market, signer: signer.address, firstBlock }, payee),
+    hold: executor.hold,
+    release: executor.release,
+    isReleased: (departed) => executor.counts.attested >= departed
   }
 })

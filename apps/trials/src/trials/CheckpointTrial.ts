@@ -23,6 +23,13 @@ const mix = { unclaimed: 200, afterHandler: 400, copied: 100 }
 /** Worlds that run side by side: each waits for blocks most of the time. */
 const sideBySide = 4
 const usualHang = 30_000
+/**
+ * The time for which buyers ask for an outcome and the audit waits for an end, in milliseconds, and the validity of authorizations, in
+ * seconds. Nothing of this trial is promised in seconds. A world that keeps its promises ends long before: only one that stands still waits
+ * to the end, however busy the machine is.
+ */
+const usualPatience = 600_000
+const usualValidity = 600
 
 /** Checkpoints of callers, their claims and their payments' way into a lane: a push of a delivery passes the others. */
 const ofCallers: ReadonlySet<string> = new Set(["verified", "queued", "responded", "finishing", "finished"])
@@ -34,12 +41,15 @@ export interface World {
 }
 
 /** The worlds with all failpoints: one for each, and where payments go on to a second chain one more for each that a push passes. */
-const allWorlds = ({ routes = false }: TrialOptions): ReadonlyArray<World> => [
+const allWorlds = (options: TrialOptions): ReadonlyArray<World> => [
   ...everyFailpoint.map((one): World => ({ failpoints: [one], strikes: "payments" })),
   ...everyFailpoint
-    .filter(({ checkpoint }) => routes && !ofCallers.has(checkpoint))
+    .filter(({ checkpoint }) => goesOn(options) && !ofCallers.has(checkpoint))
     .map((one): World => ({ failpoints: [one], strikes: "pushes" }))
 ]
+
+/** Whether a part of the payments goes on to a second chain. */
+const goesOn = ({ inventory = false, routes = false }: TrialOptions): boolean => routes || inventory
 
 /** Options that cut the trial short: the worlds, and the duration of a hang. */
 export interface Cut {
@@ -70,7 +80,7 @@ export const run = Effect.fnUntraced(function* (
       ...Object.fromEntries(
         failpointActions.map((action) => [action, failpoints.filter((one) => one.action === action).length])
       ),
-      ...(options.routes === true && { "of them at pushes on the second chain": onPushes }),
+      ...(goesOn(options) && { "of them at pushes on the second chain": onPushes }),
       "payments in each": payments,
       seconds: Math.round((performance.now() - began) / 1000)
     },
@@ -89,18 +99,21 @@ const strike = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const isPush = strikes === "pushes"
       const name = `${isPush ? "push " : ""}${seriesToText(failpoints)}`
-      const patience = options.patienceMillis ?? 60_000
+      const patience = options.patienceMillis ?? usualPatience
       const began = performance.now()
       const world = yield* TrialWorld.make(
-        { ...options, seed: `${options.seed}/${name}` },
+        { validSeconds: usualValidity, ...options, seed: `${options.seed}/${name}` },
         { ...small, ...(isPush && { shares: none }) }
       )
-      const facilitator = yield* world.facilitator({ hangMillis, strikesPushes: isPush }, { failpoints })
+      const facilitator = yield* world.facilitator(
+        { hangMillis, strikesPushes: isPush, ...(isPush && heldBy(world)) },
+        { failpoints }
+      )
       yield* facilitator.listening
       const missed = () => missedIn(facilitator, failpoints)
       const isOver = () => missed().length === 0
       // The first leg of all payments is over when the first push begins, so that a strike hits the second.
-      if (isPush) yield* world.routes?.executor.hold ?? Effect.void
+      if (isPush) yield* world.onward?.hold ?? Effect.void
       const weather = yield* Effect.forkScoped(
         isPush ? Effect.void : feesRise(world.chain, world.rpc, failpoints, isOver)
       )
@@ -132,37 +145,43 @@ const strike = Effect.fnUntraced(function* (
 const missedIn = ({ struck }: FacilitatorLife, failpoints: ReadonlyArray<Failpoint>): ReadonlyArray<Failpoint> =>
   failpoints.filter((one) => !struck.has(toText(one)))
 
+/** The depth at which payments are final, where it holds the second leg. */
+const heldBy = ({ onward }: TrialWorld.TrialWorld) =>
+  onward?.heldDepth === undefined ? {} : { finalityDepth: onward.heldDepth }
+
 const small = { operations: true, signers: 1, payers: buyers, finalityDepth: 2 }
 
 /** The executor delivers nothing. */
 const none = { atOnce: 0, late: 0 }
 
-/** Waits until all payments are final, has their messages attested, and waits until the failpoints have struck their pushes. */
+/** Waits until all payments are over on the first chain, has them delivered, and waits until the failpoints have struck their pushes. */
 const pushed = Effect.fnUntraced(function* (
-  { routes }: TrialWorld.TrialWorld,
+  { onward }: TrialWorld.TrialWorld,
   facilitator: string,
   failpoints: ReadonlyArray<Failpoint>,
   isOver: () => boolean,
   isLate: () => boolean
 ) {
-  if (routes === undefined) return
-  const { chains, executor, rpc } = routes
+  if (onward === undefined) return
+  const { heldDepth, isReleased, release, rpc, second } = onward
   const settled = yield* Effect.repeat(Effect.andThen(Effect.sleep(lookPause), PaymentBooks.read(facilitator)), {
-    until: (books) => isLate() || books.every(isOverOnFirst)
+    until: (books) => isLate() || books.every((one) => isOverOnFirst(one, heldDepth !== undefined))
   })
-  yield* executor.release
+  yield* release
   // Fees rise behind the executor's own transactions: those would be thrown away too.
   const departed = settled.filter((one) => one.delivery !== undefined).length
-  yield* Effect.repeat(Effect.sleep(lookPause), { until: () => executor.counts.attested >= departed || isLate() })
-  const weather = yield* Effect.forkScoped(feesRise(chains.second, rpc, failpoints, isOver))
+  yield* Effect.repeat(Effect.sleep(lookPause), { until: () => isReleased(departed) || isLate() })
+  const weather = yield* Effect.forkScoped(feesRise(second, rpc, failpoints, isOver))
   yield* Effect.repeat(Effect.sleep(lookPause), { until: () => isOver() || isLate() })
   yield* Fiber.interrupt(weather)
-  yield* chains.second.setIntervalMining(1)
+  yield* second.setIntervalMining(1)
 })
 
 const lookPause = 300
 
-const isOverOnFirst = ({ status }: PaymentBooks.BookEntry): boolean => status === "accepted" || isEnd({ status })
+/** Where the second leg is held by the depth, payments are not final before it is released. */
+const isOverOnFirst = ({ status }: PaymentBooks.BookEntry, isHeldByDepth: boolean): boolean =>
+  status === "accepted" || isEnd({ status }) || (isHeldByDepth && status === "included")
 
 /** Where bytes have to be signed again, what they offer has to become too little while they wait: until that has happened. */
 const feesRise = (

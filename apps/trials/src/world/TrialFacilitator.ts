@@ -44,9 +44,25 @@ const schemesOf = (settings: TrialSettings, { scheme: mutated = (same) => same }
       finalityDepth,
       rpcTimeoutMillis
     })
-  return [schemeOf(settings), ...(deliveries === undefined ? [] : [deliveries])].map((scheme) =>
-    Effect.map(TrialProcess.untilReady(scheme), mutated)
-  )
+  const others = [...(deliveries === undefined ? [] : [deliveries]), ...payoutsOf(settings)]
+  return [schemeOf(settings), ...others].map((scheme) => Effect.map(TrialProcess.untilReady(scheme), mutated))
+}
+
+/** The scheme that sends the operator's payments on the second chain. */
+const payoutsOf = ({ inventory, rpcTimeoutMillis }: TrialSettings): ReadonlyArray<FacilitatorScheme> => {
+  if (inventory === undefined) return []
+  const { asset, finalityDepth, rpcUrl, signerKey } = inventory
+  const signer = privateKeyToAccount(signerKey)
+  return [
+    exactEvm.facilitator({ signer, rpcUrl, network: asset.network, assets: [asset], finalityDepth, rpcTimeoutMillis })
+  ]
+}
+
+const inventoryOf = ({ inventory }: TrialSettings) => {
+  if (inventory === undefined) return {}
+  const { asset, fee, finalityDepth, operatorKey, perDay, rpcUrl } = inventory
+  const to = { network: asset.network, rpcUrl, finalityDepth }
+  return { inventory: { signer: privateKeyToAccount(operatorKey), pairs: [{ to, fee, perDay }] } }
 }
 
 const routesOf = ({ finalityDepth, routes }: TrialSettings) => {
@@ -58,11 +74,11 @@ const routesOf = ({ finalityDepth, routes }: TrialSettings) => {
 const schemeOf = (settings: TrialSettings): FacilitatorScheme => {
   const { assets, batchSettler, counterfactualSettler, finalityDepth, maxFeePerGas, operationSettler, permitSettler } =
     settings
-  const { rpcTimeoutMillis, rpcUrl, signerKeys } = settings
+  const { inventory, rpcTimeoutMillis, rpcUrl, signerKeys } = settings
   return exactEvm.facilitator({
     signer: signerKeys.map((key) => privateKeyToAccount(key)),
     rpcUrl,
-    assets,
+    assets: inventory === undefined ? assets : [...assets, inventory.asset],
     finalityDepth,
     rpcTimeoutMillis,
     ...(maxFeePerGas !== undefined && { maxFeePerGas }),
@@ -76,7 +92,8 @@ const schemeOf = (settings: TrialSettings): FacilitatorScheme => {
     ...(counterfactualSettler !== undefined && { counterfactualSettler }),
     ...(operationSettler !== undefined && { userOperations: {} }),
     ...(permitSettler !== undefined && { permit2: true }),
-    ...routesOf(settings)
+    ...routesOf(settings),
+    ...inventoryOf(settings)
   })
 }
 

@@ -9,7 +9,7 @@ import type { Address } from "viem"
 import type { SmartAccount } from "viem/account-abstraction"
 
 import type { CallerOutcome } from "../audit/TrialJournal.ts"
-import * as TrialRoute from "../routes/TrialRoute.ts"
+import type { SignOnward } from "../routes/OnwardLeg.ts"
 import type { TrialCaller, TrialClaim } from "./TrialCaller.ts"
 import * as TrialPayment from "./TrialPayment.ts"
 import type { TrialRandom } from "./TrialRandom.ts"
@@ -25,8 +25,8 @@ export interface Options {
   readonly payTo: Address
   /** Smart accounts, which pay by user operations; default none. With them some plain accounts pay by Permit2. */
   readonly accounts?: ReadonlyArray<SmartAccount>
-  /** Where a part of the payments goes on to another chain; default all stay. */
-  readonly routes?: TrialRoute.RouteMarket
+  /** Signs the part of the payments that goes on to another chain; default all stay. */
+  readonly onward?: SignOnward
   /** Number of buyers at once. */
   readonly concurrency: number
   /** Validity of an authorization, in seconds; default 120. */
@@ -42,7 +42,7 @@ export interface Mix {
   readonly unclaimed: number
   readonly afterHandler: number
   readonly copied: number
-  /** Where there are routes. */
+  /** Where payments may go on. */
   readonly routed: number
 }
 
@@ -117,10 +117,10 @@ const signed = (options: Options, mix: Mix, luck: TrialRandom, now: number): Pro
     validBefore: Math.floor(now / 1000) + (options.validSeconds ?? 120),
     bound: luck.perMille(500)
   }
-  const { accounts = [], market, routes } = options
-  if (routes !== undefined && luck.branch("route").perMille(mix.routed)) {
+  const { accounts = [], market, onward } = options
+  if (onward !== undefined && luck.branch("route").perMille(mix.routed)) {
     const amount = BigInt(luck.branch("dollars").between(1_000_000, 10_000_000))
-    return TrialRoute.sign(market, routes, { ...terms, amount }, luck.branch("nonce"))
+    return onward(market, { ...terms, amount }, luck.branch("nonce"))
   }
   const way = luck.branch("way")
   const drawn = accounts.length === 0 ? 1_000 : way.below(1_000)

@@ -19,6 +19,8 @@ export interface TrialOptions {
   readonly mutation: MutationName | undefined
   /** Whether a part of the payments goes on to a second chain, by LayerZero; default not. */
   readonly routes?: boolean | undefined
+  /** Whether that part is delivered there from the operator's own money instead; default not. */
+  readonly inventory?: boolean | undefined
   /** Duration in minutes, for trials that run by time; default by trial. */
   readonly minutes?: number | undefined
   /** Time that buyers ask for an outcome and the audit waits for an end, in milliseconds; default by trial. */

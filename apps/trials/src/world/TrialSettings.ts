@@ -54,6 +54,21 @@ const Routes = Schema.Struct({
   pushAfterSeconds: Schema.Int
 })
 
+/** Payments that the operator delivers on a second chain from its own money. */
+const Inventory = Schema.Struct({
+  /** The token there. */
+  asset: Asset,
+  rpcUrl: Schema.String,
+  /** The key that sends the operator's payments there, and the one that signs them. */
+  signerKey: Schema.TemplateLiteral(["0x", Schema.String]),
+  operatorKey: Schema.TemplateLiteral(["0x", Schema.String]),
+  /** In the token's smallest unit. */
+  fee: Schema.BigIntFromString,
+  perDay: Schema.BigIntFromString,
+  /** Blocks until a block there is final. */
+  finalityDepth: Schema.Int
+})
+
 /** The settings, as the environment variable `TRIAL_SETTINGS` holds them in JSON. */
 export const TrialSettings = Schema.Struct({
   port: Schema.Int,
@@ -90,6 +105,7 @@ export const TrialSettings = Schema.Struct({
     })
   ),
   routes: Schema.optionalKey(Routes),
+  inventory: Schema.optionalKey(Inventory),
   /** Failpoints count passings from the first push of a delivery on. */
   strikesPushes: Schema.optionalKey(Schema.Boolean),
   /** Duration of a failpoint's hang, in milliseconds. */

@@ -14,11 +14,12 @@ import type * as Scope from "effect/Scope"
 import * as Audit from "../audit/Audit.ts"
 import * as ChainFacts from "../audit/ChainFacts.ts"
 import * as CrossingAudit from "../audit/CrossingAudit.ts"
-import * as CrossingFacts from "../audit/CrossingFacts.ts"
 import * as PaymentBooks from "../audit/PaymentBooks.ts"
 import type { Testimony } from "../audit/PaymentStory.ts"
 import * as TrialJournal from "../audit/TrialJournal.ts"
+import type { OnwardLeg } from "../routes/OnwardLeg.ts"
 import type * as TrialExecutor from "../routes/TrialExecutor.ts"
+import * as TrialInventory from "../routes/TrialInventory.ts"
 import * as TrialRoutes from "../routes/TrialRoutes.ts"
 import * as ChainRpc from "./ChainRpc.ts"
 import * as FacilitatorLife from "./FacilitatorLife.ts"
@@ -57,7 +58,7 @@ export interface TrialWorld {
   readonly chain: EvmTestChain.Shape
   readonly rpc: ChainRpc.ChainRpc
   /** The second leg, where a part of the payments goes on to another chain. */
-  readonly routes: TrialRoutes.TrialRoutes | undefined
+  readonly onward: OnwardLeg | undefined
   readonly database: TrialDatabase.TrialDatabase | undefined
   /** The file of the records, where they are in one. */
   readonly file: string | undefined
@@ -88,7 +89,11 @@ export const make = Effect.fnUntraced(function* (
   const chain = yield* EvmTestChain.make({ payers, payerBalance, ...(isRouted && { timestamp }) })
   const smart = operations ? yield* TrialAccounts.make(chain, payerBalance) : undefined
   const { shares } = world
-  const routes = isRouted ? yield* TrialRoutes.make(chain, { random, blockTime, shares }) : undefined
+  const onward = yield* isRouted
+    ? TrialRoutes.make(chain, { random, blockTime, shares })
+    : options.inventory === true
+      ? TrialInventory.make(chain, { blockTime, finalityDepth })
+      : Effect.undefined
   if (isRouted) yield* TrialRoutes.putRight(chain)
   yield* Effect.promise(() => chain.client.setIntervalMining({ interval: blockTime }))
   const database = options.store === "postgres" ? yield* TrialDatabase.make : undefined
@@ -111,7 +116,7 @@ export const make = Effect.fnUntraced(function* (
       rpcTimeoutMillis: 3_000,
       hangMillis: 30_000,
       ...smart?.settling,
-      ...(routes && { routes: routes.settings }),
+      ...onward?.settings,
       ...changed
     }
     const begun = yield* FacilitatorLife.make({ settings, mutation: options.mutation, ...life })
@@ -123,7 +128,7 @@ export const make = Effect.fnUntraced(function* (
     random,
     chain,
     rpc,
-    routes,
+    onward,
     database,
     file: store.kind === "sqlite" ? store.filename : undefined,
     journal,
@@ -138,7 +143,7 @@ export const make = Effect.fnUntraced(function* (
       random: random.branch("load"),
       payers: chain.accounts.payers,
       ...(smart && { accounts: smart.accounts }),
-      ...(routes && { routes: routes.market }),
+      ...(onward && { onward: onward.sign }),
       payTo: chain.accounts.payee.address,
       ...(options.validSeconds !== undefined && { validSeconds: options.validSeconds })
     }
@@ -168,17 +173,17 @@ const directory = Effect.acquireRelease(
 
 /** The testimony of all witnesses now. */
 export const testimony = Effect.fnUntraced(function* (world: TrialWorld, facilitator: string) {
-  const { chain, firstBlock, journal, routes, rpc, signers } = world
+  const { chain, firstBlock, journal, onward, rpc, signers } = world
   const books = yield* PaymentBooks.read(facilitator, world.booksKey)
   // The blocks before are the deployments, the largest of all, and the chain is read twice a second.
   const fromBlock = firstBlock > deepestReorganisation ? firstBlock - deepestReorganisation : 0n
   const payee = chain.accounts.payee.address
-  const payees = [payee, ...(routes ? [routes.market.router] : [])]
+  const payees = [payee, ...(onward ? [onward.account] : [])]
   // The second chain comes first: what has arrived there by now has departed before the first one is read.
-  const arriving = routes && (yield* CrossingFacts.readFar(routes, payee))
+  const arriving = onward && (yield* onward.readFar(payee))
   const parties = { token: chain.token.address, payees, signers, fromBlock }
   const facts = yield* ChainFacts.read(rpc, parties)
-  const departing = routes && (yield* CrossingFacts.readNear(rpc, chain.token.address, routes.market, firstBlock))
+  const departing = onward && (yield* onward.readNear(firstBlock))
   const said: Testimony = { books, chain: facts, journal: journal.lines }
   return arriving && departing ? { ...said, crossings: { ...arriving, ...departing } } : said
 })
@@ -190,6 +195,8 @@ const deepestReorganisation = 12n
 const drainPause = 500
 /** Milliseconds after which unchanged differences, some of them beyond mending, are the result. */
 const stillMillis = 10_000
+/** Milliseconds after which differences beyond mending are the result, though others still change. */
+const provenMillis = 60_000
 
 /**
  * Waits until the audit finds nothing, at most `patienceMillis`, and returns its last findings and the time it took.
@@ -202,14 +209,16 @@ export const audited = Effect.fnUntraced(function* (
 ) {
   const start = performance.now()
   let last = { findings: "", since: start }
+  let lastingSince = Number.POSITIVE_INFINITY
   while (true) {
     const said = yield* testimony(world, facilitator)
     const findings = [...Audit.findings(said, rules), ...CrossingAudit.findings(said)]
     const now = performance.now()
     const text = JSON.stringify(findings)
     if (text !== last.findings) last = { findings: text, since: now }
-    const isStill =
-      now - last.since > stillMillis && findings.some((one) => Audit.isLasting(one) || CrossingAudit.isLasting(one))
+    const isLasting = findings.some((one) => Audit.isLasting(one) || CrossingAudit.isLasting(one))
+    lastingSince = isLasting ? Math.min(lastingSince, now) : Number.POSITIVE_INFINITY
+    const isStill = isLasting && (now - last.since > stillMillis || now - lastingSince > provenMillis)
     if (findings.length === 0 || isStill || now - start > patienceMillis) {
       return { findings, said, millis: now - start }
     }
