@@ -6,6 +6,7 @@
 import {
   type Asset,
   type AssetTable,
+  type ChainUnavailable,
   type Facilitator,
   FacilitatorClient,
   Misconfigured,
@@ -141,7 +142,7 @@ const offers = Effect.fnUntraced(function* (means: Means, to: string, named: str
   if (!nodes.networks.some((network) => network === to)) return []
   const arriving = assets.of(to).filter(({ address }) => named === undefined || address === named)
   const { kinds } = yield* means.facilitator.supported
-  const found: Array<TopUps.TopUpOffer> = []
+  const found: Array<Effect.Effect<TopUps.TopUpOffer | undefined, ChainUnavailable>> = []
   for (const { network, quotes = [], scheme } of kinds) {
     const from = nodes.networks.find((one) => one === network && one !== to)
     if (scheme !== ExactEvm.scheme.name || from === undefined || quotes.length === 0) continue
@@ -149,12 +150,22 @@ const offers = Effect.fnUntraced(function* (means: Means, to: string, named: str
       for (const other of arriving) {
         const terms = offerBy(means, asset, other, quotes)
         if (terms === undefined) continue
-        const available = yield* TopUpNodes.balanceOf(nodes, means.payer, asset)
-        if (available !== undefined) found.push({ ...terms, available })
+        const balance = TopUpNodes.balanceOf(nodes, means.payer, asset)
+        found.push(Effect.map(balance, (available) => (available === undefined ? undefined : { ...terms, available })))
       }
     }
   }
-  return found
+  return yield* known(found)
+})
+
+/** The ways whose balance is known; fails if nodes are silent and no other way is left. */
+const known = Effect.fnUntraced(function* (
+  ways: ReadonlyArray<Effect.Effect<TopUps.TopUpOffer | undefined, ChainUnavailable>>
+) {
+  const asked = yield* Effect.forEach(ways, Effect.result, { concurrency: "unbounded" })
+  const found = asked.flatMap((one) => (Result.isSuccess(one) && one.success !== undefined ? [one.success] : []))
+  const silent = asked.find(Result.isFailure)
+  return found.length === 0 && silent !== undefined ? yield* Effect.fail(silent.failure) : found
 })
 
 /** The terms of one way; `undefined` where no known bridge leads, or the facilitator quotes none. */
