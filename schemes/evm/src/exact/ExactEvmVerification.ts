@@ -1,7 +1,8 @@
 /**
  * Verification of a payment on an EVM chain: one simulated transfer with a gas cap, whose success proves balance, nonce,
  * validity, blocklists and pauses at once (for a user operation `OperationPayers`). The token itself calls an account with code (ERC-1271), so this module does not
- * check such a signature; the account's code is checked separately.
+ * check such a signature; the account's code is checked separately. A refusal of the simulation counts only once `EvmLagGuard` has seen it
+ * at the newest block.
  */
 import {
   type ChainUnavailable,
