@@ -61,6 +61,8 @@ const empty: Draft = { name: "", data: "", hasData: false }
 const isPayments = (name: string): boolean => name.startsWith("payment-")
 
 const withLine = (event: Draft, line: string): Draft => {
+  // Else each further line of a shop's endless event would copy all of it.
+  if (event.data.length >= longest && line.startsWith("data")) return event
   const [, field = "", value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
   if (field === "event") return { ...event, name: value }
   if (field !== "data") return event
