@@ -257,7 +257,8 @@ describe("a metered stream that is cut", () => {
         for await (const chunk of response.body!) text += new TextDecoder().decode(chunk)
       })()
     )
-    assert.strictEqual(broke.message, "the connection broke")
+    assert.deepInclude(broke, { _tag: "StreamBroken", bytes: BigInt(text.length) })
+    assert.match(broke.message, /the connection broke/)
     const end = await streamOf(response)?.ended
     assert.strictEqual(end?.reason, broke)
     assert.isAtMost(Number(ahead(buyer.ceilings(), pieces(text))), 300)
@@ -268,6 +269,15 @@ describe("a metered stream that is cut", () => {
     await again.body?.cancel()
   })
 })
+
+/** A network that says of a stream that it has 901 bytes. */
+const announced: typeof globalThis.fetch = async (input, init) => {
+  const response = await fetch(input, init)
+  if (response.headers.get("payment-voucher-url") === null) return response
+  const headers = new Headers(response.headers)
+  headers.set("content-length", "901")
+  return new Response(response.body, { status: response.status, headers })
+}
 
 describe("a metered stream without events", () => {
   const bytes = { type: "application/octet-stream", unit: "byte", tick: 1n, window: 1000n, pieceBytes: 1 }
@@ -282,6 +292,17 @@ describe("a metered stream without events", () => {
     assert.deepInclude(await buyer.book(), { charged: "3210", signed: `${end?.signed}` })
     assert.deepStrictEqual(buyer.payments, ["3210"])
     assert.isEmpty(buyer.troubles)
+  })
+
+  it("that is shorter than its head announces is told from a whole one", async () => {
+    await using shop = await StreamShop.open({ ...bytes, pieces: 900 })
+    const buyer = buyerOf(shop, { base: announced })
+    const response = await buyer.open()
+    const broke = await TestPayer.rejection(response.text())
+    assert.deepInclude(broke, { _tag: "StreamBroken", bytes: 900n, charged: 900n, signed: 1000n })
+    assert.match(broke.message, /900 of 901 bytes/)
+    assert.deepInclude(await streamOf(response)?.ended, { outcome: "broken", charged: 900n, reason: broke })
+    assert.deepInclude(await buyer.book(), { charged: "900" })
   })
 
   it("of another unit gets its first window alone, because what came cannot be counted", async () => {

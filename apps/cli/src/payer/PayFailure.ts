@@ -9,6 +9,7 @@ import {
   PaymentRefused,
   SettlementPending,
   SigningFailed,
+  StreamBroken,
   ValidationError
 } from "@pontage/core"
 
@@ -61,6 +62,8 @@ export const of = (error: unknown, url: URL, entry: JournalEntry | undefined): C
   if (error instanceof PaymentDeclined) {
     return failed("declined", error, { rule: error.rule, ...(hints[error.rule] && { hint: hints[error.rule] ?? "" }) })
   }
+  if (error instanceof StreamBroken)
+    return failed(error.cause instanceof PaymentDeclined ? "declined" : "failed", error)
   if (error instanceof SettlementPending) return failed("pending", error)
   if (error instanceof PaymentError) return failed("refused", error, { rule: error.code })
   if (error instanceof ValidationError) return failed("refused", error, { rule: error.reason })

@@ -1,5 +1,22 @@
 /** A metered stream that a payer follows, as its caller sees it beside the body. */
+import * as Data from "effect/Data"
+
 import type { MeteredTerms } from "./MeteredTerms.ts"
+
+/**
+ * Rejects the body of a stream that ended before its end: its connection broke, its shop ended it, or fewer bytes came than its head
+ * announces. The bytes that came were passed on. Amounts are in the smallest unit of the asset.
+ */
+export class StreamBroken extends Data.TaggedError("StreamBroken")<{
+  readonly message: string
+  /** The bytes of the body that came. */
+  readonly bytes: bigint
+  /** The charge that counts for them (`StreamEnd.charged`). */
+  readonly charged: bigint
+  /** The most that the vouchers of the stream allow to claim. */
+  readonly signed: bigint
+  readonly cause: unknown
+}> {}
 
 /**
  * How a stream ended: `complete` when the shop sent the rest and its receipt, `limit` when the payer's rules allowed no further

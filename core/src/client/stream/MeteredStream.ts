@@ -87,11 +87,12 @@ const passed = (
   const ended = Deferred.makeUnsafe<FollowedStream.StreamEnd>()
   const end = async (how: StreamEnding.BodyEnd, reason?: unknown) => {
     await signing.end()
-    const { settlement, ...last } = await Effect.runPromiseWith(context)(
+    const { broken, settlement, ...last } = await Effect.runPromiseWith(context)(
       StreamEnding.conclude(cell, isEvents, how, reason)
     )
     PurchaseResponse.noteReceipt(made, settlement)
     Deferred.doneUnsafe(ended, Effect.succeed(last))
+    return broken
   }
   const body = new ReadableStream<Uint8Array>(
     {
@@ -102,9 +103,9 @@ const passed = (
             controller.enqueue(value)
             return signing.take(value)
           }
+          if (!isEvents) demandAll(response, cell.course.account.bytes)
         } catch (error) {
-          await end("broken", error)
-          throw error
+          throw await end("broken", error)
         }
         await end("ended")
         return controller.close()
@@ -120,6 +121,13 @@ const passed = (
   const stream = { terms: scene.terms, signed: () => account.total, ended: Effect.runPromise(Deferred.await(ended)) }
   FollowedStream.note(made, stream)
   return made
+}
+
+/** Throws for a body that is shorter than its head announces. A coding, and the pages of other origins to which none is shown, hide that. */
+const demandAll = ({ headers, type }: Response, bytes: bigint): void => {
+  const announced = headers.get("content-length") ?? ""
+  if (type === "cors" || headers.has("content-encoding") || !/^\d{1,16}$/.test(announced)) return
+  if (bytes < BigInt(announced)) throw new Error(`the body ended after ${bytes} of ${announced} bytes`)
 }
 
 /** The signing beside a body. */
@@ -160,6 +168,7 @@ const eventsOf = (cell: StreamCourse.CourseCell, context: Context.Context<never>
   const { end, wake } = answering(context, StreamCourse.answerEvents(cell))
   return {
     take: (chunk) => {
+      cell.course.account.bytes += BigInt(chunk.byteLength)
       for (const event of push(chunk)) StreamCourse.takeEvent(cell, event)
       if (cell.course.need !== undefined) wake()
     },

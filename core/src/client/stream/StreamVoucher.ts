@@ -109,8 +109,8 @@ const repeatedly = Effect.fnUntraced(function* (...sending: Parameters<typeof po
 const silent = ({ idleSeconds, voucherUrl }: MeteredTerms): Posted =>
   refused(`${voucherUrl} did not answer a voucher for ${idleSeconds} s`)
 
-/** One post; `undefined` if its outcome is unknown, so that the same voucher goes out again. */
-const posted = Effect.fnUntraced(function* (
+/** One post; `undefined` if its outcome is unknown, so that the same voucher may go out again. */
+export const posted = Effect.fnUntraced(function* (
   scene: StreamScene,
   url: string,
   headers: HeaderFields,

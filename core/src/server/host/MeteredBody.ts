@@ -4,6 +4,7 @@
  */
 import { HeldPieces } from "../http/HeldPieces.ts"
 import * as MeterEvents from "../http/MeterEvents.ts"
+import { MeterEnded } from "../http/PaymentMeter.ts"
 import * as QuietMoment from "../http/QuietMoment.ts"
 import type { MeteredSink, NeededVoucher, StreamMeter } from "../http/StreamMeter.ts"
 
@@ -94,7 +95,7 @@ class MeteredReader implements MeteredSink {
       this.#pieces.add(read.value)
       return await this.pull(controller)
     } catch (error) {
-      if (this.#isCut) return this.#finish(controller)
+      if (this.#isCut) return this.#drain(controller)
       this.#stop()
       controller.error(error)
     }
@@ -114,15 +115,18 @@ class MeteredReader implements MeteredSink {
     return true
   }
 
-  /** Lets the pieces leave that the handler has made already, and ends the body. */
+  /** Lets the pieces leave that the handler has made already, and ends the body: not before its host has sent them. */
   async #drain(controller: Controller): Promise<void> {
-    if (!this.#pieces.isEmpty) return this.#finish(controller)
     const quiet = QuietMoment.after(() => 0).then(() => undefined)
-    const read = await Promise.race([this.#next().catch(() => undefined), quiet])
-    if (read === undefined || read.done) return this.#finish(controller)
-    this.#reading = undefined
-    this.#pieces.add(read.value)
-    return this.#send(controller) ? undefined : this.#finish(controller)
+    const next = this.#pieces.isEmpty ? this.#next().catch(() => undefined) : undefined
+    const read = await Promise.race([next, quiet])
+    if (read !== undefined && !read.done) {
+      this.#reading = undefined
+      this.#pieces.add(read.value)
+      if (this.#send(controller)) return
+    }
+    await quiet
+    await this.#finish(controller)
   }
 
   #enqueueText(controller: Controller, text: string): void {
@@ -134,7 +138,9 @@ class MeteredReader implements MeteredSink {
     this.#stop()
     const receipt = await this.#meter.settle()
     if (this.#hasEvents) this.#enqueueText(controller, MeterEvents.receipt(receipt))
-    controller.close()
+    // A body without events breaks off, so that its client does not take what came for the whole.
+    if (this.#isCut && !this.#hasEvents) controller.error(new MeterEnded(receipt.end ?? "closed"))
+    else controller.close()
     if (this.#isCut) void this.#reader.cancel().catch(() => undefined)
   }
 

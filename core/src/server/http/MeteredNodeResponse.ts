@@ -194,7 +194,7 @@ class MeteredWriter {
     // A handler that waits for the reader waits no more.
     this.#left()
     await this.#untilQuiet()
-    if (this.#phase === "open") await this.#close()
+    if (this.#phase === "open") await this.#close(this.#hasEvents() ? () => this.#end() : () => abort(this.#response))
     await left
   }
 
@@ -212,7 +212,8 @@ class MeteredWriter {
     return this.#phase === "open" && this.#response.writableNeedDrain === true
   }
 
-  async #close(): Promise<void> {
+  /** Ends the response in this way, once its charge is recorded. */
+  async #close(over: () => void = () => void this.#end()): Promise<void> {
     const hasEvents = this.#hasEvents()
     this.#phase = "ending"
     for (const told of this.#pieces.drop()) told?.()
@@ -220,9 +221,21 @@ class MeteredWriter {
     this.#left()
     const receipt = await this.#meter.settle()
     if (hasEvents) this.#put(MeterEvents.receipt(receipt))
-    this.#end()
+    over()
   }
 }
+
+/** Breaks a response off after the bytes that were written, so that its client does not take them for the whole body. */
+const abort = (response: object): void => {
+  const stream: unknown = Reflect.get(response, "stream")
+  const socket: unknown = Reflect.get(response, "socket")
+  if (typeof stream === "object" && stream !== null) memberOf(stream, "close")(internalError)
+  else if (socket instanceof Object && "destroySoon" in socket) memberOf(socket, "destroySoon")()
+  else memberOf(response, "destroy")()
+}
+
+/** The code of a reset stream over HTTP/2. */
+const internalError = 2
 
 /** The bytes of a chunk; `undefined` if it is none. */
 const bytesOf = (chunk: unknown, encoding: unknown): Uint8Array | undefined => {
