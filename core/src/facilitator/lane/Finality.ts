@@ -13,10 +13,18 @@ import { backToQueue } from "./Confirmation.ts"
 import { type LaneState, record, type Stopped } from "./LaneState.ts"
 import { type BatchedPayment, isDone, isUnresolved, type TrackedTransaction } from "./TrackedTransaction.ts"
 
-/** The memory between two rounds: blocks that were part of the chain in the last one. */
+/** The memory between two rounds. */
 export interface Memory {
-  readonly trusted: Array<Block>
+  /** The head of the last round: a reorganisation since then has replaced it. */
+  head: Block | undefined
+  /** Hashes of blocks that were shown as part of the chain, and that a reorganisation would have replaced together with `head`. */
+  verified: ReadonlySet<string>
+  /** The chain did not answer all questions of the last round: what it did not show then is looked for again. */
+  doubtful: boolean
 }
+
+/** The memory before the first round. */
+export const remember = (): Memory => ({ head: undefined, verified: new Set(), doubtful: false })
 
 /** Transactions, or payments of one, that are observed at once. */
 const concurrency = 16
@@ -30,40 +38,77 @@ export const round = Effect.fnUntraced(function* (
   if (transactions.length === 0) return []
   const chainHead = yield* state.chain.head
   if (chainHead === undefined) return []
-  const isCanonical = eachBlockOnce(state)
-  const isSame = yield* Effect.forEach([...memory.trusted, ...newestOf(transactions)], isCanonical)
-  memory.trusted.splice(0, memory.trusted.length, chainHead.head)
-  const isSuspicious = isSame.includes(false)
-  yield* Effect.forEach(
+  const known = new Map<string, boolean>()
+  const isCanonical = eachBlockOnce(state, known)
+  const isSame = yield* Effect.forEach(unsureOf(transactions, memory, chainHead.final), isCanonical, { concurrency })
+  const isSuspicious = memory.doubtful || isSame.includes(false)
+  memory.head = chainHead.head
+  const areSure = yield* Effect.forEach(
     transactions,
     (transaction) => check(state, transaction, isCanonical, chainHead.final, isSuspicious),
-    { concurrency, discard: true }
+    { concurrency }
   )
+  memory.doubtful = isSame.includes(undefined) || areSure.includes(false)
+  memory.verified = verifiedOf(transactions, isSuspicious ? new Set() : memory.verified, known)
   return transactions.filter(isUnresolved)
 })
 
+/**
+ * The blocks that are queried in each round: the last head, the newest block of a transaction, and those of which nothing is known since
+ * the last reorganisation. A transaction that was observed in a block while it was replaced may be older than others of the new branch.
+ */
+const unsureOf = (
+  transactions: ReadonlyArray<TrackedTransaction>,
+  { head, verified }: Memory,
+  final: bigint
+): ReadonlyArray<Block> => {
+  const blocks = transactions.flatMap(blocksOf)
+  const unverified = blocks.filter(({ hash, number }) => number > final && !verified.has(hash))
+  const all = [...(head === undefined ? [] : [head]), ...newestOf(blocks), ...unverified]
+  return [...new Map(all.map((block) => [block.hash, block])).values()]
+}
+
+const verifiedOf = (
+  transactions: ReadonlyArray<TrackedTransaction>,
+  before: ReadonlySet<string>,
+  known: ReadonlyMap<string, boolean>
+): ReadonlySet<string> =>
+  new Set(
+    transactions
+      .flatMap(blocksOf)
+      .map(({ hash }) => hash)
+      .filter((hash) => before.has(hash) || known.get(hash) === true)
+  )
+
+/** Returns false if the chain did not show whether a reorganisation has changed this transaction. */
 const check = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
   isCanonical: IsCanonical,
   final: bigint,
   isSuspicious: boolean
-): Effect.fn.Return<void, Stopped> {
+): Effect.fn.Return<boolean, Stopped> {
   const { displacedAt } = transaction
   const isDeep = (displacedAt ?? 0n) <= final && blocksOf(transaction).every(({ number }) => number <= final)
-  if (displacedAt !== undefined && (isDeep || isSuspicious) && !(yield* isDisplacedForGood(state, transaction))) return
+  if (displacedAt !== undefined && (isDeep || isSuspicious)) {
+    const isForGood = yield* isDisplacedForGood(state, transaction)
+    if (isForGood !== true) return isForGood !== undefined
+  }
   if (isDeep) yield* finalise(state, transaction, isCanonical)
-  else if (isSuspicious) yield* recheck(state, transaction, isCanonical)
+  return isDeep || !isSuspicious || (yield* recheck(state, transaction, isCanonical))
 })
 
-/** A foreign transaction may have been taken back, or may have been ours all the same: then ours is tracked as before. */
+/**
+ * A foreign transaction may have been taken back, or may have been ours all the same: then ours is tracked as before. `undefined` if
+ * the chain could not be queried.
+ */
 const isDisplacedForGood = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction
-): Effect.fn.Return<boolean, Stopped> {
+): Effect.fn.Return<boolean | undefined, Stopped> {
   const observation = yield* state.chain.observe(transaction)
   const counted = yield* state.chain.nextSlot
-  if (observation === undefined || counted === undefined) return false
+  if (observation === undefined || counted === undefined) return undefined
   if (observation.inclusion === undefined && counted > transaction.number) return true
   if (observation.inclusion !== undefined) yield* record(state, transaction, { inclusion: observation.inclusion })
   transaction.displacedAt = undefined
@@ -73,9 +118,9 @@ const isDisplacedForGood = Effect.fnUntraced(function* (
 type IsCanonical = (block: Block) => Effect.Effect<boolean | undefined>
 
 /** Queries each block once; `undefined` if the chain could not be queried. */
-const eachBlockOnce = ({ chain }: LaneState): IsCanonical => {
-  const known = new Map<string, boolean>()
-  return (block) =>
+const eachBlockOnce =
+  ({ chain }: LaneState, known: Map<string, boolean>): IsCanonical =>
+  (block) =>
     Effect.suspend(() => {
       const answer = known.get(block.hash)
       if (answer !== undefined) return Effect.succeed(answer)
@@ -83,13 +128,10 @@ const eachBlockOnce = ({ chain }: LaneState): IsCanonical => {
         Effect.sync(() => void (is !== undefined && known.set(block.hash, is)))
       )
     })
-}
 
-/** Every earlier block is an ancestor of the newest one, or was replaced together with it. */
-const newestOf = (transactions: ReadonlyArray<TrackedTransaction>): ReadonlyArray<Block> => {
-  const newest = transactions
-    .flatMap(blocksOf)
-    .reduce<Block | undefined>((a, b) => (a === undefined || b.number > a.number ? b : a), undefined)
+/** Every earlier block that was verified is an ancestor of the newest one, or was replaced together with it. */
+const newestOf = (blocks: ReadonlyArray<Block>): ReadonlyArray<Block> => {
+  const newest = blocks.reduce<Block | undefined>((a, b) => (a === undefined || b.number > a.number ? b : a), undefined)
   return newest === undefined ? [] : [newest]
 }
 
@@ -106,7 +148,7 @@ const finalise = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Stopped> {
   const seen = yield* Effect.forEach(blocksOf(transaction), isCanonical)
   if (seen.includes(undefined)) return
-  if (seen.includes(false)) return yield* recheck(state, transaction, isCanonical)
+  if (seen.includes(false)) return void (yield* recheck(state, transaction, isCanonical))
   if (!(yield* isShownAgain(state, transaction))) return
   const finalised = transaction.payments.flatMap(
     ({ stored: { block, paymentId, status } }): ReadonlyArray<StateChange> =>
@@ -171,21 +213,22 @@ const lateTransfers = Effect.fnUntraced(function* (state: LaneState, transaction
 
 const isDoubtful = ({ concluded, stored: { status } }: BatchedPayment): boolean => status === "failed" && !concluded
 
-/** The chain may have changed under this transaction: its present state counts. */
+/** The chain may have changed under this transaction: its present state counts. Returns false if the chain could not be queried. */
 const recheck = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction,
   isCanonical: IsCanonical
-): Effect.fn.Return<void, Stopped> {
+): Effect.fn.Return<boolean, Stopped> {
   const seen = yield* Effect.forEach(blocksOf(transaction), isCanonical)
-  if (!seen.includes(false)) return
+  if (!seen.includes(false)) return !seen.includes(undefined)
   const observation = yield* observeAll(state, transaction)
-  if (observation === undefined) return
+  if (observation === undefined) return false
   const changes = yield* changesOf(state, transaction, observation)
   const isMoved = observation.inclusion?.block.hash !== transaction.inclusion?.block.hash
   const subject = `the transaction ${transaction.number} of ${state.lease.lane}`
   yield* Effect.logWarning(`${subject} was affected by a reorganisation`)
   yield* record(state, transaction, { changes, ...(isMoved && { inclusion: observation.inclusion ?? null }) })
+  return true
 })
 
 /**

@@ -228,7 +228,7 @@ const watchFinality = Effect.fnUntraced(function* (
   state: LaneState,
   track: (transaction: TrackedTransaction, sentJustNow: boolean) => Effect.Effect<unknown>
 ): Effect.fn.Return<void, Stopped> {
-  const memory: Finality.Memory = { trusted: [] }
+  const memory = Finality.remember()
   while (true) {
     yield* Effect.sleep(finalityPause)
     yield* Effect.forEach(yield* Finality.round(state, memory), (transaction) => track(transaction, false), {

@@ -3,10 +3,38 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
+import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
+import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 import { begin, idsOf } from "../LedgerSteps.ts"
 
 const { claim, pay, settleMany } = LedgerShop
+
+/** A reorganisation during faults of the node, in which a later payment is included; blocks are final after a long time alone. */
+const missed = (fault: (scheme: SchemeFacilitator, isOn: () => boolean) => SchemeFacilitator) =>
+  Effect.gen(function* () {
+    let isOn = false
+    const { facilitator, ledger } = yield* LedgerShop.open({
+      lanes: [],
+      scheme: (scheme) => fault(scheme, () => isOn)
+    })
+    ledger.finality = 500
+    yield* TestClock.adjust("5 seconds")
+    const first = yield* begin(facilitator.settle(yield* pay(), claim("a")), 3)
+    yield* Fiber.join(first)
+    yield* TestClock.adjust("5 seconds")
+    ledger.reorganise(9)
+    ledger.emptyPool()
+    isOn = true
+    assert.strictEqual(ledger.transfers.length, 0)
+    const second = yield* begin(facilitator.settle(yield* pay(), claim("b")), 3)
+    yield* Fiber.join(second)
+    yield* TestClock.adjust("3 seconds")
+    isOn = false
+    yield* TestClock.adjust("20 seconds")
+    assert.strictEqual(ledger.transfers.length, 2)
+  })
+const unavailable = Effect.fail(new ChainUnavailable({ network: "ledger:test", message: "planted" }))
 
 describe("blocks", () => {
   it.effect("deep enough make a payment final, and its transaction is not watched any more", () =>
@@ -83,6 +111,56 @@ describe("blocks", () => {
           ["accepted", "planned", "sent", "included", "sent", "included", "final"]
         )
       }
+    })
+  )
+
+  it.effect("that are reorganised away while no node shows which blocks count are found afterwards", () =>
+    missed((scheme, isOn) => ({
+      ...scheme,
+      isCanonical: (block) => Effect.suspend(() => (isOn() ? unavailable : scheme.isCanonical(block)))
+    }))
+  )
+
+  it.effect("that are reorganised away while one of their transactions cannot be observed are found afterwards", () => {
+    let first: string | undefined
+    return missed((scheme, isOn) => ({
+      ...scheme,
+      observe: (payments, attempts) =>
+        Effect.suspend(() => {
+          first ??= attempts[0]?.transaction
+          const isFirst = attempts.some(({ transaction }) => transaction === first)
+          return isOn() && isFirst ? unavailable : scheme.observe(payments, attempts)
+        })
+    }))
+  })
+
+  it.effect("that are reorganised away while the node's answer about them is on its way are found afterwards", () =>
+    Effect.gen(function* () {
+      let isLate = true
+      const { facilitator, ledger } = yield* LedgerShop.open({
+        lanes: [],
+        scheme: (scheme) => ({
+          ...scheme,
+          observe: (payments, attempts) =>
+            Effect.tap(scheme.observe(payments, attempts), ({ inclusion }) => {
+              if (!isLate || inclusion === undefined) return Effect.void
+              isLate = false
+              return Effect.sleep("9 seconds")
+            })
+        })
+      })
+      ledger.finality = 500
+      yield* TestClock.adjust("5 seconds")
+      const first = yield* begin(facilitator.settle(yield* pay(), claim("a")), 3)
+      assert.isFalse(isLate)
+      ledger.reorganise(7)
+      ledger.emptyPool()
+      const second = yield* begin(facilitator.settle(yield* pay(), claim("b")), 3)
+      yield* Fiber.join(second)
+      assert.strictEqual(ledger.transfers.length, 1)
+      yield* TestClock.adjust("20 seconds")
+      yield* Fiber.join(first)
+      assert.strictEqual(ledger.transfers.length, 2)
     })
   )
 })
