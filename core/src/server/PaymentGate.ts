@@ -232,7 +232,7 @@ const decidePriced = (
     route,
     Result.isSuccess(presented)
       ? PaidRequest.take(context.paid, { ...gated, ...presented.success })
-      : PaymentRefusal.refused(context.paid, gated, presented.failure)
+      : PaymentRefusal.refused(context.paid, { ...gated, accepted: undefined }, presented.failure)
   )
 }
 

@@ -3,6 +3,7 @@
  * both sides are held against the chain.
  */
 import { assert, layer } from "@effect/vitest"
+import { decodePaymentSignatureHeader } from "@x402/core/http"
 import * as Effect from "effect/Effect"
 
 import { beginWithdrawal, buyerOf, chainLayer, opened, paidOut, price, standing } from "./ChannelShopTrial.ts"
@@ -51,6 +52,30 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("our sho
         }
       })
     )
+  )
+
+  it.effect(
+    "a correction's offer has the token of the corrected request, which so keeps its turn by either offer",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const shop = yield* opened({ claimAt: 1_000n * price })
+          const { key } = yield* shop.chain.payer
+          const buyer = buyerOf(shop.chain.node.rpcUrl, key)
+          for (let request = 0; request < 2; request++) assert.strictEqual((yield* buyer.buy(shop.url)).status, 200)
+          const spent = buyer.sent.at(-1) ?? ""
+          const tokenOf = (headers: Readonly<Record<string, string>>) =>
+            Effect.promise(async () => {
+              const { accepts, error } = buyer.refusalOf(await fetch(shop.url, { headers }))
+              return { token: accepts[0]?.extra["retryToken"], error }
+            })
+          const unpaid = yield* tokenOf({})
+          const corrected = yield* tokenOf({ "payment-signature": spent })
+          assert.match(corrected.error ?? "", /cumulative_amount_mismatch/)
+          assert.strictEqual(corrected.token, decodePaymentSignatureHeader(spent).accepted.extra["retryToken"])
+          assert.notStrictEqual(corrected.token, unpaid.token)
+        })
+      )
   )
 
   for (const together of [4, 16]) {

@@ -153,6 +153,7 @@ export const buyerOf = (rpcUrl: string, key: Hex, { before, ...options }: BuyerO
     pay,
     buy: (url: string) => Effect.promise(() => pay(url)),
     receiptOf: ({ headers }: Response) => reading.getPaymentSettleResponse((name) => headers.get(name)),
+    refusalOf: ({ headers }: Response) => reading.getPaymentRequiredResponse((name) => headers.get(name)),
     /** The channel that the buyer opens for the offer. */
     channelOf: (url: string) =>
       Effect.promise(async () => {

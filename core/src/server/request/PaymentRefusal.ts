@@ -8,6 +8,7 @@ import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
 import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
+import type { AcceptedOffer } from "../../wire/pontage/Dialect.ts"
 import * as Refusal from "../../wire/pontage/Refusal.ts"
 import type { SellerDialects } from "../../wire/SellerDialects.ts"
 import type { Refused } from "../http/Decision.ts"
@@ -33,6 +34,8 @@ export interface GatedRequest {
   readonly crossOrigin: boolean
   /** Dialects of the response. */
   readonly dialects: SellerDialects
+  /** The offer that came back with the payment. */
+  readonly accepted: AcceptedOffer | undefined
   /** Client address of the request; `undefined` if the host does not know it. */
   readonly clientAddress: string | undefined
   /** The host's own request. */
@@ -41,7 +44,8 @@ export interface GatedRequest {
 
 /** The refusal of a presented payment. Failures that are not the payment's fault go to the operator's log. */
 export const refused = (shop: RefusingShop, request: GatedRequest, failure: PaymentFailure): Effect.Effect<Refused> => {
-  const refusal = refusalFor(shop, request, Refusal.fromFailure(failure), correctionOf(failure))
+  const token = failure instanceof ChannelCorrection ? RetryToken.of(request.accepted?.extra) : undefined
+  const refusal = refusalFor(shop, request, Refusal.fromFailure(failure), { correct: correctionOf(failure), token })
   return failure._tag === "PaymentError" || failure._tag === "ValidationError"
     ? refusal
     : Effect.andThen(warned(shop, request, failure), refusal)
@@ -53,12 +57,22 @@ export const refused = (shop: RefusingShop, request: GatedRequest, failure: Paym
 const warned = ({ warn }: RefusingShop, { priced: { route } }: GatedRequest, { _tag, message }: PaymentFailure) =>
   warn(`${route.name} ${_tag}`, `${route.name}: ${_tag}: ${message}`)
 
-/** The refusal with these words; `correct` changes its offers. */
+/** Changes of a refusal's offers. */
+interface OfferChanges {
+  readonly correct?: (offer: PaymentRequirements) => PaymentRequirements
+  /**
+   * Default a new one. A corrected request is known by the token that it came with: it holds the turn of its channel's line, whether its
+   * buyer repeats the first offer or this one.
+   */
+  readonly token?: string | undefined
+}
+
+/** The refusal with these words. */
 export const refusalFor = (
   { entropy, signer }: RefusingShop,
   { crossOrigin, epoch, now, priced, dialects }: GatedRequest,
   refusal: Refusal.Refusal,
-  correct: (offer: PaymentRequirements) => PaymentRequirements = (offer) => offer
+  { correct = (offer) => offer, token }: OfferChanges = {}
 ): Effect.Effect<Refused> =>
   Effect.map(RouteOffer.accepts(signer, priced, epoch), (accepts) => ({
     _tag: "Refused",
@@ -66,7 +80,7 @@ export const refusalFor = (
       { dialects, order: priced.route.settle, crossOrigin, terms: RouteOffer.termsOf(signer, priced) },
       refusal,
       accepts.map(correct)
-    )(RetryToken.make(entropy), now)
+    )(token ?? RetryToken.make(entropy), now)
   }))
 
 /** The offers after a stale voucher name the state of its channel, for its payer to sign the right one. */
