@@ -24,11 +24,12 @@ import * as FacilitatorComparison from "./parts/FacilitatorComparison.ts"
 import * as JettonPayments from "./parts/JettonPayments.ts"
 import * as KeptResponses from "./parts/KeptResponses.ts"
 import * as OfflineVerification from "./parts/OfflineVerification.ts"
+import * as InventoryPayments from "./parts/onward/InventoryPayments.ts"
+import * as RoutedPayments from "./parts/onward/RoutedPayments.ts"
 import * as PageSize from "./parts/PageSize.ts"
 import * as PaidComparison from "./parts/PaidComparison.ts"
 import * as PaidRequests from "./parts/PaidRequests.ts"
 import * as PermitPayments from "./parts/PermitPayments.ts"
-import * as RoutedPayments from "./parts/RoutedPayments.ts"
 import * as SettlementThroughput from "./parts/SettlementThroughput.ts"
 import * as Signing from "./parts/Signing.ts"
 import * as TransactionSigning from "./parts/TransactionSigning.ts"
@@ -59,6 +60,7 @@ const parts: Readonly<Record<string, Part>> = {
   accounts: AccountPayments.measure,
   permit2: PermitPayments.measure,
   routes: RoutedPayments.measure,
+  inventory: InventoryPayments.measure,
   settlement: Effect.flatMap(PostgresServer.make, SettlementThroughput.measure),
   claims: Effect.flatMap(PostgresServer.make, DurableClaims.measure),
   draws: Effect.all([Effect.orDie(DurableDraws.measure), onTestChain(FacilitatedDraws.measure)]).pipe(
