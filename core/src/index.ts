@@ -17,6 +17,7 @@ export * as LikelySpelling from "./protocol/text/LikelySpelling.ts"
 export * as Network from "./protocol/Network.ts"
 export { PaymentError, PaymentErrorCode, refuse } from "./protocol/PaymentError.ts"
 export type { PaymentFailure } from "./protocol/PaymentFailure.ts"
+export * as DrawId from "./protocol/DrawId.ts"
 export * as PaymentId from "./protocol/PaymentId.ts"
 export * as PaymentPayload from "./protocol/PaymentPayload.ts"
 export * as PaymentRequired from "./protocol/PaymentRequired.ts"
@@ -43,6 +44,8 @@ export * as OptionCheck from "./protocol/OptionCheck.ts"
 export * as Shape from "./protocol/Shape.ts"
 export { invalid, ValidationError, ValidationReason } from "./protocol/ValidationError.ts"
 export {
+  type ChannelCredits,
+  type ChannelStanding,
   Facilitator,
   NotOnRecord,
   type Claim,
@@ -50,15 +53,18 @@ export {
   type ExecutionOutcome,
   type ExecutionEnd,
   type PaymentRequest,
+  type Credit,
+  type CreditRequest,
   type Settled,
-  type Verified
+  type Verified,
+  type VoucherKept
 } from "./facilitator/Facilitator.ts"
 export * as FacilitatorByUrl from "./facilitator/x402/FacilitatorByUrl.ts"
 export * as FacilitatorClient from "./facilitator/remote/FacilitatorClient.ts"
 export * as IntakeGate from "./facilitator/local/IntakeGate.ts"
 export * as X402Facilitator from "./facilitator/x402/X402Facilitator.ts"
 export { CurrentBuyer } from "./facilitator/CurrentBuyer.ts"
-export { CurrentCaller, maySee, type Caller } from "./facilitator/Caller.ts"
+export { CurrentCaller, maySee, type Caller, type DrawPlace } from "./facilitator/Caller.ts"
 export * as ChainClock from "./facilitator/local/ChainClock.ts"
 export * as Checkpoint from "./facilitator/Checkpoint.ts"
 export * as LaneLeases from "./facilitator/store/LaneLeases.ts"
@@ -130,6 +136,7 @@ export type {
   PresentedVoucher,
   SchemeDraws
 } from "./scheme/SchemeDraws.ts"
+export { ChannelCorrection } from "./scheme/ChannelCorrection.ts"
 export * as OwnTransfer from "./scheme/OwnTransfer.ts"
 export * as ClientSchemeRegistry from "./scheme/ClientSchemeRegistry.ts"
 export * as FacilitatorSchemeRegistry from "./scheme/FacilitatorSchemeRegistry.ts"
@@ -160,6 +167,7 @@ export type {
   RefusalMessage,
   SellerDialect
 } from "./wire/pontage/Dialect.ts"
+export * as DrawsApi from "./wire/pontage/DrawsApi.ts"
 export * as FacilitatorApi from "./wire/pontage/FacilitatorApi.ts"
 export * as ChainNodeClient from "./wire/http/ChainNodeClient.ts"
 export * as HttpOrigin from "./wire/http/HttpOrigin.ts"

@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import {
   AsciiJson,
   Binding,
+  DrawsApi,
   FacilitatorApi,
   MetaPayer,
   PaymentId,
@@ -76,6 +77,12 @@ const structures: Readonly<Record<string, Structure>> = {
   FinishRequest: FacilitatorApi.FinishRequest,
   FinishesRequest: FacilitatorApi.FinishesRequest,
   FinishesResponse: FacilitatorApi.FinishesResponse,
+  DrawsRequest: DrawsApi.DrawsRequest,
+  DrawsResponse: DrawsApi.DrawsResponse,
+  WindowRequest: DrawsApi.WindowRequest,
+  RenewRequest: DrawsApi.RenewRequest,
+  Standing: DrawsApi.Standing,
+  VoucherResponse: DrawsApi.VoucherResponse,
   Fault: FacilitatorApi.Fault,
   PaymentPage,
   X402SupportedResponse: X402ServerApiKinds.X402SupportedResponse,
@@ -138,6 +145,7 @@ const decoders: Readonly<Record<string, (json: unknown) => void>> = {
     const call = Schema.Struct({ _meta: Schema.Struct({ "x402/payment": Schema.Json }) })
     decoders["X402Payment"]?.(Schema.decodeUnknownSync(call)(json)._meta["x402/payment"])
   },
+  WindowResponse: (json) => void Schema.decodeUnknownSync(DrawsApi.WindowResponse, strictly)(json),
   McpResult: (json) => assert.isDefined(MetaPayer.receiptOf(json as MetaPayer.ToolResponse)),
   X402Request: (json) => {
     const request = X402ServerApiRequest.read(Schema.decodeUnknownSync(X402ServerApiRequest.RequestV2)(json))

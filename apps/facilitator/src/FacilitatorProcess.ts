@@ -33,7 +33,7 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
   yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
   const crypto = yield* BestCrypto.make
   const chains = yield* SettlingSchemes.make(settings, crypto)
-  const storage = yield* Layer.build(FacilitatorStorage.layer(settings.store))
+  const storage = yield* Layer.build(storageOf(settings))
   const life = yield* Effect.scope
   const begin = Effect.fnUntraced(function* (port: number) {
     const scope = yield* Scope.fork(life)
@@ -47,6 +47,12 @@ export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.
   yield* Effect.forkScoped(takeInMissing(first, begin(first.running.port)))
   return first.running
 })
+
+/** The records, and the ledger of payment channels where the service's key authorizes their claims. */
+const storageOf = ({ evmChannels, store }: FacilitatorSettings.FacilitatorSettings) =>
+  evmChannels?.authorizer === undefined
+    ? FacilitatorStorage.layer(store)
+    : Layer.merge(FacilitatorStorage.layer(store), FacilitatorStorage.ledger(store))
 
 /** One time of service, and the chains that are missing in it. */
 interface Service {

@@ -33,13 +33,13 @@ const offerOf = ({ chainId, token }: Chain, { receiver, receiverAuthorizer }: Ch
   }
 })
 
-/** Signs the messages. `lent`: the authorizer of claims and refunds where it is not the shop, whose signatures the facilitator adds. */
-export const make = (chain: Chain, lent?: string) =>
+/** Signs the messages. `number` tells channels of one chain apart. `lent`: the authorizer of claims and refunds where it is not the shop, whose signatures the facilitator adds. */
+export const make = (chain: Chain, lent?: string, number = 1) =>
   Effect.promise(async () => {
     const { accounts, chainId, token } = chain
     const [payer] = accounts.payers
     const [shop] = accounts.signers
-    const salt = `0x${"0".repeat(63)}1` as const
+    const salt = `0x${number.toString(16).padStart(64, "0")}` as const
     const config: ChannelConfig.ChannelConfig = {
       payer: addressOf(payer.address),
       payerAuthorizer: addressOf(payer.address),
@@ -63,10 +63,18 @@ export const make = (chain: Chain, lent?: string) =>
       totalClaimed: amount - 10_000n
     }
     const batch = ClaimBatch.typedData(chainId, [ClaimBatch.entry(chainId, row)])
+    const voucherOf = async (maxClaimableAmount: bigint) => {
+      const signed = { channelId, maxClaimableAmount }
+      const made = { ...signed, signature: await payer.signTypedData(Voucher.typedData(chainId, signed)) }
+      return { type: "voucher", channelConfig: ChannelConfig.onWire(config), voucher: Voucher.onWire(made) }
+    }
     const claimAuthorizerSignature = lent === undefined ? await shop.signTypedData(batch) : undefined
     return {
       chain,
       config,
+      channelId,
+      /** A voucher up to this maximum in all. */
+      voucherOf,
       deposit: {
         type: "deposit",
         channelConfig: ChannelConfig.onWire(config),

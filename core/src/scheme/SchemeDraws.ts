@@ -105,6 +105,8 @@ export interface SchemeDraws {
   readonly read: (request: ChannelRequest) => Effect.Effect<PresentedVoucher, PaymentError | ValidationError>
   /** The states of channels, all as of one block that is no older than any seen before; in the order of the ids. */
   readonly states: (channelIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ChannelSums>, ChainUnavailable>
+  /** Whether claims are authorized for the channels of this caller, by name; default of every one. */
+  readonly isFor?: (caller: string) => boolean
   /** The parties of a channel by its terms. */
   readonly parties: (config: Schema.Json) => ChannelParties
   /** The words of a receipt for a draw that is charged `amount`. */

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import { vi } from "vitest"
 
 import { buyerOf, chainLayer, idOf, opened, paidOut, price } from "./ChannelShopTrial.ts"
+import { everywhere } from "./FacilitatorPlace.ts"
 
 type Buyer = ReturnType<typeof buyerOf>
 
@@ -17,44 +18,48 @@ const bought = Effect.fnUntraced(function* (buyer: Buyer, url: string, query: st
   return [response.status, extra?.["chargedAmount"]] as const
 })
 
-layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("a route with a charge of its own", (it) => {
-  it.effect("charges the price of the response, and its buyer signs the next voucher on top of that", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const shop = yield* opened({ claimAt: 2_501n })
-        const url = `${shop.origin}/metered`
-        const { key } = yield* shop.chain.payer
-        const buyer = buyerOf(shop.chain.node.rpcUrl, key)
-        assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0003"), [200, "300"])
-        assert.deepStrictEqual(yield* bought(buyer, url, "price=$0"), [200, "0"])
-        assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0012"), [200, `${price}`])
-        assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0004&fail"), [500, "0"])
-        assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0005"), [200, "500"])
-        const id = idOf(shop, yield* buyer.channelOf(url))
-        assert.deepInclude(yield* shop.ledger.find(id), { charged: 1_800n, reserved: 0n })
-        // Each payment but the refused one is a request of its own: none was corrected, because the receipts said what is owed.
-        assert.strictEqual(buyer.sent.length, 5)
-        assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.000701"), [200, "701"])
-        yield* paidOut(shop, 2_501n)
-      })
-    )
-  )
-
-  it.effect("charges the whole price where its function gives none, and says so in the log", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const log = yield* Effect.acquireRelease(
-          Effect.sync(() => vi.spyOn(console, "log").mockImplementation(() => undefined)),
-          (spy) => Effect.sync(() => spy.mockRestore())
+for (const { place, shared } of everywhere(chainLayer))
+  layer(shared, { timeout: "15 minutes", excludeTestServices: true })(
+    `a route with a charge of its own, its facilitator ${place}`,
+    (it) => {
+      it.effect("charges the price of the response, and its buyer signs the next voucher on top of that", () =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const shop = yield* opened({ claimAt: 2_501n })
+            const url = `${shop.origin}/metered`
+            const { key } = yield* shop.chain.payer
+            const buyer = buyerOf(shop.chain.node.rpcUrl, key)
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0003"), [200, "300"])
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0"), [200, "0"])
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0012"), [200, `${price}`])
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0004&fail"), [500, "0"])
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0005"), [200, "500"])
+            const id = idOf(shop, yield* buyer.channelOf(url))
+            assert.deepInclude(yield* shop.ledger.find(id), { charged: 1_800n, reserved: 0n })
+            // Each payment but the refused one is a request of its own: none was corrected, because the receipts said what is owed.
+            assert.strictEqual(buyer.sent.length, 5)
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.000701"), [200, "701"])
+            yield* paidOut(shop, 2_501n)
+          })
         )
-        const shop = yield* opened({ claimAt: price })
-        const { key } = yield* shop.chain.payer
-        const buyer = buyerOf(shop.chain.node.rpcUrl, key)
-        assert.deepStrictEqual(yield* bought(buyer, `${shop.origin}/metered`, "price=much"), [200, `${price}`])
-        yield* paidOut(shop, price)
-        const lines = log.mock.calls.flat().map(String).join("\n")
-        assert.match(lines, /GET \/metered: charge: .*the whole price was charged/s)
-      })
-    )
+      )
+
+      it.effect("charges the whole price where its function gives none, and says so in the log", () =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const log = yield* Effect.acquireRelease(
+              Effect.sync(() => vi.spyOn(console, "log").mockImplementation(() => undefined)),
+              (spy) => Effect.sync(() => spy.mockRestore())
+            )
+            const shop = yield* opened({ claimAt: price })
+            const { key } = yield* shop.chain.payer
+            const buyer = buyerOf(shop.chain.node.rpcUrl, key)
+            assert.deepStrictEqual(yield* bought(buyer, `${shop.origin}/metered`, "price=much"), [200, `${price}`])
+            yield* paidOut(shop, price)
+            const lines = log.mock.calls.flat().map(String).join("\n")
+            assert.match(lines, /GET \/metered: charge: .*the whole price was charged/s)
+          })
+        )
+      )
+    }
   )
-})

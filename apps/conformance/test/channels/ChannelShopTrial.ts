@@ -22,6 +22,8 @@ import Koa from "koa"
 import { createPublicClient, type Hex, http } from "viem"
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts"
 
+import * as FacilitatorPlace from "./FacilitatorPlace.ts"
+
 /** The price of a request in the token's smallest unit. */
 export const price = 1_000n
 
@@ -59,11 +61,19 @@ export const opened = Effect.fnUntraced(function* (terms: Terms) {
   const chain = yield* Chain
   const { accounts, rpcUrl } = chain.node
   const [sender, lent] = accounts.signers
-  const facilitator = LocalFacilitator.layerMemory({
-    schemes: [channelEvm.facilitator({ signer: sender, rpcUrl, authorizer: { signer: lent }, ...least })],
+  const local = LocalFacilitator.layerMemory({
+    schemes: [
+      channelEvm.facilitator({
+        signer: sender,
+        rpcUrl,
+        authorizer: { signer: lent, ...(yield* FacilitatorPlace.lending) },
+        ...least
+      })
+    ],
     channels: { pollMillis: 50, maximumUnclaimed: claimAt, leastClaim: 1n, leastPayout: 1n, ...watch },
     ...(gasCeilings && { gasCeilings })
   }).pipe(Layer.provide(Layer.succeed(ChannelStore, ledger)))
+  const facilitator = yield* FacilitatorPlace.at(local, payee)
   const router = new Router()
   let runs = 0
   router.get("/report", (context) => {

@@ -33,6 +33,7 @@ import Koa from "koa"
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
 
 import { Chain } from "./ChannelShopTrial.ts"
+import * as FacilitatorPlace from "./FacilitatorPlace.ts"
 
 type Meter = PaymentMeter.PaymentMeter | undefined
 
@@ -246,11 +247,12 @@ export const opened = Effect.fnUntraced(function* (host: keyof typeof hosts, ter
   const chain = yield* Chain
   const { accounts, rpcUrl } = chain.node
   const [sender, lent] = accounts.signers
-  const authorizer = { signer: lent }
-  const facilitator = LocalFacilitator.layerMemory({
+  const authorizer = { signer: lent, ...(yield* FacilitatorPlace.lending) }
+  const local = LocalFacilitator.layerMemory({
     schemes: [channelEvm.facilitator({ signer: sender, rpcUrl, authorizer, minimumDeposit: 1n })],
     channels: { pollMillis: 50, maximumUnclaimed: claimAt, leastClaim: 1n, leastPayout: 1n }
   }).pipe(Layer.provide(Layer.succeed(ChannelStore, ledger)))
+  const facilitator = yield* FacilitatorPlace.at(local, payee)
   const server: Server = createServer()
   const origin = yield* listen(server)
   const route: RouteConfig = {

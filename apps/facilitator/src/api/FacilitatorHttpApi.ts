@@ -1,7 +1,7 @@
 /**
  * The facilitator's HTTP API: its endpoints with their requests and responses. The OpenAPI document is generated from it.
  */
-import { FacilitatorApi, Settlement, X402ServerApiKinds } from "@pontage/core"
+import { DrawsApi, FacilitatorApi, Settlement, X402ServerApiKinds } from "@pontage/core"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -42,6 +42,18 @@ export const finishing = { payload: FacilitatorApi.FinishRequest, success: Settl
 /** `POST /payments/finish`. */
 export const finishingSeveral = { payload: FacilitatorApi.FinishesRequest, success: FacilitatorApi.FinishesResponse }
 
+/** `POST /draws`. */
+export const drawing = { payload: PresentedPayment.DrawsRequest, success: DrawsApi.DrawsResponse }
+
+/** `POST /draws/{id}/windows`. */
+export const reserving = { payload: DrawsApi.WindowRequest, success: DrawsApi.WindowResponse }
+
+/** `POST /draws/{id}/renew`. */
+export const renewing = { payload: DrawsApi.RenewRequest, success: DrawsApi.RenewResponse }
+
+/** `POST /vouchers`. */
+export const keeping = { payload: PresentedPayment.VoucherRequest, success: DrawsApi.VoucherResponse }
+
 /** Endpoints for servers, with their API key where keys are used. */
 class PaymentsGroup extends HttpApiGroup.make("payments")
   .add(
@@ -76,6 +88,50 @@ class PaymentsGroup extends HttpApiGroup.make("payments")
     }).annotateMerge(
       described(
         `Reports the ends of up to ${FacilitatorApi.maximumFinishes} granted executions. Each has its own response, in their order, with the status and the body of POST /payments/{id}/finish.`
+      )
+    )
+  )
+  .middleware(RequestFaults)
+  .middleware(CallerAuthentication) {}
+
+const drawId = { id: Schema.String.annotate({ description: "draw-, the channel, - and the maximum of the voucher" }) }
+
+/** Draws on payment channels, for servers whose ledger is kept here. */
+class DrawsGroup extends HttpApiGroup.make("draws")
+  .add(
+    HttpApiEndpoint.post("draw", "/draws", {
+      ...drawing,
+      error: [TooManyRequestsResponse, TemporarilyUnavailableResponse]
+    }).annotateMerge(
+      described(
+        `Asks for up to ${DrawsApi.maximumDraws} draws. Each has its own response, in their order, with the status and the body that POST /claims would have; 202 for one that takes longer, which the server sends there by itself. A draw is durable before its response, and idempotent by the id of its claim. It ends by POST /payments/{id}/finish, which charges it.`
+      )
+    ),
+    HttpApiEndpoint.post("window", "/draws/:id/windows", {
+      params: drawId,
+      ...reserving,
+      error: [UnknownPayment, FinishRefused, TemporarilyUnavailableResponse]
+    }).annotateMerge(
+      described(
+        "Reserves a further part of a channel's credit for a stream that a draw has begun, under a claim of its own; waits up to waitMillis for the voucher that it needs."
+      )
+    ),
+    HttpApiEndpoint.post("renew", "/draws/:id/renew", {
+      params: drawId,
+      ...renewing,
+      error: TemporarilyUnavailableResponse
+    }).annotateMerge(described("Extends the lease of an open draw by 60 seconds.")),
+    HttpApiEndpoint.get("standing", "/draws/:id", {
+      params: drawId,
+      success: DrawsApi.Standing,
+      error: [UnknownPayment, TemporarilyUnavailableResponse]
+    }).annotateMerge(described("The standing of a draw's channel.")),
+    HttpApiEndpoint.post("voucher", "/vouchers", {
+      ...keeping,
+      error: [Forbidden, TooManyRequestsResponse, TemporarilyUnavailableResponse]
+    }).annotateMerge(
+      described(
+        "Keeps a higher voucher without a draw, and makes the deposit beside it. Idempotent; it charges nothing."
       )
     )
   )
@@ -143,6 +199,7 @@ class OperationGroup extends HttpApiGroup.make("operation").add(
 /** The API. */
 export class FacilitatorHttpApi extends HttpApi.make("facilitator")
   .add(PaymentsGroup)
+  .add(DrawsGroup)
   .add(RecordsGroup)
   .add(OffersGroup)
   .add(DiscoveryGroup)

@@ -35,6 +35,7 @@ import { Readiness } from "../readiness/Readiness.ts"
 import * as ReadinessChecks from "../readiness/ReadinessChecks.ts"
 import * as WebhookDeliverer from "../webhooks/WebhookDeliverer.ts"
 import { layerDiscovery } from "./DiscoveryEndpoints.ts"
+import { layerDraws } from "./DrawEndpoints.ts"
 import { FacilitatorHttpApi } from "./FacilitatorHttpApi.ts"
 import { layerMetrics, layerNowhere, layerOperation } from "./OperationEndpoints.ts"
 import { layerPayments } from "./PaymentEndpoints.ts"
@@ -101,6 +102,7 @@ const apiOf = (missing: ReadonlyArray<ReadinessChecks.MissingChain>) =>
   HttpApiBuilder.layer(FacilitatorHttpApi, { openapiPath: "/openapi.json" }).pipe(
     Layer.provide([
       layerPayments,
+      layerDraws,
       layerRecords,
       layerOffers(missing.map(({ network }) => network)),
       layerDiscovery,

@@ -3,6 +3,8 @@
  * a failure without a verdict is a fault.
  */
 import {
+  ChannelCorrection,
+  type DrawsApi,
   type FacilitatorApi,
   type PaymentFailure,
   type PaymentRequest,
@@ -11,7 +13,8 @@ import {
   type Settled,
   type SettlementPending,
   type ValidationError,
-  type Verified
+  type Verified,
+  type VoucherKept
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
@@ -49,6 +52,27 @@ export const ofClaim = (
   claimed: Effect.Effect<Settled, PaymentFailure>
 ): Effect.Effect<SettleResponse, TemporarilyUnavailable> =>
   ofTransaction(request, claimed, ({ execution }) => execution === "granted")
+
+/** The response to `POST /vouchers`. */
+export const ofVoucher = (
+  kept: Effect.Effect<VoucherKept, PaymentFailure>
+): Effect.Effect<typeof DrawsApi.VoucherResponse.Type, TemporarilyUnavailable> =>
+  Effect.matchEffect(kept, {
+    onSuccess: ({ _tag, standing, transaction }) =>
+      Effect.succeed({ voucher: voucherEnds[_tag], standing, transaction }),
+    onFailure: (failure) =>
+      failure._tag === "PaymentError" || failure._tag === "ValidationError"
+        ? Effect.succeed(refusedVoucher(failure))
+        : unavailable(failure)
+  })
+
+const voucherEnds = { Kept: "kept", Lower: "lower", Closed: "closed" } as const
+
+/** The verdict of `POST /vouchers` on a payment that is none. */
+export const refusedVoucher = (failure: Refused): typeof DrawsApi.VoucherResponse.Type => ({
+  ...reasonOf(failure),
+  ...factsOf(failure)
+})
 
 /** The verdict of `POST /verify` on a malformed payment. */
 export const unreadableVerify = (failure: Refused): VerifyResponse => ({ isValid: false, ...reasonOf(failure) })
@@ -116,6 +140,9 @@ const reasonOf = (failure: Refused) => {
     : { reason: failure.reason, detail, message }
 }
 
+/** The state of a channel, by which the payer of a refused voucher signs its next one. */
+const factsOf = (failure: Refused) => (failure instanceof ChannelCorrection ? { extra: failure.facts } : {})
+
 /** A refused payment has no record of its own, hence no id. */
 const refused = (network: string, failure: Refused): SettleResponse => ({
   success: false,
@@ -123,7 +150,8 @@ const refused = (network: string, failure: Refused): SettleResponse => ({
   status: "rejected",
   transaction: "",
   network,
-  ...reasonOf(failure)
+  ...reasonOf(failure),
+  ...factsOf(failure)
 })
 
 const pending = (network: string, { message, paymentId, status, transaction }: SettlementPending): SettleResponse => ({

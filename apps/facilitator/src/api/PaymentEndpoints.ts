@@ -2,6 +2,7 @@
  * Endpoints of payments: from the presented payment to the facilitator and back to a verdict.
  */
 import {
+  type DrawsApi,
   FacilitatorApi,
   Facilitator,
   FacilitatorSchemeRegistry,
@@ -22,17 +23,19 @@ import { Discovery } from "../discovery/Discovery.ts"
 import { responseOf, Forbidden } from "../http/FacilitatorFault.ts"
 import { defective } from "../http/RequestFaults.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
+import * as DrawRights from "./DrawRights.ts"
 import { claiming, FacilitatorHttpApi, finishing, finishingSeveral, settling, verifying } from "./FacilitatorHttpApi.ts"
 import * as FacilitatorVerdict from "./FacilitatorVerdict.ts"
 import { jsonEndpoint } from "./JsonEndpoint.ts"
 import * as PresentedPayment from "./PresentedPayment.ts"
 
 /** A payment, and its buyer's origin as the caller names it. */
-interface BuyersPayment extends PresentedPayment.PresentedPayment {
+export interface BuyersPayment extends PresentedPayment.PresentedPayment {
   readonly buyer: string | undefined
 }
 type VerifyResponse = typeof FacilitatorApi.VerifyResponse.Type
 type SettleResponse = typeof FacilitatorApi.SettleResponse.Type
+type VoucherResponse = typeof DrawsApi.VoucherResponse.Type
 
 /** Endpoints for servers. */
 export const layerPayments = HttpApiBuilder.group(
@@ -56,12 +59,14 @@ export const layerPayments = HttpApiBuilder.group(
         jsonEndpoint(settling, (payload, asked) => {
           const payment = PresentedPayment.read(payload)
           const claim = payload.protocolVersion === undefined ? undefined : payload.claim
-          const settled = transact(services, "settle", withBuyer(asked, payment), (request) =>
-            Effect.tap(FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim)), (response) => {
+          const settled = transact(services, "settle", withBuyer(asked, payment), (request) => {
+            const right = claim === undefined ? Effect.void : DrawRights.demand(schemes, request.paymentRequirements)
+            const response = FacilitatorVerdict.ofSettle(request, facilitator.settle(request, claim))
+            return Effect.tap(Effect.andThen(right, response), (response) => {
               const sold = soldOf(request, response)
               return sold === undefined ? Effect.void : discovery.settled(sold)
             })
-          )
+          })
           return Effect.map(settled, payment.settled)
         })
       )
@@ -69,7 +74,10 @@ export const layerPayments = HttpApiBuilder.group(
         "claim",
         jsonEndpoint(claiming, ({ claim, ...body }, asked) =>
           transact(services, "claim", withBuyer(asked, PresentedPayment.readOurs(body)), (request) =>
-            FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
+            Effect.andThen(
+              DrawRights.demand(schemes, request.paymentRequirements),
+              FacilitatorVerdict.ofClaim(request, facilitator.claim(request, claim))
+            )
           )
         )
       )
@@ -98,7 +106,8 @@ const soldOf = (
     ? { paymentId, scheme, network, payTo, asset, amount, resource }
     : undefined
 
-interface Services {
+/** The services that judge payments. */
+export interface Services {
   readonly facilitator: Facilitator["Service"]
   readonly schemes: FacilitatorSchemeRegistry.FacilitatorSchemeRegistry["Service"]["schemes"]
 }
@@ -115,9 +124,10 @@ const verify = (services: Services, payment: BuyersPayment) =>
     )
   )
 
-const transact = <E extends { readonly error: string }>(
+/** Answers a request for an execution, and counts it. */
+export const transact = <E extends { readonly error: string }>(
   services: Services,
-  operation: "settle" | "claim",
+  operation: "settle" | "claim" | "draw",
   payment: BuyersPayment,
   respond: (request: PaymentRequest) => Effect.Effect<SettleResponse, E>
 ) =>
@@ -133,12 +143,12 @@ const transact = <E extends { readonly error: string }>(
 const finish = (
   facilitator: Facilitator["Service"],
   id: string,
-  { claimId, outcome }: typeof FacilitatorApi.FinishRequest.Type
+  { charge, claimId, outcome }: typeof FacilitatorApi.FinishRequest.Type
 ) =>
   FacilitatorMetrics.measured(
     "finish",
     () => outcome,
-    facilitator.finish(id, claimId, outcome).pipe(
+    facilitator.finish(id, claimId, outcome, charge).pipe(
       Effect.catch(FacilitatorVerdict.ofFinishFailure),
       Effect.tapError(({ error }) =>
         error === "finish_refused" || error === FacilitatorApi.unknownPayment
@@ -167,13 +177,13 @@ const finishSeveral = Effect.fnUntraced(function* (
   return { answers }
 })
 
-type PaymentResponse = VerifyResponse | SettleResponse
+type PaymentResponse = VerifyResponse | SettleResponse | VoucherResponse
 
 /**
  * Checks the caller's rights and limits around a payment. A caller without the right to this payee learns nothing about the
  * payment. Origins with too many bad payments and payers over their rate are refused before the payment is checked.
  */
-const respondTo = Effect.fnUntraced(function* <A extends PaymentResponse, E, R>(
+export const respondTo = Effect.fnUntraced(function* <A extends PaymentResponse, E, R>(
   { schemes }: Services,
   { buyer, paymentRequirements, request }: BuyersPayment,
   respond: (request: PaymentRequest) => Effect.Effect<A, E, R>,
@@ -215,8 +225,10 @@ const isProvenPayer = ({ code, reason }: PaymentResponse): boolean =>
   code === "INSUFFICIENT_BALANCE" || (code === undefined && reason === undefined)
 
 /** Whether the payment was accepted: neither refused nor pending. */
-const isGood = (response: PaymentResponse): boolean =>
-  "isValid" in response ? response.isValid : response.success || response.execution === "granted"
+const isGood = (response: PaymentResponse): boolean => {
+  if ("isValid" in response) return response.isValid
+  return "success" in response ? response.success || response.execution === "granted" : response.voucher !== undefined
+}
 
 const outcomeOfVerify = ({ code, isValid, reason }: VerifyResponse): string =>
   isValid ? "valid" : (code ?? reason ?? "invalid")

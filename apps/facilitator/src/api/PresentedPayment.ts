@@ -4,6 +4,7 @@
  * the payment, not a fault of the caller who passes it on.
  */
 import {
+  DrawsApi,
   FacilitatorApi,
   invalid,
   type PaymentError,
@@ -62,6 +63,17 @@ export const SettleRequest = Schema.Union([
 
 /** `POST /claims`. */
 export const ClaimRequest = Schema.Struct({ ...FacilitatorApi.ClaimRequest.fields, ...ours })
+
+/** One of the draws of `POST /draws`. */
+const Draw = Schema.Struct({ ...DrawsApi.Draw.fields, ...ours })
+
+/** `POST /draws`. */
+export const DrawsRequest = Schema.Struct({
+  draws: Schema.Array(Draw).check(Schema.isMinLength(1), Schema.isMaxLength(DrawsApi.maximumDraws))
+})
+
+/** `POST /vouchers`. */
+export const VoucherRequest = Schema.Struct({ ...DrawsApi.VoucherRequest.fields, ...ours })
 
 /** Response of `POST /verify` in either dialect. */
 export const VerifyResponse = Schema.Union([X402ServerApiResponse.X402VerifyResponse, FacilitatorApi.VerifyResponse])

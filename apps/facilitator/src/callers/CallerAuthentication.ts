@@ -91,7 +91,12 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
       const { keys, name, operator = false, rates, registrations, webhook } = terms
       return {
         keys,
-        current: { name, notify: webhook !== undefined, ...(operator && { seesAll: true }) },
+        current: {
+          name,
+          notify: webhook !== undefined,
+          ...(operator && { seesAll: true }),
+          ...(registrations && { mayDraw: drawRights(registrations, schemes) })
+        },
         asking: {
           mayHavePaid: (requirements) => isRegistered(registrations, schemes, requirements),
           limits:
@@ -109,6 +114,15 @@ const makeRegister = ({ anonymousRates, callers }: Options, schemes: ReadonlyArr
           )
   }
 }
+
+/** Channels are drawn on for registered payees and assets alone, whichever request asks. */
+const drawRights =
+  (
+    registrations: CallerTerms["registrations"],
+    schemes: ReadonlyArray<SchemeFacilitator>
+  ): NonNullable<Caller["mayDraw"]> =>
+  (place) =>
+    isRegistered(registrations, schemes, { ...place, maxAmountRequired: "0", resource: "" })
 
 const always = () => true
 
@@ -128,7 +142,10 @@ const findByKey = (register: ReadonlyArray<Registered>, credential: string): Rec
   return found
 }
 
+/** The requests about executions under way. */
+const runs: ReadonlySet<string> = new Set(["finish", "finishSeveral", "window", "renew"])
+
 const errandOf = (endpoint: string): RequestingCaller.RequestKind => {
-  if (endpoint === "finish" || endpoint === "finishSeveral") return "runs"
-  return endpoint === "payment" || endpoint === "payments" ? "records" : "payments"
+  if (runs.has(endpoint)) return "runs"
+  return endpoint === "payment" || endpoint === "payments" || endpoint === "standing" ? "records" : "payments"
 }

@@ -131,6 +131,25 @@ export const TemporarilyUnavailableResponse = TemporarilyUnavailable.pipe(
 )
 
 const writeFault = Schema.encodeSync(Schema.Union([UnknownPayment, FinishRefused, TemporarilyUnavailable, Defect]))
+const writeDrawFault = Schema.encodeSync(Schema.Union([Forbidden, TooManyRequests, TemporarilyUnavailable, Defect]))
+
+/** A failed draw among several, with the status and the body that it has alone. */
+export const drawResponseOf = (fault: Forbidden | TooManyRequests | TemporarilyUnavailable | Defect) => {
+  const body = writeDrawFault(fault)
+  switch (body.error) {
+    case "forbidden":
+      return { status: 403, body } as const
+    case "too_many_requests":
+      return { status: 429, body } as const
+    case "defect":
+      return { status: 500, body } as const
+    case "chain_unavailable":
+    case "facilitator_unavailable":
+    case "misconfigured":
+    case "settlement_pending":
+      return { status: 503, body } as const
+  }
+}
 
 /** A failed `finish` among several, with the status and the body that it has alone. */
 export const responseOf = (fault: UnknownPayment | FinishRefused | TemporarilyUnavailable | Defect) => {

@@ -10,7 +10,7 @@ import * as Metric from "effect/Metric"
 import { seriesOf } from "./MetricSeries.ts"
 
 /** Operations of the facilitator. */
-export type Operation = "verify" | "settle" | "claim" | "finish"
+export type Operation = "verify" | "settle" | "claim" | "finish" | "draw" | "window" | "voucher"
 
 const responses = seriesOf((attributes) =>
   Metric.counter("pontage_facilitator_responses_total", {
@@ -57,7 +57,10 @@ const operations = {
   verify: watched("verify"),
   settle: watched("settle"),
   claim: watched("claim"),
-  finish: watched("finish")
+  finish: watched("finish"),
+  draw: watched("draw"),
+  window: watched("window"),
+  voucher: watched("voucher")
 } satisfies Record<Operation, unknown>
 
 /**

@@ -5,18 +5,19 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
+import * as DrawId from "../../protocol/DrawId.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import type { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
 import type { ChannelAccount, PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
-import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Standing } from "../channel/Channel.ts"
 import * as ChannelBooks from "../channel/ChannelBooks.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { ChannelCredits, ChannelStanding, Credit, CreditRequest, VoucherKept } from "../Facilitator.ts"
 import * as ChannelDraws from "./ChannelDraws.ts"
 import { requestOf } from "./ChannelSettling.ts"
+import * as KnownChannel from "./KnownChannel.ts"
 import type { Presented } from "./PaymentIntake.ts"
 
 /** The credit of one facilitator's channels. */
@@ -35,7 +36,7 @@ export const make = (context: ChannelDraws.DrawContext, shared: ChannelDraws.Cha
   voucher: (presented, draws) => kept(context, shared, presented, draws),
   reserve: (request) => reserved(context, shared, request),
   renew: (paymentId, claimId) => {
-    const channelId = ChannelDraws.channelOf(paymentId)
+    const channelId = DrawId.channelOf(paymentId)
     return channelId === undefined
       ? Effect.succeed(false)
       : context.ledger.renew(channelId, claimId, ChannelDraws.limits.lease)
@@ -56,17 +57,14 @@ interface Known {
   readonly draws: SchemeDraws
 }
 
-const find = Effect.fnUntraced(function* (
-  { intake, ledger }: ChannelDraws.DrawContext,
+const find = (
+  context: ChannelDraws.DrawContext,
   paymentId: string
-): Effect.fn.Return<Known | undefined, FacilitatorUnavailable> {
-  const channelId = ChannelDraws.channelOf(paymentId)
-  const standing = channelId === undefined ? undefined : yield* ledger.find(channelId)
-  const draws = intake.registry.schemes.find(
-    (one: SchemeFacilitator) => one.network === standing?.network && one.channels?.draws !== undefined
-  )?.channels?.draws
-  return standing && draws && { standing, draws }
-})
+): Effect.Effect<Known | undefined, FacilitatorUnavailable> =>
+  Effect.map(
+    KnownChannel.find(context, paymentId),
+    (found) => found?.draws && { standing: found.standing, draws: found.draws }
+  )
 
 const standingOf = ({ draws, standing }: Known): ChannelStanding => {
   const owed = ChannelBooks.owed(standing)
@@ -193,7 +191,7 @@ const reserved = (
   { signals }: ChannelDraws.ChannelDraws,
   request: CreditRequest
 ): Effect.Effect<Credit, ValidationError | FacilitatorUnavailable | ChainUnavailable> => {
-  const channelId = ChannelDraws.channelOf(request.paymentId) ?? ""
+  const channelId = DrawId.channelOf(request.paymentId) ?? ""
   return Effect.acquireUseRelease(
     Effect.sync(() => signals.watch(channelId)),
     Effect.fnUntraced(function* ({ next }) {
@@ -228,7 +226,11 @@ const attempted = Effect.fnUntraced(function* (
   const { lapses, network } = known.standing
   const isCovered = known.standing.signed >= ChannelBooks.owed(known.standing) + amount
   const mayLapse = lapses !== undefined && lapses <= (yield* Clock.currentTimeMillis)
-  if (!isCovered && !mayLapse) return wanting(known.standing)
+  if (!isCovered && !mayLapse) {
+    // The same part may have been granted by a call whose answer was lost: then it is reserved already.
+    const isGranted = yield* ledger.renew(channelId, claimId, ChannelDraws.limits.lease)
+    return isGranted ? { _tag: "Granted", paymentId, standing: standingOf(known) } : wanting(known.standing)
+  }
   const newest = yield* observed(context, known)
   const { signed: maximum, voucher } = newest
   if (voucher === undefined) return wanting(newest)

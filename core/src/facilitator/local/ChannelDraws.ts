@@ -5,6 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
+import * as DrawId from "../../protocol/DrawId.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
@@ -12,7 +13,6 @@ import type { PaymentRecord } from "../../protocol/Settlement.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
 import type { ChannelAccount, PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
-import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Draw, DrawVerdict, Standing } from "../channel/Channel.ts"
 import * as ChannelBooks from "../channel/ChannelBooks.ts"
 import type { ChannelStore } from "../channel/ChannelStore.ts"
@@ -25,6 +25,7 @@ import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
 import * as ChannelSignals from "./ChannelSignals.ts"
 import type { ChannelStates, Seen } from "./ChannelStates.ts"
 import * as FreeRuns from "./FreeRuns.ts"
+import * as KnownChannel from "./KnownChannel.ts"
 import type { IntakeContext, Presented } from "./PaymentIntake.ts"
 import * as Turns from "./Turns.ts"
 
@@ -89,6 +90,7 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
       const wanted = { presented, draws, claim, voucher, amount }
       const { channelId } = voucher
       if (voucher.refund !== undefined) return yield* turns(channelId, refunded(context, { presented, draws, voucher }))
+      yield* takenOver(context, wanted)
       if (yield* context.ledger.renew(channelId, claim.id, limits.lease)) {
         const standing = yield* context.ledger.find(channelId)
         if (standing !== undefined) return grantedOf(wanted, standing, "")
@@ -103,7 +105,7 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
       return opened ?? (yield* drawn(context, line, wanted))
     }),
     finish: (paymentId, claimId, outcome, charge?: bigint) => {
-      const channelId = channelOf(paymentId)
+      const channelId = DrawId.channelOf(paymentId)
       if (channelId === undefined) return undefined
       return Effect.tap(finish(context, { paymentId, channelId, claimId }, outcome, charge), ({ execution }) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
@@ -114,6 +116,10 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
     }
   } satisfies ChannelDraws
 })
+
+/** Gives back what the same request was granted under claims that got no response: nothing is run under them. */
+const takenOver = ({ ledger }: DrawContext, { claim: { resumes = [] }, voucher: { channelId } }: Wanted) =>
+  Effect.forEach(resumes, (id) => ledger.release(channelId, id), { discard: true })
 
 /**
  * Refuses a voucher that strangers may know, at once: a claim named it on the chain, so it neither waits for a turn nor learns of a
@@ -140,6 +146,7 @@ const funded = Effect.fnUntraced(function* (
   const { draws, presented, voucher } = wanted
   const { channels } = presented.facilitator
   if (channels === undefined) return yield* noLedger
+  yield* takenOver(context, wanted)
   const verdict = yield* judged(context, wanted, voucher.deposit ?? 0n)
   if (verdict._tag === "Stale" || verdict._tag === "Held" || verdict._tag === "Spent") return undefined
   if (verdict._tag !== "Granted") return yield* refusalOf(verdict, voucher.maximum)
@@ -311,21 +318,12 @@ export const empty = invalid(
 
 const noLedger = invalid("unsupported_scheme", "channel_claim", "no ledger of payment channels is kept here")
 
-const prefix = "draw-"
-
-/** The name of a draw as a payment: its voucher's. */
-const idOf = ({ channelId, maximum }: PresentedVoucher): string => `${prefix}${channelId}-${maximum}`
-
-/** The channel of a draw, by its name as a payment; `undefined` for another payment's. */
-export const channelOf = (paymentId: string): string | undefined =>
-  paymentId.startsWith(prefix) ? paymentId.slice(prefix.length).split("-")[0] : undefined
-
 const grantedOf = (
   { amount, draws, presented, voucher }: Wanted,
   standing: Standing,
   transaction: string
 ): Settled => ({
-  paymentId: idOf(voucher),
+  paymentId: DrawId.make(voucher.channelId, voucher.maximum),
   status: "included",
   execution: "granted",
   isDraw: true,
@@ -340,7 +338,7 @@ const grantedOf = (
 
 /** A run that sent its product is charged at most what was reserved; every other end costs the payer nothing. */
 const finish = Effect.fnUntraced(function* (
-  { intake: { registry }, ledger }: DrawContext,
+  context: DrawContext,
   {
     channelId,
     claimId,
@@ -349,16 +347,15 @@ const finish = Effect.fnUntraced(function* (
   outcome: ExecutionEnd,
   charge = allReserved
 ): Effect.fn.Return<PaymentRecord, ValidationError | FacilitatorUnavailable> {
-  const standing = yield* ledger.find(channelId)
-  if (standing === undefined) return yield* unknown(paymentId)
+  const known = yield* KnownChannel.find(context, paymentId)
+  if (known === undefined) return yield* unknown(paymentId)
+  const { draws, standing } = known
+  const { ledger } = context
   yield* Checkpoint.pass("draw-ending")
   const end =
     outcome === "served" ? yield* ledger.commit(channelId, claimId, charge) : yield* ledger.release(channelId, claimId)
   yield* Checkpoint.pass("draw-ended")
   if (end._tag === "Lost") return yield* lapsed(paymentId)
-  const draws = registry.schemes.find(
-    (one: SchemeFacilitator) => one.network === standing.network && one.channels?.draws
-  )?.channels?.draws
   const parties = draws?.parties(standing.config) ?? { payer: "", payTo: "", asset: "" }
   return {
     paymentId,

@@ -8,17 +8,19 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import * as DrawId from "../../protocol/DrawId.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
-import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
 import { protocolVersion } from "../../protocol/PaymentPayload.ts"
-import { FacilitatorUnavailable, type Misconfigured } from "../../protocol/ProtocolError.ts"
+import type { FacilitatorUnavailable, Misconfigured } from "../../protocol/ProtocolError.ts"
 import { PaymentRecord } from "../../protocol/Settlement.ts"
 import * as Supported from "../../protocol/Supported.ts"
-import { invalid, ValidationError } from "../../protocol/ValidationError.ts"
+import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import * as FacilitatorApi from "../../wire/pontage/FacilitatorApi.ts"
 import { CurrentBuyer } from "../CurrentBuyer.ts"
 import { Facilitator, type Claim, type PaymentRequest, type ExecutionEnd } from "../Facilitator.ts"
+import * as DrawClient from "./DrawClient.ts"
+import * as FacilitatorAnswer from "./FacilitatorAnswer.ts"
 import * as FacilitatorExchange from "./FacilitatorExchange.ts"
 import type { Call, Exchange, Reply } from "./FacilitatorExchange.ts"
 import * as FacilitatorResponse from "./FacilitatorResponse.ts"
@@ -44,7 +46,6 @@ const decodeFinishes = Schema.decodeUnknownResult(
 )
 const decodeVerify = Schema.decodeUnknownResult(FacilitatorApi.VerifyResponse)
 const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
-const decodeFault = Schema.decodeUnknownResult(FacilitatorApi.Fault)
 const decodeRecord = Schema.decodeUnknownResult(PaymentRecord)
 
 /** The service over HTTP. Fails if an option is a mistake; it sends nothing at start. */
@@ -53,8 +54,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   return over(yield* Effect.fromResult(FacilitatorExchange.make(checked)))
 })
 
-/** The service over an existing exchange. */
-export const over = (exchange: Exchange): Facilitator["Service"] => {
+/** The service over an existing exchange, and the draws on it. */
+export const over = (exchange: Exchange, draws = DrawClient.make(exchange)): Facilitator["Service"] => {
   const report = GroupedCalls.make<Report, PaymentRecord, ValidationError | FacilitatorUnavailable>({
     alone: (one) => finishOne(exchange, one),
     together: (reports) => finishSeveral(exchange, reports),
@@ -62,11 +63,21 @@ export const over = (exchange: Exchange): Facilitator["Service"] => {
   })
   return Facilitator.of({
     verify: (request) => verify(exchange, request),
-    settle: (request, claim) => settle(exchange, request, claim),
-    claim: (request, claim) => takeClaim(exchange, request, claim),
-    finish: (paymentId, claimId, outcome) => finish(report, { paymentId, claimId, outcome }),
+    settle: (request, claim) => {
+      const alone = settle(exchange, request, claim)
+      return claim !== undefined && draws.isDrawn(request.paymentRequirements)
+        ? inDraw(draws.take(request, claim, alone))
+        : alone
+    },
+    claim: (request, claim) => {
+      const alone = takeClaim(exchange, request, claim)
+      return draws.isDrawn(request.paymentRequirements) ? inDraw(draws.take(request, claim, alone)) : alone
+    },
+    finish: (paymentId, claimId, outcome, charge) =>
+      finish(report, { paymentId, claimId, outcome, ...(charge !== undefined && { charge }) }),
     payment: (paymentId) => payment(exchange, paymentId),
-    supported: supported(exchange)
+    supported: Effect.tap(supported(exchange), (known) => Effect.sync(() => draws.learn(known))),
+    credits: draws.credits
   })
 }
 
@@ -80,11 +91,11 @@ const verify = Effect.fnUntraced(function* (
   exchange: Exchange,
   { paymentPayload, paymentRequirements }: PaymentRequest
 ) {
-  const body = yield* written(encodeVerify({ protocolVersion, paymentPayload, paymentRequirements }))
+  const body = yield* FacilitatorAnswer.written(encodeVerify({ protocolVersion, paymentPayload, paymentRequirements }))
   const call = { method: "POST", path: "/verify", body } as const
   const reply = yield* exchange.call(call)
-  const response = yield* decoded(exchange, call, reply, decodeVerify)
-  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.verified(response))
+  const response = yield* FacilitatorAnswer.decoded(exchange, call, reply, decodeVerify)
+  return yield* FacilitatorAnswer.meaningOf(exchange, call, reply, FacilitatorResponse.verified(response))
 }, Effect.withSpan("FacilitatorClient.verify"))
 
 const settle = (exchange: Exchange, request: PaymentRequest, claim: Claim | undefined) =>
@@ -96,6 +107,7 @@ const takeClaim = (exchange: Exchange, request: PaymentRequest, claim: Claim) =>
 /** Made once: a span that is made at each call captures a stack trace, which costs more than the span. */
 const inSettle = Effect.withSpan("FacilitatorClient.settle")
 const inClaim = Effect.withSpan("FacilitatorClient.claim")
+const inDraw = Effect.withSpan("FacilitatorClient.draw")
 
 interface Transaction extends Pick<FacilitatorResponse.SentRequest, "wish"> {
   readonly path: string
@@ -106,18 +118,20 @@ interface Transaction extends Pick<FacilitatorResponse.SentRequest, "wish"> {
 const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path, request, wish }: Transaction) {
   const { paymentPayload, paymentRequirements } = request
   const claimed = claim === undefined ? {} : { claim }
-  const body = yield* written(encodeSettle({ protocolVersion, paymentPayload, paymentRequirements, ...claimed }))
+  const body = yield* FacilitatorAnswer.written(
+    encodeSettle({ protocolVersion, paymentPayload, paymentRequirements, ...claimed })
+  )
   const buyer = yield* CurrentBuyer
   const headers = buyer === undefined ? {} : { [FacilitatorApi.buyerField]: buyer }
   const call = { method: "POST", path, body, headers, unsettled: maySettle } as const
   const reply = yield* exchange.call(call)
-  const response = yield* decoded(exchange, call, reply, decodeSettle)
+  const response = yield* FacilitatorAnswer.decoded(exchange, call, reply, decodeSettle)
   const sent = {
     requirements: paymentRequirements,
     claimed: claim !== undefined,
     wish
   }
-  return yield* meaningOf(exchange, call, reply, FacilitatorResponse.settled(sent, response))
+  return yield* FacilitatorAnswer.meaningOf(exchange, call, reply, FacilitatorResponse.settled(sent, response))
 })
 
 /** The end of an execution. */
@@ -125,6 +139,8 @@ interface Report {
   readonly paymentId: string
   readonly claimId: string
   readonly outcome: ExecutionEnd
+  /** The most that a draw is charged. */
+  readonly charge?: bigint
 }
 
 /**
@@ -137,15 +153,16 @@ const finish = Effect.fnUntraced(function* (
   report: (one: Report) => Effect.Effect<PaymentRecord, ValidationError | FacilitatorUnavailable>,
   one: Report
 ) {
-  if (!PaymentId.isPaymentId(one.paymentId)) {
+  if (!PaymentId.isPaymentId(one.paymentId) && !DrawId.isDrawId(one.paymentId)) {
     return yield* invalid("malformed", "payment_id", "a payment's id is pay_ and 22 characters of base64url")
   }
-  yield* written(encodeFinish(one))
+  yield* FacilitatorAnswer.written(encodeFinish(one))
   return yield* report(one)
 }, Effect.withSpan("FacilitatorClient.finish"))
 
-const finishOne = Effect.fnUntraced(function* (exchange: Exchange, { claimId, outcome, paymentId }: Report) {
-  const call = { method: "POST", path: `/payments/${paymentId}/finish`, body: { claimId, outcome } } as const
+const finishOne = Effect.fnUntraced(function* (exchange: Exchange, { paymentId, ...run }: Report) {
+  const body = yield* FacilitatorAnswer.written(encodeFinish(run))
+  const call = { method: "POST", path: `/payments/${paymentId}/finish`, body } as const
   return yield* ended(exchange, call, yield* exchange.call(call), paymentId)
 })
 
@@ -154,7 +171,11 @@ const finishOne = Effect.fnUntraced(function* (exchange: Exchange, { claimId, ou
  * itself: reporting an end twice does no harm.
  */
 const finishSeveral = Effect.fnUntraced(function* (exchange: Exchange, runs: ReadonlyArray<Report>) {
-  const call = { method: "POST", path: "/payments/finish", body: yield* written(encodeFinishes({ runs })) } as const
+  const call = {
+    method: "POST",
+    path: "/payments/finish",
+    body: yield* FacilitatorAnswer.written(encodeFinishes({ runs }))
+  } as const
   const reply = yield* exchange.call(call)
   if (reply.status === 429 || reply.status >= 500) return yield* exchange.unusable(call, reply)
   const answers = reply.status === 200 ? Result.getOrUndefined(decodeFinishes(reply.json))?.answers : undefined
@@ -174,7 +195,7 @@ const finishSeveral = Effect.fnUntraced(function* (exchange: Exchange, runs: Rea
 })
 
 const ended = Effect.fnUntraced(function* (exchange: Exchange, call: Call, reply: Reply, paymentId: string) {
-  const refusal = reply.status === 404 || reply.status === 409 ? refusalOf(reply) : undefined
+  const refusal = reply.status === 404 || reply.status === 409 ? FacilitatorAnswer.refusalOf(reply) : undefined
   if (refusal !== undefined) return yield* refusal
   return yield* recordOf(exchange, call, reply, paymentId)
 })
@@ -183,62 +204,18 @@ const payment = Effect.fn("FacilitatorClient.payment")(function* (exchange: Exch
   if (!PaymentId.isPaymentId(paymentId)) return undefined
   const call = { method: "GET", path: `/payments/${paymentId}` } as const
   const reply = yield* exchange.call(call)
-  if (reply.status === 404 && isUnknownPayment(reply)) return undefined
+  if (reply.status === 404 && FacilitatorAnswer.isUnknownPayment(reply)) return undefined
   return yield* recordOf(exchange, call, reply, paymentId)
 })
 
 const supported = Effect.fn("FacilitatorClient.supported")(function* (exchange: Exchange) {
   const call = { method: "GET", path: "/supported" } as const
   const reply = yield* exchange.call(call)
-  return yield* decoded(exchange, call, reply, Supported.decode)
+  return yield* FacilitatorAnswer.decoded(exchange, call, reply, Supported.decode)
 })
 
-const written = <A>(body: Result.Result<A, { readonly message: string }>) =>
-  Effect.mapError(
-    Effect.fromResult(body),
-    ({ message }) => new FacilitatorUnavailable({ message: `no request was sent to the facilitator: ${message}` })
-  )
-
-/** The decoded body of a response with status 200; any other response is unusable. */
-const decoded = <A>(
-  exchange: Exchange,
-  call: Call,
-  reply: Reply,
-  decode: (json: unknown) => Result.Result<A, { readonly message: string }>
-) => {
-  if (reply.status !== 200 || reply.json === undefined) return Effect.fail(exchange.unusable(call, reply))
-  const wrong = ({ message }: { readonly message: string }) =>
-    exchange.unusable(call, reply, `has the wrong shape: ${message.slice(0, 300)}`)
-  return Effect.mapError(Effect.fromResult(decode(reply.json)), wrong)
-}
-
-const meaningOf = <A>(
-  exchange: Exchange,
-  call: Call,
-  reply: Reply,
-  response: Result.Result<A, PaymentFailure | FacilitatorResponse.Nonsense>
-): Effect.Effect<A, PaymentFailure> =>
-  Effect.mapError(Effect.fromResult(response), (failure) =>
-    failure._tag === "Nonsense" ? exchange.unusable(call, reply, failure.why) : failure
-  )
-
 const recordOf = Effect.fnUntraced(function* (exchange: Exchange, call: Call, reply: Reply, paymentId: string) {
-  const record = yield* decoded(exchange, call, reply, decodeRecord)
+  const record = yield* FacilitatorAnswer.decoded(exchange, call, reply, decodeRecord)
   if (record.paymentId !== paymentId) return yield* exchange.unusable(call, reply, "is about another payment")
   return record
 })
-
-/**
- * Whether a 404 says that the payment is unknown; without this word it may come from a wrong address, and says nothing
- * about the payment.
- */
-const isUnknownPayment = ({ json }: Reply): boolean => {
-  const fault = decodeFault(json)
-  return Result.isSuccess(fault) && fault.success.error === FacilitatorApi.unknownPayment
-}
-
-const refusalOf = ({ json }: Reply): ValidationError | undefined => {
-  const fault = Result.getOrUndefined(decodeFault(json))
-  if (fault?.reason === undefined) return undefined
-  return new ValidationError({ reason: fault.reason, detail: fault.detail ?? fault.error, message: fault.message })
-}

@@ -61,6 +61,8 @@ export interface Reply {
 /** A client that makes calls. */
 export interface Exchange {
   readonly call: (call: Call) => Effect.Effect<Reply, FacilitatorUnavailable>
+  /** The longest time for a call, in milliseconds. */
+  readonly timeoutMillis: number
   /** The failure for an unusable response. */
   readonly unusable: (call: Call, reply: Reply, why?: string) => FacilitatorUnavailable
 }
@@ -103,6 +105,7 @@ const exchange = (wire: Wire): Exchange => {
     })
   }
   return {
+    timeoutMillis: wire.timeoutMillis,
     call: (call) =>
       Effect.flatMap(wire.headers, (headers) => wire.server.send(requestOf(wire, call, headers))).pipe(
         Effect.mapBoth({

@@ -5,6 +5,7 @@
 import * as Result from "effect/Result"
 
 import * as Amount from "../../protocol/Amount.ts"
+import * as DrawId from "../../protocol/DrawId.ts"
 import { PaymentError } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
@@ -12,8 +13,10 @@ import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import { SettlementPending } from "../../protocol/ProtocolError.ts"
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import { ValidationError } from "../../protocol/ValidationError.ts"
+import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
+import type { VoucherResponse, WindowResponse } from "../../wire/pontage/DrawsApi.ts"
 import type { SettleResponse, VerifyResponse } from "../../wire/pontage/FacilitatorApi.ts"
-import { NotOnRecord, type Settled, type Verified } from "../Facilitator.ts"
+import { type Credit, NotOnRecord, type Settled, type Verified, type VoucherKept } from "../Facilitator.ts"
 
 /** A meaningless response; `why` completes the sentence "the response …". */
 export interface Nonsense {
@@ -47,15 +50,55 @@ export const verified = (response: typeof VerifyResponse.Type): Meaning<Verified
 
 /** The meaning of a response to `POST /settle` and `POST /claims`. */
 export const settled = (sent: SentRequest, response: Settling): Meaning<Settled> => {
-  const refusal = refusalOf(response)
+  const refusal = corrected(sent.requirements, response)
   if (refusal !== undefined) return Result.fail(contradiction(response, refusal) ?? refusal)
-  if (!PaymentId.isPaymentId(response.paymentId)) {
-    return Result.fail(nonsense("has a paymentId that is not pay_ and 22 characters of base64url"))
-  }
+  const { isDraw, paymentId } = response
+  if (isDraw === true ? !DrawId.isDrawId(paymentId) : !PaymentId.isPaymentId(paymentId))
+    return Result.fail(nonsense("has a paymentId that is neither pay_ and 22 characters of base64url nor a draw's"))
   const lost = response.execution !== undefined && response.execution !== "granted"
   if (!response.success && !lost) return Result.fail(pendingOf(response))
   const why = response.success && !lost ? unearned(sent, response) : undefined
   return why === undefined ? valueOf(response) : Result.fail(nonsense(why))
+}
+
+/** The meaning of a response to `POST /vouchers`. */
+export const kept = (
+  requirements: PaymentRequirements,
+  response: typeof VoucherResponse.Type
+): Meaning<VoucherKept> => {
+  const refusal = corrected(requirements, response)
+  const { standing, transaction, voucher } = response
+  if (refusal !== undefined)
+    return Result.fail(voucher === undefined ? refusal : nonsense("keeps a voucher and gives a code or a reason"))
+  if (voucher === undefined || standing === undefined || transaction === undefined)
+    return Result.fail(nonsense("lacks the voucher's end, the channel's standing or the transaction"))
+  const tags = { kept: "Kept", lower: "Lower", closed: "Closed" } as const
+  return Result.succeed({ _tag: tags[voucher], standing, transaction })
+}
+
+/** A part of a channel's credit, by the response to `POST /draws/{id}/windows`. */
+export const creditOf = (paymentId: string, response: typeof WindowResponse.Type): Credit => {
+  const { standing } = response
+  switch (response.window) {
+    case "granted":
+      return { _tag: "Granted", paymentId, standing }
+    case "closed":
+      return { _tag: "Closed", standing }
+    case "wanting":
+      return { _tag: "Wanting", required: response.required, standing }
+  }
+}
+
+/** The refusal in a response; with the state of its channel it tells the payer what to sign next. */
+const corrected = (
+  { network, scheme }: PaymentRequirements,
+  response: Words & Pick<Settling, "extra">
+): PaymentError | ValidationError | Nonsense | undefined => {
+  const refusal = refusalOf(response)
+  const { extra } = response
+  return refusal?._tag === "ValidationError" && extra !== undefined
+    ? new ChannelCorrection({ scheme, network }, extra, refusal.message, refusal.detail)
+    : refusal
 }
 
 const nonsense = (why: string): Nonsense => ({ _tag: "Nonsense", why })
@@ -97,12 +140,13 @@ const pendingOf = (response: Settling): SettlementPending | Nonsense => {
 
 /** The reason why a success that opens the resource is not believed. */
 const unearned = (sent: SentRequest, response: Settling): string | undefined => {
-  const { amount, execution, network, status, transaction } = response
+  const { amount, execution, isDraw, network, status, transaction } = response
   const { maxAmountRequired, network: offered } = sent.requirements
   if (sent.claimed && execution === undefined) return "does not say the state of the claim"
   if (isDead(status)) return `says success: true with status "${status}"`
   if (sent.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
-  if (isSettled(status) && transaction === "") return `says status "${status}" and names no transaction`
+  if (isSettled(status) && transaction === "" && isDraw !== true)
+    return `says status "${status}" and names no transaction`
   if (network !== offered) return `is about network "${network}", requested was "${offered}"`
   if (amount === undefined || !Amount.isText(amount)) return "names no amount"
   // A payment on record may have been taken at a higher price.
@@ -111,8 +155,20 @@ const unearned = (sent: SentRequest, response: Settling): string | undefined => 
 }
 
 const valueOf = (response: Settling): Meaning<Settled> => {
-  const { amount, asset, entitlement, execution, extra, network, payTo, paymentId, payer, status, transaction } =
-    response
+  const {
+    amount,
+    asset,
+    entitlement,
+    execution,
+    extra,
+    isDraw,
+    network,
+    payTo,
+    paymentId,
+    payer,
+    status,
+    transaction
+  } = response
   if (payTo === undefined || asset === undefined) return Result.fail(nonsense("names no payee or no asset"))
   if (payer === undefined) return Result.fail(nonsense("names no payer"))
   if (amount === undefined || !Amount.isText(amount)) return Result.fail(nonsense("names no amount"))
@@ -127,6 +183,7 @@ const valueOf = (response: Settling): Meaning<Settled> => {
     asset,
     amount,
     ...(extra && { extra }),
+    ...(isDraw && { isDraw }),
     ...(entitlement && { entitlement })
   })
 }

@@ -7,10 +7,11 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
-import type { Misconfigured } from "../../protocol/ProtocolError.ts"
+import { FacilitatorUnavailable, type Misconfigured, type ProtocolError } from "../../protocol/ProtocolError.ts"
 import * as Supported from "../../protocol/Supported.ts"
 import type { ServerSchemeRegistry } from "../../scheme/ServerSchemeRegistry.ts"
-import { Facilitator } from "../Facilitator.ts"
+import { type ChannelCredits, Facilitator } from "../Facilitator.ts"
+import * as DrawClient from "../remote/DrawClient.ts"
 import * as FacilitatorClient from "../remote/FacilitatorClient.ts"
 import * as FacilitatorExchange from "../remote/FacilitatorExchange.ts"
 import * as X402Facilitator from "./X402Facilitator.ts"
@@ -27,7 +28,8 @@ export const layer = (options: Options): Layer.Layer<Facilitator, Misconfigured,
 export const make = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.fromResult(OptionCheck.read(X402Facilitator.check, options, "facilitator"))
   const exchange = yield* Effect.fromResult(FacilitatorExchange.make(options))
-  const ours = FacilitatorClient.over(exchange)
+  const draws = DrawClient.make(exchange)
+  const ours = FacilitatorClient.over(exchange, draws)
   const theirs = yield* X402Facilitator.make(exchange, options)
   let chosen: Facilitator["Service"] | undefined
   const supported = Effect.gen(function* () {
@@ -41,6 +43,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     // Without a known kind of payments, for example while it starts, its kind of facilitator is undecided.
     if (chosen === undefined && known.kinds.length === 0) return yield* exchange.unusable(call, reply, silent)
     chosen = meant
+    draws.learn(known)
     return known
   })
   const known = Effect.suspend(() =>
@@ -53,8 +56,26 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     finish: (paymentId, claimId, outcome, charge) =>
       Effect.flatMap(known, (one) => one.finish(paymentId, claimId, outcome, charge)),
     payment: (paymentId) => Effect.flatMap(known, (one) => one.payment(paymentId)),
-    supported
+    supported,
+    credits: creditsOf(known)
   })
+})
+
+/** The credit of channels; a facilitator of another kind keeps no ledger of them. */
+const creditsOf = (known: Effect.Effect<Facilitator["Service"], ProtocolError>): ChannelCredits => {
+  const credits = Effect.flatMap(known, (one) =>
+    one.credits === undefined ? Effect.fail(noLedger) : Effect.succeed(one.credits)
+  )
+  return {
+    voucher: (request) => Effect.flatMap(credits, (one) => one.voucher(request)),
+    reserve: (request) => Effect.flatMap(credits, (one) => one.reserve(request)),
+    renew: (paymentId, claimId) => Effect.flatMap(credits, (one) => one.renew(paymentId, claimId)),
+    standing: (paymentId) => Effect.flatMap(credits, (one) => one.standing(paymentId))
+  }
+}
+
+const noLedger = new FacilitatorUnavailable({
+  message: "the facilitator speaks x402 alone, and keeps no ledger of payment channels"
 })
 
 const silent =

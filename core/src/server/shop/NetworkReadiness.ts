@@ -157,7 +157,7 @@ const runOnce = (self: NetworkReadiness, facilitator: Facilitator["Service"]): E
   )
 
 const noLedger = (scheme: string, network: string): string =>
-  `the facilitator keeps no ledger of payment channels, so nothing can be sold by "${scheme}" on ${network} through it. Keep the ledger in the shop's process: facilitator: LocalFacilitator.layerMemory({ ... }) with a ChannelStore beside it; or take "${scheme}" out of the routes`
+  `the facilitator keeps no ledger of payment channels, so nothing can be sold by "${scheme}" on ${network} through it. Take a facilitator service of Pontage that authorizes claims (PONTAGE_EVM_CHANNEL_AUTHORIZER_KEY); or keep the ledger in the shop's process: facilitator: LocalFacilitator.layerMemory({ ... }) with a ChannelStore beside it; or take "${scheme}" out of the routes`
 
 const settles = (
   self: NetworkReadiness,

@@ -5,13 +5,15 @@
  */
 import * as Schema from "effect/Schema"
 
+import * as Amount from "../../protocol/Amount.ts"
 import { PaymentErrorCode } from "../../protocol/PaymentError.ts"
 import { PaymentPayload, protocolVersion } from "../../protocol/PaymentPayload.ts"
 import { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import { PaymentRecord, PaymentState } from "../../protocol/Settlement.ts"
 import { ValidationReason } from "../../protocol/ValidationError.ts"
 
-const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/))
+/** The text of a claim's id, and of a digest. */
+export const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{16,64}$/))
 
 /** The header field in which a server names the buyer of a request: see `CurrentBuyer`. */
 export const buyerField = "pontage-buyer"
@@ -49,7 +51,9 @@ export const ClaimRequest = Schema.Struct({ ...VerifyRequest.fields, claim: Clai
 /** `POST /payments/{id}/finish`. */
 export const FinishRequest = Schema.Struct({
   claimId: identifier,
-  outcome: Schema.Literals(["served", "refused", "failed", "notRun", "unanswered"])
+  outcome: Schema.Literals(["served", "refused", "failed", "notRun", "unanswered"]),
+  /** The most that a served draw on a payment channel is charged; default all that it reserved. */
+  charge: Schema.optionalKey(Amount.FromText)
 })
 
 /** Maximum number of executions whose ends are reported in one `POST /payments/finish`. */
@@ -63,7 +67,8 @@ export const FinishesRequest = Schema.Struct({
   )
 })
 
-const verdict = {
+/** Why a payment is refused. */
+export const verdict = {
   code: Schema.optionalKey(PaymentErrorCode),
   reason: Schema.optionalKey(ValidationReason),
   detail: Schema.optionalKey(Schema.String),
@@ -97,7 +102,10 @@ export const SettleResponse = Schema.Struct({
   payTo: Schema.optionalKey(Schema.String),
   asset: Schema.optionalKey(Schema.String),
   amount: Schema.optionalKey(Schema.String),
+  /** Of a refused draw: the state of its channel, by which the payer signs its next voucher. */
   extra,
+  /** Nothing has moved for a draw on a payment channel: it is charged by the report of its end. */
+  isDraw: Schema.optionalKey(Schema.Literal(true)),
   /**
    * With a granted execution: the payer's remaining executions if it is refused or fails. `until` is Unix milliseconds.
    */

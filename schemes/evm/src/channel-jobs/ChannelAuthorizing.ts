@@ -2,7 +2,7 @@
  * The receiver's authority over a channel: a signature that came with the request, or one by the facilitator's own key. The facilitator's
  * key signs only for callers that it is lent to, and only for channels that name it.
  */
-import { Misconfigured } from "@pontage/core"
+import { type ChannelRequest, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -14,9 +14,12 @@ import * as ChannelChecks from "./ChannelChecks.ts"
 import * as ChannelRefusal from "./ChannelRefusal.ts"
 import type { IdentifiedRow } from "./IdentifiedRows.ts"
 
+/** Who asks: a caller, or the facilitator's own watch over its ledger. */
+type Asking = Pick<ChannelRequest, "caller" | "isOwn">
+
 /** Terms that the authorizer of a channel signs. */
 export interface ToAuthorize {
-  readonly caller: string
+  readonly asked: Asking
   readonly authorizer: EvmAddress.Address
   readonly digest: Uint8Array
   readonly data: EvmSigner.TypedData
@@ -27,7 +30,7 @@ const refuse = (name: ChannelRefusal.Name, message: string) => Effect.fail(Chann
 /** The signature: the one that came, if the authorizer has made it, or one by our key. */
 export const signed = Effect.fnUntraced(function* (
   chain: ChannelChain,
-  { authorizer, caller, data, digest }: ToAuthorize,
+  { asked: { caller, isOwn = false }, authorizer, data, digest }: ToAuthorize,
   given: EvmHex.Hex | undefined
 ): Effect.fn.Return<EvmHex.Hex, ChannelRefusal.ChannelRefusal | Misconfigured> {
   if (given !== undefined) {
@@ -36,7 +39,7 @@ export const signed = Effect.fnUntraced(function* (
     return yield* refuse("authorizer_address_mismatch", message)
   }
   const ours = chain.authorizer
-  if (ours === undefined || !ours.signsFor(caller)) {
+  if (ours === undefined || !(isOwn || ours.signsFor(caller))) {
     const message =
       "no authorizer's signature came, and the facilitator signs for no caller, or for none without a key and a registered payee"
     return yield* refuse("authorizer_not_configured", message)
@@ -62,7 +65,7 @@ export interface Authority {
 /** The authority over rows, which all name one authorizer. A signature that came is checked at once. */
 export const ofClaims = Effect.fnUntraced(function* (
   chain: ChannelChain,
-  caller: string,
+  asked: Asking,
   rows: ReadonlyArray<IdentifiedRow>,
   given: EvmHex.Hex | undefined
 ): Effect.fn.Return<Authority, ChannelRefusal.ChannelRefusal | Misconfigured> {
@@ -76,7 +79,7 @@ export const ofClaims = Effect.fnUntraced(function* (
   const sign: Authority["sign"] = (part) => {
     const entries = part.map(({ entry }) => entry)
     const digest = ClaimBatch.digest(chain.chainId, entries, chain.callContext.crypto.keccak256)
-    return signed(chain, { caller, authorizer, digest, data: ClaimBatch.typedData(chain.chainId, entries) }, given)
+    return signed(chain, { asked, authorizer, digest, data: ClaimBatch.typedData(chain.chainId, entries) }, given)
   }
   yield* sign(rows)
   return { isOurs: given === undefined, sign }

@@ -44,6 +44,7 @@ export const make = (chain: ChannelChain): SchemeDraws | undefined => {
   if (authorizer === undefined) return undefined
   return {
     read: (request) => read(chain, authorizer, request),
+    isFor: authorizer.signsFor,
     states: (ids) => states(chain, ids),
     parties: partiesByTerms(),
     receipt: (account, amount) => ({ channelState: stateOf(account), chargedAmount: `${amount}` }),
@@ -64,6 +65,7 @@ const read = Effect.fnUntraced(function* (
   const payment = yield* ChannelJob.read(network, chainId, assets.find, request.requirements, request.payload)
   const { job, message, token } = payment.payload
   if (message.type === "claim" || message.type === "settle" || message.voucher === undefined) return yield* noDraw
+  if (!authorizer.signsFor(request.caller)) return yield* otherCaller
   const { channelConfig: config, voucher } = message
   yield* ChannelChecks.config(config, request.requirements)
   if (config.receiverAuthorizer !== authorizer.address) return yield* otherAuthorizer(config, authorizer)
@@ -95,6 +97,11 @@ const asMuchAsOffered = (value: bigint, extra: PaymentRequirements.PaymentRequir
 const noDraw = ChannelRefusal.make(
   "payload_type",
   "a request is paid by a deposit or a voucher, and a payer asks for a refund; claims and payouts are the shop's own"
+)
+
+const otherCaller = ChannelRefusal.make(
+  "authorizer_not_configured",
+  "the facilitator authorizes no claims for this caller, or for none without a key and a registered payee: nothing is drawn on its channels"
 )
 
 const otherAuthorizer = ({ receiverAuthorizer }: ChannelConfig.ChannelConfig, { address }: Authorizer) =>

@@ -69,12 +69,12 @@ const newJob = Effect.gen(function* () {
 
 const claim = Effect.fnUntraced(function* (
   chain: ChannelChain,
-  { caller }: ChannelRequest,
+  asked: ChannelRequest,
   message: JobPayload.Claim,
   least: ChannelMinimum
 ) {
   const rows = yield* IdentifiedRows.make(chain.chainId, message.claims)
-  const authority = yield* ChannelAuthorizing.ofClaims(chain, caller, rows, message.claimAuthorizerSignature)
+  const authority = yield* ChannelAuthorizing.ofClaims(chain, asked, rows, message.claimAuthorizerSignature)
   const found = yield* ClaimRows.claimable(chain, rows, authority, least)
   if (found === undefined) return nothingLeft("")
   const [payload, ...apart] = yield* Effect.forEach([found, ...found.apart], ({ rows: part, signature }, index) =>
@@ -120,7 +120,7 @@ const settle = Effect.fnUntraced(function* (
 
 const refund = Effect.fnUntraced(function* (
   chain: ChannelChain,
-  { caller }: ChannelRequest,
+  asked: ChannelRequest,
   message: JobPayload.Refund,
   { least, recordOf }: { readonly least: ChannelMinimum; readonly recordOf: JobRecords }
 ) {
@@ -140,13 +140,13 @@ const refund = Effect.fnUntraced(function* (
   const digest = ChannelRefund.digest(chainId, terms, chain.callContext.crypto.keccak256)
   const signature = yield* ChannelAuthorizing.signed(
     chain,
-    { caller, authorizer: config.receiverAuthorizer, digest, data: ChannelRefund.typedData(chainId, terms) },
+    { asked, authorizer: config.receiverAuthorizer, digest, data: ChannelRefund.typedData(chainId, terms) },
     message.refundAuthorizerSignature
   )
   const claimSignature =
     rows.length === 0
       ? undefined
-      : yield* (yield* ChannelAuthorizing.ofClaims(chain, caller, rows, message.claimAuthorizerSignature)).sign(rows)
+      : yield* (yield* ChannelAuthorizing.ofClaims(chain, asked, rows, message.claimAuthorizerSignature)).sign(rows)
   const payload = {
     type: "refund",
     channelConfig: ChannelConfig.onWire(config),
