@@ -1,5 +1,11 @@
 /** Where the facilitator with the ledger of a test's shop runs: in the shop's process, or behind HTTP with an API key for the payee. */
-import type { Facilitator, FacilitatorSchemeRegistry, Misconfigured, PaymentStore } from "@pontage/core"
+import type {
+  ChainUnavailable,
+  Facilitator,
+  FacilitatorSchemeRegistry,
+  Misconfigured,
+  PaymentStore
+} from "@pontage/core"
 import * as FacilitatorService from "@pontage/facilitator"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +27,7 @@ export const everywhere = <A, E>(
 
 type Local = Layer.Layer<
   Facilitator | PaymentStore.PaymentStore | FacilitatorSchemeRegistry.FacilitatorSchemeRegistry,
-  Misconfigured
+  Misconfigured | ChainUnavailable
 >
 
 /** The callers for whom the authorizer's key signs: the one shop, where the facilitator has callers. */

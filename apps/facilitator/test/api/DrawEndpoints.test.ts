@@ -98,7 +98,10 @@ describe("the credit of a channel", () => {
       const wish = { claimId: claim.id, amount: "1000", known: "3000", waitMillis: 5 }
       const asked: Array<unknown> = []
       const credits = {
-        reserve: (request: unknown) => Effect.sync(() => (asked.push(request), { _tag: "Closed", standing }) as const),
+        reserve: (request: unknown) => {
+          asked.push(request)
+          return Effect.succeed({ _tag: "Closed", standing } as const)
+        },
         renew: () => Effect.succeed(true),
         standing: (id: string) => Effect.succeed(id === paymentId ? standing : undefined),
         voucher: () => Effect.succeed({ _tag: "Lower", standing, transaction: "" } as const)

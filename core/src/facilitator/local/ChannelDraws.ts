@@ -5,7 +5,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import * as DrawId from "../../protocol/DrawId.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
@@ -16,6 +15,7 @@ import type { ChannelAccount, PresentedVoucher, SchemeDraws } from "../../scheme
 import type { Draw, DrawVerdict, Standing } from "../channel/Channel.ts"
 import * as ChannelBooks from "../channel/ChannelBooks.ts"
 import type { ChannelStore } from "../channel/ChannelStore.ts"
+import * as DrawId from "../channel/DrawId.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Facilitator.ts"
 import type { ChannelHealth } from "./ChannelHealth.ts"

@@ -1,12 +1,12 @@
 /** A channel of the ledger, found by the name of a draw on it. It exists for those callers alone that may draw on it. */
 import * as Effect from "effect/Effect"
 
-import * as DrawId from "../../protocol/DrawId.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import type { SchemeDraws } from "../../scheme/SchemeDraws.ts"
 import { CurrentCaller } from "../Caller.ts"
 import type { Standing } from "../channel/Channel.ts"
 import type { ChannelStore } from "../channel/ChannelStore.ts"
+import * as DrawId from "../channel/DrawId.ts"
 import type { IntakeContext } from "./PaymentIntake.ts"
 
 /** The services that the search needs. */

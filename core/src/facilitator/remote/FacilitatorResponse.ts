@@ -5,7 +5,6 @@
 import * as Result from "effect/Result"
 
 import * as Amount from "../../protocol/Amount.ts"
-import * as DrawId from "../../protocol/DrawId.ts"
 import { PaymentError } from "../../protocol/PaymentError.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
@@ -16,6 +15,7 @@ import { ValidationError } from "../../protocol/ValidationError.ts"
 import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
 import type { VoucherResponse, WindowResponse } from "../../wire/pontage/DrawsApi.ts"
 import type { SettleResponse, VerifyResponse } from "../../wire/pontage/FacilitatorApi.ts"
+import * as DrawId from "../channel/DrawId.ts"
 import { type Credit, NotOnRecord, type Settled, type Verified, type VoucherKept } from "../Facilitator.ts"
 
 /** A meaningless response; `why` completes the sentence "the response …". */

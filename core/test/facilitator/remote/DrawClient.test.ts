@@ -313,7 +313,8 @@ describe("credit", () => {
         detail: "batch_settlement_cumulative_exceeds_balance",
         message: "no"
       }
-      assert.deepInclude(failureOf(yield* sending(refused)), { _tag: "ValidationError", ...refused })
+      const refusal: object = failureOf(yield* sending(refused))
+      assert.deepInclude(refusal, { _tag: "ValidationError", ...refused })
       assert.instanceOf(failureOf(yield* sending({ ...refused, extra: {} })), ChannelCorrection)
       for (const nonsense of [{}, { voucher: "kept" }, { ...refused, voucher: "kept", standing, transaction: "" }])
         assert.strictEqual(failureOf(yield* sending(nonsense))._tag, "FacilitatorUnavailable")

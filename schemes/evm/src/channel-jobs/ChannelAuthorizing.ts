@@ -14,7 +14,7 @@ import * as ChannelChecks from "./ChannelChecks.ts"
 import * as ChannelRefusal from "./ChannelRefusal.ts"
 import type { IdentifiedRow } from "./IdentifiedRows.ts"
 
-/** Who asks: a caller, or the facilitator's own watch over its ledger. */
+/** The party that asks: a caller, or the facilitator's own watch over its ledger. */
 type Asking = Pick<ChannelRequest, "caller" | "isOwn">
 
 /** Terms that the authorizer of a channel signs. */
