@@ -228,7 +228,11 @@ describe("through the client", () => {
         { find: (id) => Effect.succeed(id === paymentId ? TestFacilitator.stored : undefined) }
       )
       assert.deepStrictEqual(yield* client.finish(paymentId, claim.id, "notRun"), record)
-      assert.deepStrictEqual(finished, [[paymentId, claim.id, "notRun"]])
+      yield* client.finish(paymentId, claim.id, "served", 7n)
+      assert.deepStrictEqual(finished, [
+        [paymentId, claim.id, "notRun", undefined],
+        [paymentId, claim.id, "served", 7n]
+      ])
       assert.deepStrictEqual(yield* client.payment(paymentId), { ...record, execution: "served" })
       assert.isUndefined(yield* client.payment("pay_zzzzzzzzzzzzzzzzzzzzzz"))
     })
