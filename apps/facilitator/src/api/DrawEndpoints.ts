@@ -55,6 +55,7 @@ export const layerDraws = HttpApiBuilder.group(
           Effect.map(renewed(credits, id, claimId), (open) => ({ open }))
         )
       )
+      .handle("closed", ({ params: { id } }) => Effect.map(isClosed(credits, id), (closed) => ({ closed })))
       .handle("standing", ({ params: { id } }) => standing(credits, id))
       .handleRaw(
         "voucher",
@@ -137,6 +138,11 @@ const renewed = (
   credits === undefined || !DrawId.isDrawId(id)
     ? Effect.succeed(false)
     : Effect.catch(credits.renew(id, claimId), FacilitatorVerdict.unavailable)
+
+const isClosed = (credits: ChannelCredits | undefined, id: string): Effect.Effect<boolean, TemporarilyUnavailable> =>
+  credits === undefined || !DrawId.isDrawId(id)
+    ? Effect.succeed(false)
+    : Effect.catch(credits.isClosed(id), FacilitatorVerdict.unavailable)
 
 const unknown = new UnknownPayment({ message: "this draw is unknown here" })
 

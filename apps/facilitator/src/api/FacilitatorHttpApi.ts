@@ -126,6 +126,11 @@ class DrawsGroup extends HttpApiGroup.make("draws")
       success: DrawsApi.Standing,
       error: [UnknownPayment, TemporarilyUnavailableResponse]
     }).annotateMerge(described("The standing of a draw's channel.")),
+    HttpApiEndpoint.get("closed", "/draws/:id/closed", {
+      params: drawId,
+      success: DrawsApi.ClosedResponse,
+      error: TemporarilyUnavailableResponse
+    }).annotateMerge(described("Whether a draw's channel is drawn on no more, by the chain as of a moment ago.")),
     HttpApiEndpoint.post("voucher", "/vouchers", {
       ...keeping,
       error: [Forbidden, TooManyRequestsResponse, TemporarilyUnavailableResponse]

@@ -143,7 +143,7 @@ const findByKey = (register: ReadonlyArray<Registered>, credential: string): Rec
 }
 
 /** The requests about executions under way. */
-const runs: ReadonlySet<string> = new Set(["finish", "finishSeveral", "window", "renew"])
+const runs: ReadonlySet<string> = new Set(["finish", "finishSeveral", "window", "renew", "closed"])
 
 const errandOf = (endpoint: string): RequestingCaller.RequestKind => {
   if (runs.has(endpoint)) return "runs"

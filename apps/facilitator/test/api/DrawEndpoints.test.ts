@@ -103,6 +103,7 @@ describe("the credit of a channel", () => {
           return Effect.succeed({ _tag: "Closed", standing } as const)
         },
         renew: () => Effect.succeed(true),
+        isClosed: (id: string) => Effect.succeed(id === paymentId),
         standing: (id: string) => Effect.succeed(id === paymentId ? standing : undefined),
         voucher: () => Effect.succeed({ _tag: "Lower", standing, transaction: "" } as const)
       }
@@ -118,6 +119,12 @@ describe("the credit of a channel", () => {
       })
       assert.deepStrictEqual(yield* Effect.flatMap(get(`/draws/${paymentId}`), json), written)
       assert.strictEqual((yield* get(`/draws/${paymentId}1`)).status, 404)
+      for (const [name, closed] of [
+        [paymentId, true],
+        [`${paymentId}1`, false],
+        ["rubbish", false]
+      ] as const)
+        assert.deepStrictEqual(yield* Effect.flatMap(get(`/draws/${name}/closed`), json), { closed })
       assert.deepStrictEqual(yield* Effect.flatMap(post("/vouchers", body), json), {
         voucher: "lower",
         standing: written,

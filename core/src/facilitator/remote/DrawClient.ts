@@ -55,6 +55,7 @@ const decodeDraws = Schema.decodeUnknownResult(
 const decodeSettle = Schema.decodeUnknownResult(SettleResponse)
 const decodeWindow = Schema.decodeUnknownResult(DrawsApi.WindowResponse)
 const decodeRenew = Schema.decodeUnknownResult(DrawsApi.RenewResponse)
+const decodeClosed = Schema.decodeUnknownResult(DrawsApi.ClosedResponse)
 const decodeStanding = Schema.decodeUnknownResult(DrawsApi.Standing)
 const decodeVoucher = Schema.decodeUnknownResult(DrawsApi.VoucherResponse)
 
@@ -79,6 +80,7 @@ export const make = (exchange: Exchange): DrawClient => {
       voucher: (request) => voucher(exchange, request),
       reserve: (request) => reserve(exchange, request),
       renew: (paymentId, claimId) => renew(exchange, paymentId, claimId),
+      isClosed: (paymentId) => isClosed(exchange, paymentId),
       standing: (paymentId) => standing(exchange, paymentId)
     }
   }
@@ -164,6 +166,13 @@ const renew = Effect.fn("FacilitatorClient.renew")(function* (exchange: Exchange
   const call = { method: "POST", path: `/draws/${paymentId}/renew`, body } as const
   const reply = yield* exchange.call(call)
   return (yield* FacilitatorAnswer.decoded(exchange, call, reply, decodeRenew)).open
+})
+
+const isClosed = Effect.fn("FacilitatorClient.isClosed")(function* (exchange: Exchange, paymentId: string) {
+  if (!DrawId.isDrawId(paymentId)) return false
+  const call = { method: "GET", path: `/draws/${paymentId}/closed` } as const
+  const reply: Reply = yield* exchange.call(call)
+  return (yield* FacilitatorAnswer.decoded(exchange, call, reply, decodeClosed)).closed
 })
 
 const standing = Effect.fn("FacilitatorClient.standing")(function* (exchange: Exchange, paymentId: string) {

@@ -70,6 +70,7 @@ const creditsOf = (known: Effect.Effect<Facilitator["Service"], ProtocolError>):
     voucher: (request) => Effect.flatMap(credits, (one) => one.voucher(request)),
     reserve: (request) => Effect.flatMap(credits, (one) => one.reserve(request)),
     renew: (paymentId, claimId) => Effect.flatMap(credits, (one) => one.renew(paymentId, claimId)),
+    isClosed: (paymentId) => Effect.flatMap(credits, (one) => one.isClosed(paymentId)),
     standing: (paymentId) => Effect.flatMap(credits, (one) => one.standing(paymentId))
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The facilitator's HTTP messages about draws on payment channels: `POST /draws`, `POST /draws/{id}/windows`, `POST /draws/{id}/renew`,
- * `GET /draws/{id}` and `POST /vouchers` (apps/docs/protocol.md#facilitator-http-api). A draw ends by `POST /payments/{id}/finish`.
+ * `GET /draws/{id}`, `GET /draws/{id}/closed` and `POST /vouchers` (apps/docs/protocol.md#facilitator-http-api). A draw ends by `POST /payments/{id}/finish`.
  */
 import * as Schema from "effect/Schema"
 
@@ -66,6 +66,9 @@ export const RenewRequest = Schema.Struct({ claimId: identifier })
 
 /** The response of `POST /draws/{id}/renew`: whether the draw is open still. */
 export const RenewResponse = Schema.Struct({ open: Schema.Boolean })
+
+/** The response of `GET /draws/{id}/closed`: whether the channel is drawn on no more. */
+export const ClosedResponse = Schema.Struct({ closed: Schema.Boolean })
 
 /** `POST /vouchers`: the request of `POST /verify`, with a voucher or a deposit as the payment. */
 export const VoucherRequest = VerifyRequest

@@ -237,6 +237,21 @@ describe("the end of a draw", () => {
   )
 })
 
+describe("a channel", () => {
+  it.effect("is closed or not, by the facilitator's word alone", () =>
+    Effect.gen(function* () {
+      for (const closed of [true, false]) {
+        const { result } = yield* asking({ "/draws/{id}/closed": FacilitatorStub.json({ closed }) }, (client) =>
+          creditsOf(client).isClosed(paymentId)
+        )
+        assert.strictEqual(Result.getOrThrow(result), closed)
+      }
+      const none = yield* asking({}, (client) => creditsOf(client).isClosed(paymentId))
+      assert.strictEqual(failureOf(none.result)._tag, "FacilitatorUnavailable")
+    })
+  )
+})
+
 describe("credit", () => {
   const wish = { paymentId, claimId: claimOf(1).id, amount: 1_000n, known: 3_000n, waitMillis: 60_000 }
 
