@@ -140,15 +140,17 @@ const pendingOf = (response: Settling): SettlementPending | Nonsense => {
 
 /** The reason why a success that opens the resource is not believed. */
 const unearned = (sent: SentRequest, response: Settling): string | undefined => {
-  const { amount, execution, isDraw, network, status, transaction } = response
+  const { amount, execution, isDraw, isRefund = false, network, status, transaction } = response
   const { maxAmountRequired, network: offered } = sent.requirements
-  if (sent.claimed && execution === undefined) return "does not say the state of the claim"
+  if (sent.claimed && !isRefund && execution === undefined) return "does not say the state of the claim"
   if (isDead(status)) return `says success: true with status "${status}"`
   if (sent.wish === "settled" && !isSettled(status)) return `says success: true with status "${status}"`
   if (isSettled(status) && transaction === "" && isDraw !== true)
     return `says status "${status}" and names no transaction`
   if (network !== offered) return `is about network "${network}", requested was "${offered}"`
   if (amount === undefined || !Amount.isText(amount)) return "names no amount"
+  // A refund buys nothing, whatever its amount is.
+  if (isRefund) return execution === undefined ? undefined : "grants an execution for a refund"
   // A payment on record may have been taken at a higher price.
   const isEnough = BigInt(amount) >= BigInt(maxAmountRequired)
   return isEnough ? undefined : `is about an amount of ${amount}, requested was ${maxAmountRequired}`
@@ -162,6 +164,7 @@ const valueOf = (response: Settling): Meaning<Settled> => {
     execution,
     extra,
     isDraw,
+    isRefund,
     network,
     payTo,
     paymentId,
@@ -184,6 +187,7 @@ const valueOf = (response: Settling): Meaning<Settled> => {
     amount,
     ...(extra && { extra }),
     ...(isDraw && { isDraw }),
+    ...(isRefund && { isRefund }),
     ...(entitlement && { entitlement })
   })
 }

@@ -106,6 +106,8 @@ export const SettleResponse = Schema.Struct({
   extra,
   /** Nothing has moved for a draw on a payment channel: it is charged by the report of its end. */
   isDraw: Schema.optionalKey(Schema.Literal(true)),
+  /** The payer of a channel has asked for a refund and got `amount` back; nothing is executed for it. */
+  isRefund: Schema.optionalKey(Schema.Literal(true)),
   /**
    * With a granted execution: the payer's remaining executions if it is refused or fails. `until` is Unix milliseconds.
    */

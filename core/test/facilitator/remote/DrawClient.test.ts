@@ -202,6 +202,20 @@ describe("an answer to a draw", () => {
     })
   )
 
+  it.effect("of a refund has no execution, and any amount", () =>
+    Effect.gen(function* () {
+      const { execution, isDraw, ...made } = { ...granted, paymentId: "pay_0123456789abcdefghijkl", amount: "7" }
+      assert.deepStrictEqual([execution, isDraw], ["granted", true])
+      const refund = { ...made, isRefund: true, transaction: "0xrefund" } as const
+      const answered = (body: object) =>
+        asking({ "/draws": each(() => ({ status: 200, body })) }, (client) => client.settle(request, claimOf(0)))
+      const { success: __, ...value } = refund
+      assert.deepStrictEqual((yield* answered(refund)).result, Result.succeed({ ...value, execution: undefined }))
+      const { result } = yield* answered({ ...refund, execution })
+      assert.strictEqual(failureOf(result)._tag, "FacilitatorUnavailable")
+    })
+  )
+
   it.effect("that is no draw needs a transaction", () =>
     Effect.gen(function* () {
       const { isDraw, ...payment } = granted
