@@ -38,6 +38,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   settings: (options) => SettingsTrial.run(options),
   channels: (options) => ChannelTrial.run(options),
   "channels-withdrawal": (options) => ChannelTrial.runWithdrawal(options),
+  "channels-instances": (options) => ChannelTrial.runInstances(options),
   "channels-reorganised": (options) => ChannelTrial.runReorganised(options),
   soak: SoakTrial.run,
   overload: OverloadTrial.run

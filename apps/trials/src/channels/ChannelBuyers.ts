@@ -39,8 +39,6 @@ export interface ChannelBuyer {
   readonly kind: BuyerKind
   readonly payer: Hex
   readonly privateKey: Hex
-  /** Whether it withdraws its channel's money meanwhile. */
-  readonly withdraws: boolean
   /** The most calls that it has under way at once. */
   readonly together: number
   readonly calls: ReadonlyArray<ChannelCall>
@@ -50,16 +48,17 @@ export interface ChannelBuyer {
   readonly buy: (luck: TrialRandom) => Effect.Effect<void>
 }
 
-/** Makes a buyer. */
+/** Makes a buyer of these shops, which it calls in turn. */
 export const make = (
   world: TrialWorld,
-  shop: string,
+  shops: ReadonlyArray<string>,
   kind: BuyerKind,
-  account: EvmTestAccounts.TestAccount,
-  withdraws = false
+  account: EvmTestAccounts.TestAccount
 ): ChannelBuyer => {
   const calls: Array<ChannelCall> = []
   let signed: { channelId: string; maximum: bigint } | undefined
+  let called = 0
+  const nextShop = () => shops[called++ % shops.length]
   const note = (message: Readonly<Record<string, unknown>>) => {
     const channelId = String(message["channelId"])
     const maximum = BigInt(String(message["maxClaimableAmount"]))
@@ -69,13 +68,12 @@ export const make = (
   const paying = own ?? peers(world, account, note, kind === "poor")
   const call = async (name: GoodsName) => {
     const query = signed === undefined ? "" : `?channel=${signed.channelId}`
-    calls.push(await ended(name, () => paying(`${shop}/${name}${query}`)))
+    calls.push(await ended(name, () => paying(`${nextShop()}/${name}${query}`)))
   }
   return {
     kind,
     payer: account.address,
     privateKey: account.privateKey,
-    withdraws,
     together,
     calls,
     signed: () => signed,
@@ -84,7 +82,7 @@ export const make = (
         const names = Array.from({ length: luck.between(1, together) }, () => luck.pick(mix))
         await Promise.all(names.map(call))
         // A refund that is refused, or whose response is lost, is none of the calls: the audit finds what it has moved.
-        if (own !== undefined && luck.perMille(refunds)) await own.refund(`${shop}/plain`).catch(() => undefined)
+        if (own !== undefined && luck.perMille(refunds)) await own.refund(`${nextShop()}/plain`).catch(() => undefined)
       })
   }
 }

@@ -141,8 +141,16 @@ const open = (settings: TrialSettings, ledger: Ledger, facilitator: Facilitator[
   })
 }
 
+/** Sets the clock of this process, which all of its libraries read. */
+const setClock = ({ channels }: TrialSettings) => {
+  const { clockAheadMillis = 0 } = channels ?? {}
+  const now = Date.now.bind(Date)
+  Date.now = () => now() + clockAheadMillis
+}
+
 const program = Effect.gen(function* () {
   const settings = fromText(process.env["TRIAL_SETTINGS"] ?? "")
+  setClock(settings)
   const strike = TrialProcess.strikes(settings)
   const context = yield* Effect.provideService(Layer.build(localOf(settings)), Checkpoint.Checkpoint, strike)
   open(settings, Context.get(context, ChannelStore), struck(Context.get(context, Facilitator), strike))

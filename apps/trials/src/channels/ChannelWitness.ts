@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 import type { ChannelEnd, ChannelLook } from "../audit/ChannelAudit.ts"
-import { type ChainRpc, Quantity, toQuantity } from "../world/ChainRpc.ts"
+import { type ChainRpc, toQuantity } from "../world/ChainRpc.ts"
 import type { TrialWorld } from "../world/TrialWorld.ts"
 import type { ChannelBuyer, ChannelCall } from "./ChannelBuyers.ts"
 import { goods } from "./ChannelGoods.ts"
@@ -17,14 +17,14 @@ export const contract = "0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003"
 
 const Words = Schema.String.check(Schema.isPattern(/^0x([0-9a-f]{64})+$/i))
 
-const call = (rpc: ChainRpc, to: string, data: string, block = "latest") =>
-  Effect.map(rpc.ask(Words, "eth_call", [{ to, data }, block]), (words) =>
+const call = (rpc: ChainRpc, to: string, data: string) =>
+  Effect.map(rpc.ask(Words, "eth_call", [{ to, data }, "latest"]), (words) =>
     (words.slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`))
   )
 
 /** `channels(bytes32)`: balance and claims. */
-const sumsOf = (rpc: ChainRpc, channelId: string, block?: string) =>
-  Effect.map(call(rpc, contract, `0x7a7ebd7b${channelId.slice(2)}`, block), ([balance = 0n, claimed = 0n]) => ({
+const sumsOf = (rpc: ChainRpc, channelId: string) =>
+  Effect.map(call(rpc, contract, `0x7a7ebd7b${channelId.slice(2)}`), ([balance = 0n, claimed = 0n]) => ({
     balance,
     claimed
   }))
@@ -41,12 +41,14 @@ const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4
 
 const wordOf = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`
 
-/** The channel's balance, and the tokens that its payer has withdrawn, both as of one block. */
+/**
+ * The channel's balance, and the tokens that its payer has withdrawn or was refunded. They are read second, so that what is withdrawn
+ * between the two reads is not missing from both.
+ */
 const fundsOf = Effect.fnUntraced(function* ({ chain, firstBlock, rpc }: TrialWorld, channelId: string, payer: string) {
-  const block = toQuantity(yield* rpc.ask(Quantity, "eth_blockNumber"))
-  const { balance } = yield* sumsOf(rpc, channelId, block)
+  const { balance } = yield* sumsOf(rpc, channelId)
   const topics = [transferTopic, wordOf(contract), wordOf(payer)]
-  const filter = { address: chain.token.address, topics, fromBlock: toQuantity(firstBlock), toBlock: block }
+  const filter = { address: chain.token.address, topics, fromBlock: toQuantity(firstBlock), toBlock: "latest" }
   const transfers = yield* rpc.ask(Transfers, "eth_getLogs", [filter])
   return { balance, withdrawn: transfers.reduce((sum, { data }) => sum + BigInt(data), 0n) }
 })
@@ -85,9 +87,7 @@ export const look = Effect.fnUntraced(function* (
   const at = performance.now()
   const books = yield* booksOf(shop, channelId)
   if (books === undefined) return undefined
-  const funds = buyer.withdraws
-    ? yield* fundsOf(world, channelId, buyer.payer)
-    : { balance: (yield* sumsOf(world.rpc, channelId)).balance, withdrawn: 0n }
+  const funds = yield* fundsOf(world, channelId, buyer.payer)
   return { channelId, at, claimed, books, ...funds, signedByPayer: buyer.signed()?.maximum ?? 0n }
 })
 

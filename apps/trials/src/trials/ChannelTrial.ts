@@ -8,6 +8,7 @@ import type { Anvil } from "@pontage/evm/testing"
 import { ChannelContracts } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
 
@@ -54,6 +55,8 @@ interface Course {
   readonly reorganisations: number
   /** The number of troubles while the payers withdraw; without it no payer withdraws. */
   readonly troubles?: number
+  /** The number of kills of one of two instances over the same records and the same ledger; without it there is one instance. */
+  readonly duels?: number
 }
 
 /**
@@ -101,10 +104,31 @@ export const runWithdrawal = (options: TrialOptions) =>
     troubles: options.mutation === undefined ? troubles.usual : troubles.mutated
   })
 
-/** The shop, its buyers, and what they do beside buying. */
+/** Kills of one of two instances; their number with a mutation, which shows sooner. */
+const duels = { usual: 10, mutated: 2 }
+
+/** Milliseconds by which the clocks of two instances are off: a clock that is off by 30 seconds sells nothing. */
+const clockOff = 20_000
+
+/** Runs it with two instances on one PostgreSQL, which buyers call in turn. Their clocks are apart, and one after the other is killed. */
+export const runInstances = (options: TrialOptions) =>
+  strike(
+    { ...options, store: "postgres" },
+    {
+      kills: [],
+      claimAgeMillis: 1_000,
+      patienceMillis: options.patienceMillis ?? (options.mutation === undefined ? 60_000 : 10_000),
+      reorganisations: 0,
+      duels: options.mutation === undefined ? duels.usual : duels.mutated
+    }
+  )
+
+/** The shop, its buyers, and their acts beside buying. */
 interface Scene {
   readonly world: TrialWorld.TrialWorld
   readonly shop: FacilitatorLife
+  /** The instances of the shop. */
+  readonly shops: ReadonlyArray<FacilitatorLife>
   readonly buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>
   readonly payTo: string
   /** The payers that withdraw; `undefined` where none does. */
@@ -117,7 +141,7 @@ const kindOf = (index: number) => ChannelBuyers.buyerKinds[index % ChannelBuyers
 
 const staged = Effect.fnUntraced(function* (
   options: TrialOptions,
-  { claimAgeMillis, kills, reorganisations: rounds, troubles: withdrawing }: Course
+  { claimAgeMillis, duels: killings, kills, reorganisations: rounds, troubles: withdrawing }: Course
 ): Effect.fn.Return<Scene, Anvil.AnvilFailed, Scope.Scope> {
   const crowd = options.size ?? usualCrowd
   const world = yield* TrialWorld.make(options, {
@@ -137,16 +161,28 @@ const staged = Effect.fnUntraced(function* (
   // Every life but the last ends at a checkpoint.
   const lives = kills.map((one) => [one])
   const isWithdrawing = withdrawing !== undefined
-  const shop = yield* world.facilitator({ channels, ...(isWithdrawing && { rpcUrl: line.url }) }, { program, lives })
+  const ahead = killings === undefined ? channels : { ...channels, clockAheadMillis: clockOff }
+  const shop = yield* world.facilitator(
+    { channels: ahead, ...(isWithdrawing && { rpcUrl: line.url }) },
+    { program, lives }
+  )
   yield* shop.listening
+  const behind = { channels: { ...channels, clockAheadMillis: -clockOff } }
+  const others = killings === undefined ? [] : [yield* world.facilitator(behind, { program })]
+  const shops = [shop, ...others]
+  yield* Effect.forEach(shops, ({ listening }) => listening)
+  const urls = shops.map(({ url }) => url)
   const buyers = world.chain.accounts.payers.map((account, index) =>
-    ChannelBuyers.make(world, shop.url, kindOf(index), account, isWithdrawing)
+    ChannelBuyers.make(world, urls, kindOf(index), account)
+  )
+  const reorganising = Effect.forEach(Array.from({ length: rounds }), (_, round) =>
+    ReorganisationTrial.reorganise(world, round)
   )
   const faults = isWithdrawing
     ? ChannelWeather.troubles(world, shop, line, withdrawing)
-    : Effect.forEach(Array.from({ length: rounds }), (_, round) => ReorganisationTrial.reorganise(world, round))
+    : Effect.andThen(reorganising, ChannelWeather.killings(world, shops, killings ?? 0))
   const leavers = isWithdrawing ? yield* ChannelLeavers.make(world, shop.url, withdrawSeconds) : undefined
-  return { world, shop, buyers, payTo, leavers, faults }
+  return { world, shop, shops, buyers, payTo, leavers, faults }
 })
 
 const strike = Effect.fnUntraced(function* (
@@ -156,7 +192,7 @@ const strike = Effect.fnUntraced(function* (
   const { kills, patienceMillis, reorganisations: rounds } = course
   const began = performance.now()
   const scene = yield* staged(options, course)
-  const { buyers, leavers, payTo, shop, world } = scene
+  const { buyers, leavers, payTo, shop, shops, world } = scene
   const looks: Array<ChannelAudit.ChannelLook> = []
   const watching = yield* Effect.forkScoped(watch(world, shop.url, buyers, looks))
   const before = yield* Effect.forEach(buyers, ({ payer }) => ChannelWitness.tokensOf(world, payer))
@@ -165,14 +201,15 @@ const strike = Effect.fnUntraced(function* (
   if (leavers !== undefined) yield* leavers.all(buyers)
   yield* Fiber.interrupt(watching)
   const mended = rounds > 0 ? undepositedByReorganisation : new Set<string>()
-  const ending = { world, shop, buyers, looks, before, payTo, patienceMillis, mended }
+  const ending = { world, shop, shops, buyers, looks, before, payTo, patienceMillis, mended }
   const { findings, testimony } = yield* audited(ending)
+  if (findings.length > 0) options.outputs?.push({ url: world.chain.rpcUrl, log: yield* nodeState(world) })
   return {
     goal: "channels",
     title: titleOf(course),
     options,
     figures: {
-      kills: shop.lives.length - 1,
+      kills: shops.reduce((sum, { lives }) => sum + lives.length - 1, 0),
       ...figuresOf(buyers, testimony),
       ...(leavers && { "withdrawals begun": leavers.counts.begun, "withdrawals paid": leavers.counts.paid }),
       looks: looks.length,
@@ -182,10 +219,20 @@ const strike = Effect.fnUntraced(function* (
   }
 })
 
-const titleOf = ({ kills, reorganisations: rounds, troubles: withdrawing }: Course): string =>
-  withdrawing === undefined
+/** The chain's head, and the transactions that wait in the node's pool: some differences are the node's. */
+const nodeState = ({ rpc }: TrialWorld.TrialWorld) =>
+  Effect.forEach(nodeQuestions, ([method, ...params]) =>
+    Effect.map(rpc.ask(Schema.Unknown, method, params), (answer) => `${method}: ${JSON.stringify(answer)}`)
+  )
+
+const nodeQuestions = [["eth_getBlockByNumber", "latest", false], ["txpool_status"], ["txpool_inspect"]] as const
+
+const titleOf = ({ duels: killings, kills, reorganisations: rounds, troubles: withdrawing }: Course): string => {
+  if (killings !== undefined) return `two shops over one ledger of payment channels, ${killings} kills of one of them`
+  return withdrawing === undefined
     ? `kill -9 at ${kills.length} checkpoints of a shop of payment channels, and ${rounds} reorganisations`
     : `payers withdraw from a shop of payment channels, under ${withdrawing} kills, lags and dear times`
+}
 
 const missedIn = ({ struck }: FacilitatorLife, kills: ReadonlyArray<Failpoint>) =>
   kills.filter((one) => !struck.has(toText(one)))
@@ -234,9 +281,7 @@ const watch = (
     })
   )
 
-interface Ending {
-  readonly world: TrialWorld.TrialWorld
-  readonly shop: FacilitatorLife
+interface Ending extends Pick<Scene, "world" | "shop" | "shops"> {
   readonly buyers: ReadonlyArray<ChannelBuyers.ChannelBuyer>
   readonly looks: ReadonlyArray<ChannelAudit.ChannelLook>
   readonly before: ReadonlyArray<bigint>
@@ -248,11 +293,11 @@ interface Ending {
 
 /** Waits until the audit finds nothing, or nothing but what time cannot mend, and returns its last findings. */
 const audited = Effect.fnUntraced(function* (ending: Ending) {
-  const { before, buyers, looks, mended, patienceMillis, payTo, shop, world } = ending
+  const { before, buyers, looks, mended, patienceMillis, payTo, shop, shops, world } = ending
   const began = performance.now()
   while (true) {
     yield* shop.listening
-    const deaths = shop.lives.flatMap(({ ended }) => ended ?? [])
+    const deaths = shops.flatMap(({ lives }) => lives.flatMap(({ ended }) => ended ?? []))
     const ends = yield* Effect.forEach(buyers, (buyer, index) => {
       const own = looks.filter(({ channelId }) => channelId === buyer.signed()?.channelId)
       return ChannelWitness.end(world, shop.url, buyer, { before: before[index] ?? 0n, deaths, looks: own })

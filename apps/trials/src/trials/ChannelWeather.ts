@@ -1,5 +1,5 @@
 /**
- * The troubles of a shop of channels whose payers withdraw: its process is killed at random moments, its node lags and fails, and gas
+ * The troubles of a shop of channels at random moments: its process is killed at random moments, its node lags and fails, and gas
  * becomes dear.
  */
 import * as Effect from "effect/Effect"
@@ -34,6 +34,23 @@ export const troubles = (
         yield* Effect.sleep(luck.between(500, 4_000))
         yield* trouble(kinds[round % kinds.length] ?? "kill", { world, shop, line, luck })
         line.calm()
+      }),
+    { discard: true }
+  )
+
+/** Kills of one of two shops after the other, at random moments. */
+export const killings = (
+  world: TrialWorld,
+  shops: ReadonlyArray<FacilitatorLife>,
+  rounds: number
+): Effect.Effect<void> =>
+  Effect.forEach(
+    Array.from({ length: rounds }),
+    (_, round) =>
+      Effect.gen(function* () {
+        yield* Effect.sleep(world.random.branch(`kill${round}`).between(500, 4_000))
+        const shop = shops[round % shops.length]
+        if (shop !== undefined) yield* Effect.andThen(shop.listening, shop.signal("SIGKILL"))
       }),
     { discard: true }
   )

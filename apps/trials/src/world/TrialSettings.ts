@@ -95,13 +95,15 @@ export const TrialSettings = Schema.Struct({
   callers: Schema.optionalKey(Schema.Array(TrialCallerTerms)),
   /** Time that records are kept after everything about them is over, in milliseconds; default for ever. */
   retentionMillis: Schema.optionalKey(Schema.Int),
-  /** A shop of payment channels: its payee, the key that authorizes its claims, the age of a charge that is claimed, and the validity of a deposit. */
+  /** A shop of payment channels: its payee, the key that authorizes its claims, the age of a charge that is claimed, the validity of a deposit, and its clock. */
   channels: Schema.optionalKey(
     Schema.Struct({
       payTo: Schema.String,
       authorizerKey: Schema.TemplateLiteral(["0x", Schema.String]),
       claimAgeMillis: Schema.Int,
-      validSeconds: Schema.Int
+      validSeconds: Schema.Int,
+      /** Milliseconds by which the process's clock is ahead of the machine's; behind it if negative. */
+      clockAheadMillis: Schema.optionalKey(Schema.Int)
     })
   ),
   routes: Schema.optionalKey(Routes),

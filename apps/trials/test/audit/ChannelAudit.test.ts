@@ -75,6 +75,7 @@ const seen = (at: number, charged: bigint) => ({ ...look, at, books: { ...look.b
 const buyer = (...calls: ReadonlyArray<ReturnType<typeof call>>) => ({
   kind: "ours" as const,
   payer: "0x03" as const,
+  privateKey: "0x04" as const,
   together: 3,
   calls,
   signed: () => undefined,
