@@ -146,6 +146,8 @@ export interface ChannelStanding {
   readonly owed: bigint
   /** The highest accepted voucher. */
   readonly accepted: bigint
+  /** The highest voucher that a claim has named on the chain, where everybody can read it. */
+  readonly published: bigint
   readonly balance: bigint
   /** The state in the words of the scheme. */
   readonly facts: ChannelFacts

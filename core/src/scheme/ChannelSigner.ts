@@ -52,6 +52,8 @@ export interface DrawRequest {
   readonly deposit: DrawnDeposit | undefined
   /** Whether the payer will follow the metered stream that the voucher opens. */
   readonly follows: boolean
+  /** Whether the payer ends its streams that wait for a further voucher. */
+  readonly ends?: boolean
 }
 
 /** A zero-charge voucher that asks for a refund. */

@@ -110,7 +110,7 @@ for (const { place, shared } of everywhere(chainLayer))
       it.effect("ends at the buyer's limit, and both sides have the same sum", () =>
         Effect.scoped(
           Effect.gen(function* () {
-            const shop = yield* opened("Koa")
+            const shop = yield* opened("Koa", { idleSeconds: 600 })
             const { key } = yield* shop.chain.payer
             const { book, read, troubles } = buyerOf(shop, key, {
               limits: { perRequest: "$0.001", perStream: "$0.0025" }

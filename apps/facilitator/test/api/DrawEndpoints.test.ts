@@ -19,7 +19,14 @@ const drawOf = (name: string, offer: object = {}) => ({
   claim: claimOf(name)
 })
 
-const standing = { channelId: "0xc", owed: 2_000n, accepted: 3_000n, balance: 9_000n, facts: { some: "words" } }
+const standing = {
+  channelId: "0xc",
+  owed: 2_000n,
+  accepted: 3_000n,
+  published: 1_000n,
+  balance: 9_000n,
+  facts: { some: "words" }
+}
 
 /** A scheme that authorizes claims for some callers. */
 const drawing = (isFor: (caller: string) => boolean): SchemeFacilitator =>
@@ -108,7 +115,7 @@ describe("the credit of a channel", () => {
         voucher: () => Effect.succeed({ _tag: "Lower", standing, transaction: "" } as const)
       }
       const { get, post } = yield* start({ credits })
-      const written = { ...standing, owed: "2000", accepted: "3000", balance: "9000" }
+      const written = { ...standing, owed: "2000", accepted: "3000", published: "1000", balance: "9000" }
       assert.deepStrictEqual(yield* Effect.flatMap(post(`/draws/${paymentId}/windows`, wish), json), {
         window: "closed",
         standing: written

@@ -106,7 +106,15 @@ const guarded = Effect.fnUntraced(function* (cell: CourseCell, step: Effect.Effe
     Effect.sync(() => stop(cell, failure._tag === "PaymentDeclined" ? "limit" : "stopped", failure))
   )
   const { scene, stopped: after } = cell.course
-  if (after !== undefined && after !== before) yield* Purchase.reportTrouble(scene.context, after.reason)
+  if (after === undefined || after === before) return
+  yield* Purchase.reportTrouble(scene.context, after.reason)
+  if (after.outcome === "limit") yield* Effect.ignore(ended(cell))
+})
+
+/** Tells the shop that no further voucher comes, so that its stream does not wait for one. A shop that does not hear it waits. */
+const ended = Effect.fnUntraced(function* ({ course: { progress, scene } }: CourseCell) {
+  const headers = yield* StreamVoucher.again(scene, progress.ceiling, true)
+  yield* StreamVoucher.posted(scene, scene.terms.voucherUrl, headers, progress.ceiling)
 })
 
 const answered = (
@@ -173,7 +181,7 @@ const extended = Effect.fnUntraced(function* (
   }
   if (accepted > signed)
     return stop(cell, "stopped", stopped(cell, "says that it has a voucher which was never signed"))
-  if (isCut && (step === 0n || next < required)) return stop(cell, "limit", room.declined)
+  if (isCut && (step === 0n || required === 0n || next < required)) return stop(cell, "limit", room.declined)
   if (next < required) return stop(cell, "stopped", stopped(cell, "asks for more than one window ahead"))
   if (now >= progress.entry.at + retention) return stop(cell, "limit", stopped(cell, "has run for a day"))
   const { headers } = yield* StreamVoucher.sign(scene, progress, step, (further) => {

@@ -75,13 +75,14 @@ export const sign = Effect.fnUntraced(function* (
   return yield* Effect.ensuring(drawing, scene.context.journal.letGo(entry.id))
 })
 
-/** Signs the highest voucher of the stream once more, which adds nothing, to ask where the channel stands. */
+/** Signs the highest voucher of the stream once more, which adds nothing, to ask where the channel stands, or to end its streams that wait. */
 export const again = Effect.fnUntraced(function* (
   { offered, order, signer }: StreamScene,
-  ceiling: bigint
+  ceiling: bigint,
+  ends = false
 ): Effect.fn.Return<HeaderFields, SigningFailed> {
   const { asset } = order.quote
-  const signed = yield* signer.sign({ channel: offered, asset, ceiling, deposit: undefined, follows: false })
+  const signed = yield* signer.sign({ channel: offered, asset, ceiling, deposit: undefined, ends, follows: false })
   return yield* Purchase.bounded(order.paymentHeaders(signed.payload))
 })
 

@@ -69,7 +69,14 @@ const find = (
 const standingOf = ({ draws, standing }: Known): ChannelStanding => {
   const owed = ChannelBooks.owed(standing)
   const facts = draws.correction({ ...standing, owed, voucher: undefined })
-  return { channelId: standing.channelId, owed, accepted: standing.signed, balance: standing.balance, facts }
+  return {
+    channelId: standing.channelId,
+    owed,
+    accepted: standing.signed,
+    published: standing.published,
+    balance: standing.balance,
+    facts
+  }
 }
 
 const isClosed = (standing: Standing): boolean =>

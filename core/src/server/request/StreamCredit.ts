@@ -14,6 +14,7 @@ import * as Entropy from "../../platform/Entropy.ts"
 import type { MeterSource, MeterWindow } from "../http/StreamMeter.ts"
 import type { MeteredTerms } from "../route/MeteredTerms.ts"
 import * as ExecutionLeases from "./ExecutionLeases.ts"
+import * as StreamEnds from "./StreamEnds.ts"
 
 /** The draw that has begun a metered response. */
 export interface MeteredDraw {
@@ -43,13 +44,16 @@ const looks = "5 minutes"
 const pause = "500 millis"
 
 /** Makes the windows. */
-export const make = (draw: MeteredDraw): MeterSource => ({
+export const make = (draw: MeteredDraw): MeterSource =>
+  sourceOf(draw, StreamEnds.of(draw.executions.facilitator).begin())
+
+const sourceOf = (draw: MeteredDraw, stream: number): MeterSource => ({
   unit: draw.terms.unit,
   tick: draw.terms.tick,
   below: draw.below,
   first: windowOf(draw.first, draw.amount),
   window: draw.terms.window,
-  next: (need) => (draw.follows ? next(draw, need) : Effect.succeed("budget")),
+  next: (need) => (draw.follows ? next(draw, { need, stream }) : Effect.succeed("budget")),
   closed: closed(draw),
   receipt: Effect.fnUntraced(function* (sums) {
     const { executions, paymentId } = draw
@@ -87,17 +91,22 @@ const windowOf = ({ finish }: Pick<ExecutionLeases.GrantedExecution, "finish">, 
   release: (outcome) => Effect.asVoid(finish(outcome))
 })
 
-type Need = Parameters<MeterSource["next"]>[0]
+/** The need's listener, and the stream's number among the facilitator's. */
+interface Waiting {
+  readonly need: Parameters<MeterSource["next"]>[0]
+  readonly stream: number
+}
 
 const next = Effect.fnUntraced(function* (
   draw: MeteredDraw,
-  need: Need
+  { need, stream }: Waiting
 ): Effect.fn.Return<Effect.Success<ReturnType<MeterSource["next"]>>> {
   const { credits } = draw.executions.facilitator
   const idle = draw.terms.idleSeconds * 1_000
   if (credits === undefined) return "closed"
+  const ends = StreamEnds.of(draw.executions.facilitator)
   const claim = { ...draw.claim, id: Entropy.identifier(draw.entropy) }
-  let known: { readonly required: bigint; readonly accepted: bigint } | undefined
+  let known: { readonly required: bigint; readonly accepted: bigint; readonly channelId: string } | undefined
   let until = (yield* Clock.currentTimeMillis) + idle
   let silent = false
   for (;;) {
@@ -105,7 +114,10 @@ const next = Effect.fnUntraced(function* (
     if (left <= 0) return silent ? "closed" : "idle"
     const asked = { paymentId: draw.paymentId, claimId: claim.id, amount: draw.terms.window, known: known?.required }
     const reserving = credits.reserve({ ...asked, waitMillis: Math.min(left, longestWait) })
-    const credit = yield* Effect.result(giveBackIfLeft(draw.executions.facilitator, asked, reserving))
+    const waiting = Effect.result(giveBackIfLeft(draw.executions.facilitator, asked, reserving))
+    const ended = known === undefined ? Effect.never : ends.ended(known.channelId, stream, known.accepted)
+    const credit = yield* Effect.raceFirst(waiting, Effect.as(ended, "budget" as const))
+    if (credit === "budget") return credit
     silent = Result.isFailure(credit)
     if (Result.isFailure(credit)) {
       if (credit.failure._tag === "ValidationError") return "closed"
@@ -117,7 +129,7 @@ const next = Effect.fnUntraced(function* (
     const { required, standing } = credit.success
     if (known !== undefined && standing.accepted > known.accepted) until = (yield* Clock.currentTimeMillis) + idle
     if (required !== known?.required) need(voucherOf(standing, required))
-    known = { required, accepted: standing.accepted }
+    known = { required, accepted: standing.accepted, channelId: standing.channelId }
   }
 })
 

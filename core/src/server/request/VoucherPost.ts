@@ -5,10 +5,12 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 
 import type { Facilitator, PaymentRequest, VoucherKept } from "../../facilitator/Facilitator.ts"
 import type { RepeatedWarning } from "../../platform/RepeatedWarning.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import { openPayload } from "../../protocol/PaymentPayload.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import * as RetryToken from "../../protocol/RetryToken.ts"
@@ -22,6 +24,7 @@ import * as GateResponse from "../http/GateResponse.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import * as NetworkReadiness from "../shop/NetworkReadiness.ts"
 import type { MeteredOption, Shop } from "../shop/Shop.ts"
+import * as StreamEnds from "./StreamEnds.ts"
 
 /** The services that a voucher needs. */
 export interface VoucherContext {
@@ -54,7 +57,10 @@ export const decide = Effect.fnUntraced(function* (
   if (Result.isFailure(presented)) return refused(presented.failure, [])
   const offers = offersFor(context, presented.success)
   const kept = yield* Effect.result(keep(context, presented.success, offers))
-  if (Result.isSuccess(kept)) return respond(responseOf(kept.success))
+  if (Result.isSuccess(kept)) {
+    if (ends(presented.success)) endStreams(context, kept.success)
+    return respond(responseOf(kept.success))
+  }
   const { failure } = kept
   if (failure._tag !== "ValidationError" && failure._tag !== "PaymentError")
     yield* context.warn(`${route.name} ${failure._tag}`, `${route.name}: ${failure.message}`)
@@ -63,6 +69,18 @@ export const decide = Effect.fnUntraced(function* (
     offers.map((offer) => corrected(offer, failure))
   )
 })
+
+const decodeEnds = Schema.decodeUnknownResult(Schema.Struct({ ends: Schema.Literal(true) }))
+
+/** Whether the buyer ends its streams that wait for a voucher. */
+const ends = ({ payment }: PresentedPayment): boolean =>
+  Result.isSuccess(Result.flatMap(openPayload(payment), decodeEnds))
+
+/** Ends the channel's streams. Everybody can read a voucher that a claim has named, so that one proves no buyer. */
+const endStreams = ({ facilitator }: VoucherContext, { _tag, standing }: VoucherKept): void => {
+  const { accepted, channelId, published } = standing
+  if (_tag === "Kept" && accepted > published) StreamEnds.of(facilitator).end(channelId, accepted)
+}
 
 const respond = (response: GateResponse.GateResponse): Refused => ({ _tag: "Refused", response })
 

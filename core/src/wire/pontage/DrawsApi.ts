@@ -51,6 +51,7 @@ export const Standing = Schema.Struct({
   channelId: Schema.String,
   owed: Amount.FromText,
   accepted: Amount.FromText,
+  published: Amount.FromText,
   balance: Amount.FromText,
   facts: Schema.Record(Schema.String, Schema.Json)
 })

@@ -41,8 +41,15 @@ const granted = {
 const { success: _, ...grant } = granted
 
 const kinds = [{ protocolVersion: 2, scheme, network, draws: true }]
-const standing = { channelId: "0xc", owed: "2000", accepted: "3000", balance: "9000", facts: { some: "words" } }
-const sums = { ...standing, owed: 2_000n, accepted: 3_000n, balance: 9_000n }
+const standing = {
+  channelId: "0xc",
+  owed: "2000",
+  accepted: "3000",
+  published: "1000",
+  balance: "9000",
+  facts: { some: "words" }
+}
+const sums = { ...standing, owed: 2_000n, accepted: 3_000n, published: 1_000n, balance: 9_000n }
 
 type Client = Facilitator["Service"]
 

@@ -191,11 +191,11 @@ const signVoucher = Effect.fnUntraced(function* (
 
 const sign = Effect.fnUntraced(function* (
   keys: Keys,
-  { asset, ceiling, channel, deposit, follows }: ChannelSigner.DrawRequest
+  { asset, ceiling, channel, deposit, ends = false, follows }: ChannelSigner.DrawRequest
 ): Effect.fn.Return<ChannelSigner.SignedDraw, SigningFailed> {
   const { common: signed, config, voucher } = yield* signVoucher(keys, channel, ceiling)
   const payer = EvmAddress.checksum(keys.payer)
-  const common = { ...signed, ...(follows && { follows }) }
+  const common = { ...signed, ...(follows && { follows }), ...(ends && { ends }) }
   if (deposit === undefined) return { payer, payload: { type: "voucher", ...common }, deposit: undefined }
   const erc3009Authorization =
     deposit._tag === "Signed"
