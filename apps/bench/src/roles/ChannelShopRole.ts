@@ -1,6 +1,6 @@
 /**
  * Our shop that sells by payment channels, on Express, as a measured process. Its facilitator is in this process and keeps its records in
- * SQLite files.
+ * SQLite files, or it is at a URL.
  */
 import { createServer } from "node:http"
 import { setTimeout as delay } from "node:timers/promises"
@@ -24,6 +24,8 @@ const Options = Schema.fromJsonString(
     network: Schema.String,
     payTo: Schema.String,
     price: Schema.String,
+    /** A facilitator at a URL, with the key by which it knows the shop; default one in this process. */
+    facilitator: Schema.optionalKey(Schema.Struct({ url: Schema.String, key: Schema.String })),
     /** The keys that send transactions and authorize claims. */
     senderKey: Schema.String,
     authorizerKey: Schema.String,
@@ -33,7 +35,7 @@ const Options = Schema.fromJsonString(
   })
 )
 const options = Schema.decodeUnknownSync(Options)(process.argv[2])
-const { authorizerKey, folder, network, otherMillis, payTo, port, price, rpcUrl, senderKey } = options
+const { authorizerKey, facilitator, folder, network, otherMillis, payTo, port, price, rpcUrl, senderKey } = options
 
 const origin = `http://127.0.0.1:${port}`
 const crypto = await Effect.runPromise(BestCrypto.make)
@@ -44,16 +46,20 @@ const route = {
   payTo,
   dialects: [protocolSeller, x402v2Seller]
 }
+const embedded = EmbeddedFacilitator.layer({
+  rpcUrl,
+  sender: channelEvm.localSigner(senderKey, crypto),
+  authorizer: channelEvm.localSigner(authorizerKey, crypto),
+  crypto,
+  folder
+})
 const payment = paymentMiddleware({
   origin,
   secret: "a secret of at least thirty-two characters",
-  facilitator: EmbeddedFacilitator.layer({
-    rpcUrl,
-    sender: channelEvm.localSigner(senderKey, crypto),
-    authorizer: channelEvm.localSigner(authorizerKey, crypto),
-    crypto,
-    folder
-  }),
+  facilitator:
+    facilitator === undefined
+      ? embedded
+      : { url: facilitator.url, headers: { authorization: `Bearer ${facilitator.key}` } },
   schemes: [channelEvm.server({ rpcUrl })],
   routes: { "GET /report": route, "GET /other": route }
 })

@@ -1,7 +1,9 @@
 /**
- * Shops that sell by payment channels, as processes of their own on one chain: ours with its facilitator inside, and the peer's, whose
- * facilitator is a process too. Both take the same channels: of the chain's payee, with the claims authorized by its third signer.
+ * Shops that sell by payment channels, as processes of their own on one chain: ours with its facilitator inside or at our service, and
+ * the peer's, whose facilitator is a process too. Both take the same channels: of the chain's payee, with the claims authorized by its third signer.
  */
+import { join } from "node:path"
+
 import type * as PeerChain from "../PeerChain.ts"
 import * as MeasuredProcess from "./MeasuredProcess.ts"
 import * as RoleProcess from "./RoleProcess.ts"
@@ -25,19 +27,59 @@ export interface Terms {
   readonly otherMillis: number
 }
 
-const keysOf = ({ accounts: { signers } }: PeerChain.PeerChain) => {
+const keysOf = ({ accounts: { signers } }: Pick<PeerChain.PeerChain, "accounts">) => {
   const [gas, sender, authorizer] = signers
   return { gas: gas.privateKey, sender: sender.privateKey, authorizer: authorizer.privateKey }
 }
 
-/** Opens ours; its records are in the folder. */
-export const ours = async (
-  chain: PeerChain.PeerChain,
+/** Opens ours with its facilitator inside; the records are in the folder. */
+export const ours = async (chain: PeerChain.PeerChain, terms: Terms, folder: string): Promise<ChannelShop> => {
+  const { stop, url, usage } = await ourShop(chain, terms, folder)
+  const cpuMicros = async () => (await usage()).cpuMicros
+  return { url, cpuMicros, facilitatorMicros: () => Promise.resolve(0), stop }
+}
+
+/** The key by which the service knows the shop. */
+const apiKey = "key-of-the-measured-shop-0001"
+
+/** Opens ours at our service, which has its records in the folder and its limits lifted: all load comes from one address. */
+export const oursAtService = async (chain: PeerChain.PeerChain, terms: Terms, folder: string): Promise<ChannelShop> => {
+  const { authorizer, gas, sender } = keysOf(chain)
+  const service = await RoleProcess.startOnPort(
+    {
+      module: "facilitator/dist/main.js",
+      environment: {
+        PONTAGE_STORE: `sqlite:${join(folder, "records.sqlite")}`,
+        PONTAGE_API_KEYS: JSON.stringify([{ key: apiKey, payees: [chain.accounts.payee.address] }]),
+        PONTAGE_EVM_RPC_URL: chain.rpcUrl,
+        PONTAGE_EVM_SIGNER_KEY: gas,
+        PONTAGE_EVM_CHANNEL_SIGNER_KEY: sender,
+        PONTAGE_EVM_CHANNEL_AUTHORIZER_KEY: authorizer,
+        PONTAGE_RATE: "999999/999999",
+        PONTAGE_PAYER_RATE: "999999/999999"
+      }
+    },
+    "/ready"
+  )
+  const { stop, url, usage } = await ourShop(chain, terms, folder, { url: service.url, key: apiKey })
+  return {
+    url,
+    cpuMicros: async () => (await usage()).cpuMicros,
+    facilitatorMicros: service.cpuMicros,
+    stop: async () => {
+      await stop()
+      await service.stop()
+    }
+  }
+}
+
+const ourShop = async (
+  { accounts, network, rpcUrl }: PeerChain.PeerChain,
   { otherMillis, price }: Terms,
-  folder: string
-): Promise<ChannelShop> => {
-  const { accounts, network, rpcUrl } = chain
-  const { authorizer, sender } = keysOf(chain)
+  folder: string,
+  facilitator?: { readonly url: string; readonly key: string }
+): Promise<MeasuredProcess.MeasuredProcess> => {
+  const { authorizer, sender } = keysOf({ accounts })
   const options = {
     port: await RoleProcess.freePort(),
     rpcUrl,
@@ -47,15 +89,10 @@ export const ours = async (
     otherMillis,
     senderKey: sender,
     authorizerKey: authorizer,
-    folder
+    folder,
+    ...(facilitator !== undefined && { facilitator })
   }
-  const shop = await MeasuredProcess.start("ChannelShopRole.js", JSON.stringify(options))
-  return {
-    url: shop.url,
-    cpuMicros: async () => (await shop.usage()).cpuMicros,
-    facilitatorMicros: () => Promise.resolve(0),
-    stop: shop.stop
-  }
+  return MeasuredProcess.start("ChannelShopRole.js", JSON.stringify(options))
 }
 
 /** Opens the peer's; without a folder its records are in memory. */

@@ -48,6 +48,7 @@ type Open = (chain: PeerChain.PeerChain, folder: string) => Promise<ChannelShops
 
 const shops: Readonly<Record<string, Open>> = {
   "ours, facilitator in the shop on SQLite": (chain, folder) => ChannelShops.ours(chain, terms, folder),
+  "ours, facilitator at a URL on SQLite": (chain, folder) => ChannelShops.oursAtService(chain, terms, folder),
   [inFiles]: (chain, folder) => ChannelShops.theirs(chain, terms, folder),
   [inMemory]: (chain) => ChannelShops.theirs(chain, terms)
 }
@@ -80,7 +81,7 @@ export const measure = Effect.gen(function* () {
       const buyers = { load, owed: new Map<number, bigint>() }
       const target = { ...buyers, url: `${shop.url}/report` }
       const other = { ...buyers, url: `${shop.url}/other` }
-      return { name, isOurs: index === 0, shop, target, other } satisfies Market
+      return { name, isOurs: name.startsWith("ours"), shop, target, other } satisfies Market
     })
   )
   return yield* Effect.promise(() => rowsOf(markets))
@@ -159,7 +160,7 @@ const ownRows = (loads: ReadonlyArray<Load>): ReadonlyArray<Row> => {
         name: `${name}: shop`,
         value: median(mine.map(({ shopMillis }) => shopMillis)),
         unit: "ms CPU",
-        ...(!market.isOurs && { note: `its facilitator ${facilitator.toFixed(2)}` }),
+        ...(facilitator > 0 && { note: `its facilitator ${facilitator.toFixed(2)}` }),
         ratios: ratios(({ facilitatorMillis, shopMillis }) => shopMillis + facilitatorMillis, true)
       }
     ] satisfies ReadonlyArray<Row>
