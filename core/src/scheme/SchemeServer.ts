@@ -35,6 +35,8 @@ export interface OnwardOption {
   /** The other network, and the asset that arrives; default the one that the bridge makes of the paid asset. */
   readonly network: string
   readonly arriving: string | undefined
+  /** The asset that arrives, as the server of the other network's own family knows it; absent in the same family. */
+  readonly there?: Asset | undefined
   /** The account of the operator that brings the money from its inventory; absent for a bridge. */
   readonly inventory?: string | undefined
 }

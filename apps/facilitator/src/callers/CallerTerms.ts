@@ -100,9 +100,11 @@ export const isRegistered = (
   const scheme = schemes.find((one) => one.scheme.name === name && one.scheme.network(network) === one.network)
   if (scheme === undefined) return false
   const arriving = scheme.onward?.place?.(requirements)
-  return [requirements, ...(arriving === undefined ? [] : [arriving])].every((place) =>
-    registrations.some((one) => isAt(scheme, one, place))
-  )
+  if (!registrations.some((one) => isAt(scheme, one, requirements))) return false
+  if (arriving === undefined) return true
+  // The other network may be of another family, whose addresses its own scheme reads.
+  const far = schemes.find((one) => one.scheme.name === name && one.scheme.network(arriving.network) === one.network)
+  return registrations.some((one) => isAt(far ?? scheme, one, arriving))
 }
 
 /** Whether a registration is for a place. */

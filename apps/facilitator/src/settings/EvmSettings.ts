@@ -392,7 +392,8 @@ const networkOf = ({ channels, network, routes, rpcUrl, ...terms }: typeof Netwo
 /** Contradictions between the variables of EVM networks. */
 export const contradictions = (
   values: EvmValues,
-  callers: ReadonlyArray<CallerTerms.CallerTerms>
+  callers: ReadonlyArray<CallerTerms.CallerTerms>,
+  tron: string | undefined
 ): ReadonlyArray<string> => {
   const { evm, evmBatches, evmNode, evmOperations, evmTerms } = values
   const mistakes = hasSettler(evmBatches)
@@ -446,6 +447,7 @@ export const contradictions = (
     }),
     ...InventorySettings.contradictions(values, {
       networks: evm.entries?.map(({ network }) => network) ?? [],
+      tron,
       signerKeys: [
         evm.signerKey,
         values.evmChannels.signerKey,

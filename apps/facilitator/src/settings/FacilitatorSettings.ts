@@ -161,7 +161,7 @@ const contradictions = (
   const { allowAnonymous, allowedHosts, host = standardHost, webhookAllowPrivate } = values.service
   const mistakes = [
     ...chainContradictions(values),
-    ...EvmSettings.contradictions(values, callers),
+    ...EvmSettings.contradictions(values, callers, TronSettings.networkOf(values)),
     ...TonSettings.contradictions(values),
     ...TronSettings.contradictions(values)
   ]

@@ -1,8 +1,9 @@
 /**
  * Settings of the operator's inventory: its key, and the pairs of tokens by which buyers pay it on one network and it pays shops on another.
- * Both networks are settled on by entries of `PONTAGE_EVM`.
+ * Both networks are settled on: by entries of `PONTAGE_EVM`, or TRON by `PONTAGE_TRON_RPC_URL`, where shops alone are paid.
  */
 import { EvmNetwork } from "@pontage/evm"
+import { TronNetwork } from "@pontage/tron"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
@@ -58,12 +59,17 @@ export const fromValues = ({ bridgeInventory: { key, pairs } }: InventoryValues)
 export interface Beside {
   /** The networks of the entries of `PONTAGE_EVM`, as they are written; none is `undefined`. */
   readonly networks: ReadonlyArray<string | undefined>
+  /** The TRON network that is settled on, as it is written. */
+  readonly tron: string | undefined
   /** The variables of keys that schemes sign with. */
   readonly signerKeys: ReadonlyArray<string | undefined>
 }
 
 /** Contradictions between these variables, and to others. */
-export const contradictions = (values: InventoryValues, { networks, signerKeys }: Beside): ReadonlyArray<string> => {
+export const contradictions = (
+  values: InventoryValues,
+  { networks, signerKeys, tron }: Beside
+): ReadonlyArray<string> => {
   const { key, pairs } = values.bridgeInventory
   if (pairs === undefined) {
     return namesSet(table, values.bridgeInventory).map(
@@ -71,7 +77,11 @@ export const contradictions = (values: InventoryValues, { networks, signerKeys }
     )
   }
   const known = new Set(networks.map((one) => one && EvmNetwork.fromText(one)))
-  const mistakes = [...new Set(pairs.flatMap(({ from, to }) => [from, to]))].flatMap((one) => objectionTo(known, one))
+  const far = tron === undefined ? undefined : TronNetwork.fromText(tron)
+  const mistakes = [
+    ...[...new Set(pairs.map(({ from }) => from))].flatMap((one) => objectionTo(known, one)),
+    ...[...new Set(pairs.map(({ to }) => to))].flatMap((one) => objectionToEnd(known, far, one))
+  ].filter((one, index, all) => all.indexOf(one) === index)
   if (key === undefined) {
     return [
       ...mistakes,
@@ -93,11 +103,28 @@ const objectionTo = (known: ReadonlySet<string | undefined>, text: string): Read
   if (network !== undefined && known.has(network)) return []
   const reason =
     network === undefined
-      ? "is not an EVM network; buyers pay inventories, and inventories pay shops, on EVM networks alone"
+      ? "is not an EVM network; buyers pay inventories on EVM networks alone, and inventories pay shops there and on TRON"
       : "is not settled on; give it an entry with its network in PONTAGE_EVM"
   return [`PONTAGE_BRIDGE_INVENTORY: ${text} ${reason}`]
 }
 
+/** Why shops are not paid on a network. */
+const objectionToEnd = (
+  known: ReadonlySet<string | undefined>,
+  tron: string | undefined,
+  text: string
+): ReadonlyArray<string> => {
+  const network = TronNetwork.fromText(text)
+  if (network === undefined) return objectionTo(known, text)
+  return network === tron
+    ? []
+    : [
+        `PONTAGE_BRIDGE_INVENTORY: ${text} is not settled on; set PONTAGE_TRON_RPC_URL, and PONTAGE_TRON_NETWORK to that network`
+      ]
+}
+
+const networkOf = (text: string): string | undefined => EvmNetwork.fromText(text) ?? TronNetwork.fromText(text)
+
 /** Whether two texts name one network. */
 export const isSame = (one: string, other: string | undefined): boolean =>
-  other !== undefined && EvmNetwork.fromText(one) === EvmNetwork.fromText(other)
+  other !== undefined && networkOf(one) === networkOf(other)

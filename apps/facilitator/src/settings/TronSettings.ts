@@ -186,6 +186,10 @@ export const fromValues = ({ tron, tronGas, tronLimits, tronTerms }: TronValues)
   }
 }
 
+/** The network that is settled on; `undefined` without a node. */
+export const networkOf = ({ tron, tronTerms }: TronValues): string | undefined =>
+  tron.rpcUrl === undefined ? undefined : (tronTerms.network ?? TronNetwork.mainnet)
+
 /** Contradictions between the variables of TRON. */
 export const contradictions = ({ tron, tronGas, tronLimits }: TronValues): ReadonlyArray<string> =>
   tron.sponsorKey !== undefined

@@ -149,9 +149,6 @@ const tonScheme = (
   )
 }
 
-/** Header of the provider's key at TRON nodes. */
-const tronKeyHeader = "TRON-PRO-API-KEY"
-
 const tronScheme = Effect.fnUntraced(function* (
   { callers }: FacilitatorSettings,
   { apiKey, rpcUrl, sponsor, terms }: TronSettings
@@ -161,7 +158,7 @@ const tronScheme = Effect.fnUntraced(function* (
   return exactTron.facilitator({
     ...terms,
     rpcUrl: Redacted.value(rpcUrl),
-    ...(apiKey !== undefined && { rpcHeaders: { [tronKeyHeader]: Redacted.value(apiKey) } }),
+    ...(apiKey !== undefined && { rpcHeaders: { [InventorySchemes.tronKeyHeader]: Redacted.value(apiKey) } }),
     ...(sponsor && signer && { sponsor: { callers: CallerTerms.sharers(callers, label), ...sponsor.limits, signer } }),
     onRequest: (path) => FacilitatorMetrics.rpcRequest(label, path)
   })

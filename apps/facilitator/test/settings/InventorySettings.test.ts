@@ -47,7 +47,7 @@ describe("settings of an inventory", () => {
     ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ fee: 50_000 }) }],
     ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ perDay: "1.5" }) }],
     [
-      "PONTAGE_BRIDGE_INVENTORY: tron:mainnet is not",
+      "PONTAGE_BRIDGE_INVENTORY: tron:mainnet is not settled on; set PONTAGE_TRON_RPC_URL",
       { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "tron:mainnet" }) }
     ],
     ["PONTAGE_BRIDGE_INVENTORY: ton:-239 is not", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "ton:-239" }) }],

@@ -10,7 +10,7 @@ import type { CallInput, CallOutput } from "../../protocol/CallDescription.ts"
 import * as Network from "../../protocol/Network.ts"
 import { defaultMaxTimeoutSeconds } from "../../protocol/PaymentRequirements.ts"
 import { Misconfigured } from "../../protocol/ProtocolError.ts"
-import type { OnwardOffers, SchemeServer } from "../../scheme/SchemeServer.ts"
+import type { OnwardOffers, OnwardOption, SchemeServer } from "../../scheme/SchemeServer.ts"
 import type { SellerDialect } from "../../wire/pontage/Dialect.ts"
 import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type * as NetworkReadiness from "../shop/NetworkReadiness.ts"
@@ -243,10 +243,11 @@ interface Choice {
 const choose = (shop: Shop.Shop, entry: Entry): Checked<Choice> =>
   Result.gen(function* () {
     const { schemeServer, network } = yield* schemeServerFor(shop, entry)
-    const payTo = yield* recipientOf(shop, schemeServer, entry)
+    const far = yield* farServerOf(shop, schemeServer, entry)
+    const payTo = yield* recipientOf(shop, far?.server ?? schemeServer, entry)
     const asset = yield* assetOf(schemeServer, network, entry)
     const extra = yield* extraOf(asset, entry)
-    const onward = yield* onwardOf(schemeServer, asset, payTo, entry)
+    const onward = yield* onwardOf(schemeServer, { asset, payTo, there: far?.asset }, entry)
     const proof = Shop.prove(shop, schemeServer, asset)
     const option = {
       scheme: entry.scheme,
@@ -309,7 +310,7 @@ const recipientOf = (shop: Shop.Shop, schemeServer: SchemeServer, { payTo: text,
 const assetOf = (
   schemeServer: SchemeServer,
   network: Network.Network,
-  { asset: text, place }: Entry
+  { asset: text, place }: Pick<Entry, "place"> & { readonly asset?: string | undefined }
 ): Checked<Asset> => {
   const asset = schemeServer.asset(network, text)
   if (asset !== undefined) return Result.succeed(asset)
@@ -321,18 +322,41 @@ const assetOf = (
   return Result.fail(`${place}${what}; ${mend}`)
 }
 
+/** A server of another family, and the asset that arrives there. */
+interface FarServer {
+  readonly server: SchemeServer
+  readonly asset: Asset
+}
+
+/** The server of the network that an option's money goes on to, where that is of another family: the recipient is an account there. */
+const farServerOf = (
+  shop: Shop.Shop,
+  { scheme }: SchemeServer,
+  { onward, place }: Entry
+): Checked<FarServer | undefined> => {
+  if (onward === undefined) return Result.succeed(undefined)
+  const { asset: text, network: name } = onward
+  const server = shop.schemes.schemes.find((one) => one.scheme.network(name) !== undefined)
+  const network = server?.scheme.network(name)
+  if (server === undefined || network === undefined || server.scheme.family === scheme.family)
+    return Result.succeed(undefined)
+  return Result.map(assetOf(server, network, { asset: text, place: `${place}onward: ` }), (asset) => ({
+    server,
+    asset
+  }))
+}
+
 /** The offers of an option whose money goes on to another network. */
 const onwardOf = (
   { onward, scheme }: SchemeServer,
-  asset: Asset,
-  payTo: string,
+  terms: Pick<OnwardOption, "asset" | "payTo" | "there">,
   { onward: wanted, place }: Entry
 ): Checked<OnwardOffers | undefined> => {
   if (wanted === undefined) return Result.succeed(undefined)
   if (onward === undefined)
     return Result.fail(`${place}onward: payments by ${scheme.family} do not go on to other networks`)
   return Result.mapError(
-    onward({ asset, payTo, network: wanted.network, arriving: wanted.asset, inventory: wanted.inventory }),
+    onward({ ...terms, network: wanted.network, arriving: wanted.asset, inventory: wanted.inventory }),
     (problem) => `${place}onward: ${problem}`
   )
 }

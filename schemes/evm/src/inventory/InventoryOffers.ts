@@ -15,7 +15,7 @@ const Quote = Schema.Struct({
   kind: Schema.Literal("inventory"),
   from: EvmAddress.FromText,
   network: Schema.String,
-  asset: EvmAddress.FromText,
+  asset: Schema.String,
   account: EvmAddress.FromText,
   fee: Amount.FromText,
   minimumAmount: Amount.FromText,
@@ -49,11 +49,8 @@ export const make = (
     const account = EvmAddress.fromText(text)
     if (account === undefined) return yield* Result.fail(`inventory "${text}" is not an address`)
     const arriving = yield* arrivingOf(assets, option)
-    const payTo = EvmAddress.fromText(option.payTo)
-    const unpayable = [EvmAddress.zero, account, EvmAsset.domain(arriving).verifyingContract]
-    if (payTo === undefined || unpayable.some((address) => address === payTo)) {
-      return yield* Result.fail(`payTo "${option.payTo}" cannot be paid there`)
-    }
+    const payTo = payeeOf(option, account, arriving)
+    if (payTo === undefined) return yield* Result.fail(`payTo "${option.payTo}" cannot be paid there`)
     const offer = (price: bigint, fee: bigint, quotedUntil: number): OnwardOffer => ({
       payTo: EvmAddress.checksum(account),
       amount: price + fee,
@@ -62,7 +59,7 @@ export const make = (
         inventory: {
           network: arriving.network,
           asset: arriving.address,
-          payTo: EvmAddress.checksum(payTo),
+          payTo,
           amount: `${price}`,
           fee: `${fee}`,
           quotedUntil
@@ -83,10 +80,31 @@ export const make = (
     }
   })
 
+/** The payee in the wire form of the other network's family; `undefined` where it cannot be paid. */
+const payeeOf = (
+  { payTo: text, there }: OnwardOption,
+  account: EvmAddress.Address,
+  arriving: Asset
+): string | undefined => {
+  if (there !== undefined) return text === there.address ? undefined : text
+  const payTo = EvmAddress.fromText(text)
+  const unpayable = [EvmAddress.zero, account, EvmAsset.domain(arriving).verifyingContract]
+  return payTo === undefined || unpayable.some((address) => address === payTo) ? undefined : EvmAddress.checksum(payTo)
+}
+
 /** The token that arrives on the other network. */
-const arrivingOf = (
+const arrivingOf = (assets: AssetTable.AssetTable, option: OnwardOption): Result.Result<Asset, string> =>
+  Result.flatMap(option.there === undefined ? knownOf(assets, option) : Result.succeed(option.there), (asset) =>
+    asset.decimals === option.asset.decimals
+      ? Result.succeed(asset)
+      : Result.fail(
+          `${option.asset.symbol} and ${asset.symbol} on ${asset.network} have different decimals; name another asset`
+        )
+  )
+
+const knownOf = (
   assets: AssetTable.AssetTable,
-  { arriving, asset: { decimals, network: from, symbol }, network: text }: OnwardOption
+  { arriving, asset: { network: from }, network: text }: OnwardOption
 ): Result.Result<Asset, string> => {
   const network = EvmNetwork.fromText(text)
   if (network === undefined) return Result.fail(`network "${text}" ${EvmNetwork.fault}`)
@@ -97,9 +115,7 @@ const arrivingOf = (
       `${arriving === undefined ? "no dollar token" : `no token ${arriving}`} is known on ${network}; give it to exactEvm.server as one of assets`
     )
   }
-  return asset.decimals === decimals
-    ? Result.succeed(asset)
-    : Result.fail(`${symbol} and ${asset.symbol} on ${network} have different decimals; name another asset`)
+  return Result.succeed(asset)
 }
 
 const isOver =
@@ -108,4 +124,4 @@ const isOver =
     quoted === account &&
     from === EvmAsset.domain(paid).verifyingContract &&
     network === arriving.network &&
-    asset === EvmAsset.domain(arriving).verifyingContract
+    asset === arriving.address

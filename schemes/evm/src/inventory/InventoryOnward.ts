@@ -1,9 +1,17 @@
 /**
  * The onward part of payments that an operator delivers from its inventory. The operator's payment to the shop is an ordinary payment of
  * `exact` on the other network, signed by the inventory's key once the buyer's money is final: its nonce follows from the buyer's, so the
- * other token makes it once, however often it is signed and sent.
+ * other token makes it once, however often it is signed and sent. On networks of other families each signing makes another payment
+ * (`AccountPayout`).
  */
-import { ChainUnavailable, type ChainHead, type DeliveryObservation, type Departure } from "@pontage/core"
+import {
+  type Asset,
+  ChainUnavailable,
+  type ChainHead,
+  type DeliveryObservation,
+  type Departure,
+  type Push
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
@@ -22,7 +30,8 @@ import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import * as EvmRevert from "../transfer/EvmRevert.ts"
 import { signatureOf } from "../wallet/EvmSigner.ts"
-import { pairOf, type ServedInventory, type ServedPair } from "./ServedInventory.ts"
+import * as AccountPayout from "./AccountPayout.ts"
+import { type FarChain, pairOf, type ServedInventory, type ServedPair } from "./ServedInventory.ts"
 
 /** A time that never comes: a payment that waits for coin or for the token stays the same one. */
 const forever = 4_102_444_800n
@@ -41,7 +50,7 @@ export interface NearChain {
 export const observe = Effect.fnUntraced(function* (
   near: NearChain,
   inventory: ServedInventory | undefined,
-  { block, payment, transaction }: Departure<SignedAuthorization>,
+  { block, payment, pushed, transaction }: Departure<SignedAuthorization>,
   signed: SignedInventory
 ): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
   const { authorization, token } = payment.payload
@@ -49,10 +58,10 @@ export const observe = Effect.fnUntraced(function* (
   if (inventory === undefined || pair === undefined || authorization.to !== inventory.account) {
     return blocked("this facilitator is not configured for its inventory any more; configure it again")
   }
-  const payout = payoutOf(inventory, payment.payload, signed)
   const nearHead = yield* near.chainHead
   const seen = yield* landed(near, payment.payload, transaction)
-  const end = yield* endOf(pair, payout, (seen?.time ?? (yield* timeOf(near, block.number))) - clockSkew)
+  const payer = yield* payerOf(inventory, pair, { payment, signed, pushed })
+  const end = yield* payer.end((seen?.time ?? (yield* timeOf(near, block.number))) - clockSkew)
   if (end?._tag === "Delivered") yield* counted(near, pair, { payment, block, isThere: seen !== undefined, nearHead })
   if (end !== undefined) return end
   if (seen === undefined) return yield* unshown(near, `the payment of ${transaction}`)
@@ -60,19 +69,56 @@ export const observe = Effect.fnUntraced(function* (
   if (seen.number !== block.number || !(yield* isFinal(near, nearHead, payment.payload, block)))
     return { _tag: "Underway", reason: `it is paid once the block ${block.number} of ${near.rpc.network} is final` }
   yield* pair.proven
-  const signature = yield* signedBy(inventory, pair, payout)
-  const refusal = yield* trial(pair, payout, signature)
-  if (refusal !== undefined) return blocked(`${pair.chain.network} would refuse it now: ${refusal}`)
+  return yield* payer.pay
+})
+
+/** One payment of the operator: its end, if it has one, and the payment itself. */
+interface Payout {
+  readonly end: (since: number) => Effect.Effect<DeliveryObservation | undefined, ChainUnavailable>
+  readonly pay: Effect.Effect<DeliveryObservation, ChainUnavailable>
+}
+
+/** The payment that a payout is made for, its route, and the last push on record. */
+interface Owed {
+  readonly payment: Departure<SignedAuthorization>["payment"]
+  readonly signed: SignedInventory
+  readonly pushed: Push | undefined
+}
+
+const payerOf = Effect.fnUntraced(function* (
+  inventory: ServedInventory,
+  pair: ServedPair,
+  { payment, pushed, signed }: Owed
+): Effect.fn.Return<Payout, ChainUnavailable> {
+  const { chain } = pair
+  if ("payouts" in chain) return yield* AccountPayout.make(chain.payouts, pair.arriving, signed, pushed)
+  const payout = payoutOf(inventory, payment.payload, signed)
+  return {
+    end: (since) => endOf(pair, chain, payout, since),
+    pay: pay(inventory, pair, chain, payout)
+  }
+})
+
+/** Signs a payment whose nonce the other token takes once. */
+const pay = Effect.fnUntraced(function* (
+  inventory: ServedInventory,
+  { arriving }: ServedPair,
+  chain: FarChain,
+  payout: Eip3009.TransferWithAuthorization
+): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
+  const signature = yield* signedBy(inventory, arriving, payout)
+  const refusal = yield* trial(arriving, chain, payout, signature)
+  if (refusal !== undefined) return blocked(`${chain.network} would refuse it now: ${refusal}`)
   return {
     _tag: "Ready",
     push: {
       requirements: {
         scheme: ExactEvm.scheme.name,
-        network: pair.chain.network,
+        network: chain.network,
         maxAmountRequired: `${payout.value}`,
         resource: "urn:pontage:delivery",
         payTo: EvmAddress.checksum(payout.to),
-        asset: pair.arriving.address
+        asset: arriving.address
       },
       payload: { signature, authorization: Eip3009.onWire(payout) }
     }
@@ -159,7 +205,8 @@ const counted = Effect.fnUntraced(function* (
 
 /** The end of the operator's payment on the other chain; `undefined` while its authorization is not used. */
 const endOf = Effect.fnUntraced(function* (
-  { arriving, chain }: ServedPair,
+  { arriving }: ServedPair,
+  chain: FarChain,
   payout: Eip3009.TransferWithAuthorization,
   since: number
 ): Effect.fn.Return<DeliveryObservation | undefined, ChainUnavailable> {
@@ -186,17 +233,22 @@ const endOf = Effect.fnUntraced(function* (
 
 const signedBy = (
   { signer }: ServedInventory,
-  { arriving, chain: { network } }: ServedPair,
+  arriving: Asset,
   payout: Eip3009.TransferWithAuthorization
 ): Effect.Effect<EvmHex.Hex, ChainUnavailable> =>
   Effect.mapError(
     signatureOf(signer, Eip3009.typedData(EvmAsset.domain(arriving), payout)),
-    ({ message }) => new ChainUnavailable({ network, message: `the inventory's payment cannot be signed: ${message}` })
+    ({ message }) =>
+      new ChainUnavailable({
+        network: arriving.network,
+        message: `the inventory's payment cannot be signed: ${message}`
+      })
   )
 
 /** Tries the payment; the reason why it would fail now, if it would. */
 const trial = (
-  { arriving, chain: { lagGuard } }: ServedPair,
+  arriving: Asset,
+  { lagGuard }: FarChain,
   payout: Eip3009.TransferWithAuthorization,
   signature: EvmHex.Hex
 ) =>

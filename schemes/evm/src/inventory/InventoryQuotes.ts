@@ -28,7 +28,8 @@ const quoted = Effect.fnUntraced(function* (
   const balance = yield* balanceOf(inventory, pair)
   const account = EvmAddress.checksum(inventory.account)
   if (balance < minimumAmount) {
-    const message = `the inventory ${account} holds ${balance} of ${arriving.symbol}, and the least price is ${minimumAmount}; send it more`
+    const holder = "payouts" in chain ? chain.payouts.account : account
+    const message = `the inventory ${holder} holds ${balance} of ${arriving.symbol}, and the least price is ${minimumAmount}; send it more`
     return yield* new ChainUnavailable({ network: chain.network, message, lack: "stock_short" })
   }
   return {

@@ -2,7 +2,7 @@
  * The settings of an operator's inventory, and the service that they make: buyers pay to the operator's account on this network, and the
  * operator pays the shop from the same account on another one. It is custody: between the two the operator holds the buyer's money.
  */
-import { type Asset, type AssetTable, type ChainUnavailable, Misconfigured } from "@pontage/core"
+import { type Asset, type AssetTable, type ChainUnavailable, Misconfigured, type Payouts } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 
@@ -17,19 +17,30 @@ import type { EvmSigner } from "../wallet/EvmSigner.ts"
 import * as InventoryLosses from "./InventoryLosses.ts"
 import type { ServedInventory, ServedPair } from "./ServedInventory.ts"
 
+/** A network of this family where shops are paid, by the inventory's own key. */
+export interface InventoryEnd {
+  readonly network: string
+  readonly rpcUrl: string
+  /** The token that shops get, by symbol or address; default the network's dollar stablecoin. It has as many decimals as the first. */
+  readonly asset?: string
+  /** Blocks behind the head from which a block there counts as final; default 64. */
+  readonly finalityDepth?: number
+}
+
+/** A network of another family where shops are paid, such as TRON. */
+export interface InventoryAccount {
+  /** The account that pays, such as `exactTron.payouts({ signer, rpcUrl })`. */
+  readonly payouts: Payouts
+  /** The token that shops get, by symbol or address; default the network's dollar stablecoin. It has as many decimals as the first. */
+  readonly asset?: string
+}
+
 /** A pair of tokens: one that buyers pay in here, and one that shops get on another network. */
 export interface InventoryPair {
   /** The token that buyers pay in, by symbol or address; default the network's dollar stablecoin. */
   readonly asset?: string
   /** Where shops are paid. The facilitator has to settle `exact` there: its payments are sent by that network's signers. */
-  readonly to: {
-    readonly network: string
-    readonly rpcUrl: string
-    /** The token that shops get, by symbol or address; default the network's dollar stablecoin. It has as many decimals as the first. */
-    readonly asset?: string
-    /** Blocks behind the head from which a block there counts as final; default 64. */
-    readonly finalityDepth?: number
-  }
+  readonly to: InventoryEnd | InventoryAccount
   /** The fee that buyers pay beside the price, in the token's smallest unit: it has to cover the gas of both payments. */
   readonly fee: bigint
   /** The least price, in the token's smallest unit; default 1. */
@@ -52,6 +63,24 @@ export interface Inventory {
   readonly pairs: ReadonlyArray<InventoryPair>
 }
 
+const checkEnd = OptionCheck.options<InventoryEnd>({
+  network: OptionCheck.text,
+  rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
+  asset: OptionCheck.optional(OptionCheck.text),
+  finalityDepth: OptionCheck.optional(OptionCheck.whole())
+})
+
+const checkAccount = OptionCheck.options<InventoryAccount>({
+  payouts: OptionCheck.having<Payouts>("an account, such as exactTron.payouts({ signer, rpcUrl })", "sign", "observe"),
+  asset: OptionCheck.optional(OptionCheck.text)
+})
+
+/** Names the mistake of the kind that is meant: an account is the one that has `payouts`. */
+const checkTo: OptionCheck.Check<InventoryEnd | InventoryAccount> = {
+  fault: (value) =>
+    (typeof value === "object" && value !== null && "payouts" in value ? checkAccount : checkEnd).fault(value)
+}
+
 /** The check of {@link Inventory}. */
 export const check = OptionCheck.options<Inventory>({
   signer: OptionCheck.having<EvmSigner>(
@@ -62,12 +91,7 @@ export const check = OptionCheck.options<Inventory>({
   pairs: OptionCheck.list(
     OptionCheck.options<InventoryPair>({
       asset: OptionCheck.optional(OptionCheck.text),
-      to: OptionCheck.options<InventoryPair["to"]>({
-        network: OptionCheck.text,
-        rpcUrl: OptionCheck.nodeUrl(EvmNetwork.nodeExample),
-        asset: OptionCheck.optional(OptionCheck.text),
-        finalityDepth: OptionCheck.optional(OptionCheck.whole())
-      }),
+      to: checkTo,
       fee: OptionCheck.amount(),
       minimumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
       maximumAmount: OptionCheck.optional(OptionCheck.amount(1n)),
@@ -110,18 +134,15 @@ export const make = Effect.fnUntraced(function* (
 
 const pairOf = Effect.fnUntraced(function* (
   near: EvmRpc.Shape,
-  { assets, network, prove, rpcTimeoutMillis }: InventoryOwner,
+  owner: InventoryOwner,
   account: EvmAddress.Address,
   { asset, fee, lossBudget, maximumAmount, minimumAmount = 1n, perDay, to }: InventoryPair
 ): Effect.fn.Return<ServedPair, Misconfigured | ChainUnavailable> {
-  const far = EvmNetwork.fromText(to.network)
-  if (far === undefined) {
-    return yield* wrong(`pairs: to.network "${to.network}" ${EvmNetwork.fault}; inventories pay on EVM networks alone`)
-  }
-  if (far === network) return yield* wrong(`pairs: to.network ${far} is the network that is paid on`)
+  const { assets, network, prove } = owner
   const paid = yield* tokenOf(assets, network, asset)
-  const arriving = yield* tokenOf(assets, far, to.asset)
-  const name = `${paid.symbol} on ${network} to ${arriving.symbol} on ${far}`
+  const end = yield* "payouts" in to ? accountOf(to) : endOf(owner, account, to)
+  const { arriving, chain, proof } = end
+  const name = `${paid.symbol} on ${network} to ${arriving.symbol} on ${chain.network}`
   if (paid.decimals !== arriving.decimals) {
     return yield* wrong(`pairs: ${name}: the tokens have ${paid.decimals} and ${arriving.decimals} decimals`)
   }
@@ -129,22 +150,7 @@ const pairOf = Effect.fnUntraced(function* (
   if (minimumAmount > most || most > perDay) {
     return yield* wrong(`pairs: ${name}: minimumAmount, maximumAmount and perDay have to rise in this order`)
   }
-  const url = to.rpcUrl
-  const node = yield* EvmRpc.make({
-    url,
-    network: far,
-    ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis })
-  })
-  const lagGuard = EvmLagGuard.make(node)
   yield* prove(near, paid)
-  const proof = Effect.gen(function* () {
-    const served = EvmNetwork.fromChainId(yield* node.chainId)
-    if (served !== far) return yield* wrong(`pairs: ${name}: the RPC configured for ${far} serves ${served}`)
-    yield* prove(lagGuard.rpc, arriving)
-    return yield* isPlain(lagGuard.rpc, account)
-  })
-  const depth = to.finalityDepth === undefined ? {} : { finalityDepth: to.finalityDepth }
-  const chainHead = EvmChainHead.make(lagGuard.rpc, depth)
   return {
     name,
     paid,
@@ -154,10 +160,55 @@ const pairOf = Effect.fnUntraced(function* (
     maximumAmount: most,
     perDay,
     losses: yield* InventoryLosses.make(lossBudget ?? (perDay < 10n ? perDay : perDay / 10n)),
-    proven: yield* FarRoute.whenever(far, Effect.as(proof, true)),
-    chain: { network: far, lagGuard, chainHead }
+    proven: yield* FarRoute.whenever(chain.network, Effect.as(proof, true)),
+    chain
   }
 })
+
+/** The other end of a pair. */
+interface PairEnd extends Pick<ServedPair, "arriving" | "chain"> {
+  /** Compares it with its chain. */
+  readonly proof: Effect.Effect<void, ChainUnavailable | Misconfigured>
+}
+
+const endOf = Effect.fnUntraced(function* (
+  { assets, network, prove, rpcTimeoutMillis }: InventoryOwner,
+  account: EvmAddress.Address,
+  to: InventoryEnd
+): Effect.fn.Return<PairEnd, Misconfigured | ChainUnavailable> {
+  const far = EvmNetwork.fromText(to.network)
+  if (far === undefined) {
+    return yield* wrong(
+      `pairs: to.network "${to.network}" ${EvmNetwork.fault}; a network of another family is given as to.payouts`
+    )
+  }
+  if (far === network) return yield* wrong(`pairs: to.network ${far} is the network that is paid on`)
+  const arriving = yield* tokenOf(assets, far, to.asset)
+  const node = yield* EvmRpc.make({
+    url: to.rpcUrl,
+    network: far,
+    ...(rpcTimeoutMillis !== undefined && { timeout: rpcTimeoutMillis })
+  })
+  const lagGuard = EvmLagGuard.make(node)
+  const proof = Effect.gen(function* () {
+    const served = EvmNetwork.fromChainId(yield* node.chainId)
+    if (served !== far) return yield* wrong(`pairs: the RPC configured for ${far} serves ${served}`)
+    yield* prove(lagGuard.rpc, arriving)
+    return yield* isPlain(lagGuard.rpc, account)
+  })
+  const depth = to.finalityDepth === undefined ? {} : { finalityDepth: to.finalityDepth }
+  return { arriving, proof, chain: { network: far, lagGuard, chainHead: EvmChainHead.make(lagGuard.rpc, depth) } }
+})
+
+const accountOf = ({ asset: text, payouts }: InventoryAccount): Effect.Effect<PairEnd, Misconfigured> => {
+  const { network } = payouts
+  const arriving = payouts.asset(text)
+  return arriving === undefined
+    ? wrong(
+        `pairs: the token ${text ?? "of dollars"} on ${network} is not known; give it to its payouts as one of assets`
+      )
+    : Effect.succeed({ arriving, proof: payouts.prove(arriving), chain: { network, payouts } })
+}
 
 const tokenOf = Effect.fnUntraced(function* (
   assets: AssetTable.AssetTable,

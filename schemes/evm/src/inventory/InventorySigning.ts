@@ -17,7 +17,6 @@ import * as Result from "effect/Result"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import * as InventoryTerms from "../payment/InventoryTerms.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
-import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as InventoryRoute from "../route/InventoryRoute.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
@@ -46,8 +45,8 @@ export const termsOf = (
       `it is paid to ${payTo}, whose operator then pays the shop on ${network} from its own money; if you trust that operator, give the account to exactEvm.routes as one of inventories`
     )
   }
-  const far = EvmNetwork.fromText(network)
-  if (far === undefined || far === from) return Result.fail(`its network "${network}" is no other EVM network`)
+  const far = InventoryTerms.networkOf(terms)
+  if (far === undefined || far === from) return Result.fail(`its network "${network}" is no other network`)
   return `${amount + fee}` === maxAmountRequired
     ? Result.succeed({ terms, account })
     : Result.fail(`its route takes ${amount} and a fee of ${fee}, and the offer asks ${maxAmountRequired}`)
@@ -70,7 +69,7 @@ export const sign = Effect.fnUntraced(function* (
   const { bytes } = yield* Entropy
   const { amount, fee } = terms
   const route: InventoryRoute.InventoryRoute = {
-    network: EvmNetwork.fromText(terms.network) ?? terms.network,
+    network: InventoryTerms.networkOf(terms) ?? terms.network,
     asset: terms.asset,
     recipient: terms.payTo,
     amount,

@@ -9,6 +9,7 @@ import {
   type OperatorStock,
   type Payment,
   type PaymentError,
+  type Payouts,
   refuse,
   type ValidationError
 } from "@pontage/core"
@@ -31,6 +32,12 @@ export interface FarChain {
   readonly chainHead: Effect.Effect<ChainHead, ChainUnavailable>
 }
 
+/** The operator's account on a network of another family. */
+export interface FarAccount {
+  readonly network: Network.Network
+  readonly payouts: Payouts
+}
+
 /** A pair of tokens, and its limits in their smallest unit. */
 export interface ServedPair {
   /** Its name for people; unique. */
@@ -42,7 +49,7 @@ export interface ServedPair {
   readonly minimumAmount: bigint
   readonly maximumAmount: bigint
   readonly perDay: bigint
-  readonly chain: FarChain
+  readonly chain: FarChain | FarAccount
   readonly losses: InventoryLosses
   /** Succeeds once the other network's node has answered as configured: nothing is taken in or signed before. */
   readonly proven: Effect.Effect<unknown, ChainUnavailable>
@@ -77,15 +84,18 @@ export const stockOf = (
   const pair = signed && pairOf(inventory, token, signed)
   if (signed === undefined || pair === undefined) return undefined
   const { arriving, chain, name, perDay } = pair
-  const stock = `${chain.network} ${arriving.address} ${EvmAddress.checksum(inventory.account)}`
+  const account = "payouts" in chain ? chain.payouts.account : EvmAddress.checksum(inventory.account)
+  const stock = `${chain.network} ${arriving.address} ${account}`
   return { draw: { stock, pair: name, amount: signed.route.amount }, perDay, balance: balanceOf(inventory, pair) }
 }
 
 /** The inventory's balance of a pair's second token, as of the newest block that any node has shown. */
 export const balanceOf = Effect.fnUntraced(function* (
   { account }: Pick<ServedInventory, "account">,
-  { arriving, chain: { lagGuard, network } }: Pick<ServedPair, "arriving" | "chain">
+  { arriving, chain }: Pick<ServedPair, "arriving" | "chain">
 ): Effect.fn.Return<bigint, ChainUnavailable> {
+  if ("payouts" in chain) return yield* chain.payouts.balance(arriving)
+  const { lagGuard, network } = chain
   const data: EvmHex.Hex = `0x70a08231${account.slice(2).padStart(64, "0")}`
   const to = EvmAsset.domain(arriving).verifyingContract
   const outcome = yield* lagGuard.confirm((block) => lagGuard.rpc.call({ to, data, gas: 100_000n }, block))
@@ -127,13 +137,7 @@ export const verify = Effect.fnUntraced(function* (
     )
   }
   yield* pair.proven
-  const recipient = EvmAddress.fromText(route.recipient)
-  const unpayable = [EvmAddress.zero, inventory.account, EvmAsset.domain(pair.arriving).verifyingContract]
-  if (
-    recipient === undefined ||
-    EvmAddress.checksum(recipient) !== route.recipient ||
-    unpayable.some((address) => address === recipient)
-  ) {
+  if (!isPayable(inventory, pair, route.recipient)) {
     return yield* refused("recipient", `leads to "${route.recipient}", which cannot be paid on ${network}`)
   }
   if (route.amount < pair.minimumAmount || route.amount > pair.maximumAmount) {
@@ -147,6 +151,22 @@ export const verify = Effect.fnUntraced(function* (
     )
   }
 })
+
+/** Whether a text is an account in the one form that the other network's family writes, and can be paid. */
+const isPayable = ({ account }: ServedInventory, { arriving, chain }: ServedPair, text: string): boolean => {
+  if ("payouts" in chain) {
+    const { account: own, scheme } = chain.payouts
+    const isFault = scheme.recipientFault?.(text) !== undefined
+    return scheme.address(text) === text && !isFault && text !== own && text !== arriving.address
+  }
+  const recipient = EvmAddress.fromText(text)
+  const unpayable = [EvmAddress.zero, account, EvmAsset.domain(arriving).verifyingContract]
+  return (
+    recipient !== undefined &&
+    EvmAddress.checksum(recipient) === text &&
+    !unpayable.some((address) => address === recipient)
+  )
+}
 
 /**
  * Refuses a payment without a route to the inventory's account, by whichever way to pay: a party that has seen a payment with a route could

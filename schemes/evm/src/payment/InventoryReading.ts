@@ -54,9 +54,9 @@ export const read = Effect.fnUntraced(function* (
   const { authorization } = payload
   if (!InventoryTerms.isInventory(requirements)) return yield* refused("not_offered", "is not what the offer asks for")
   const terms = yield* termsOf(requirements)
-  const far = EvmNetwork.fromText(terms.network)
+  const far = InventoryTerms.networkOf(terms)
   if (far === undefined || far === network) {
-    return yield* refused("network", `leads to "${terms.network}", which is no other EVM network`)
+    return yield* refused("network", `leads to "${terms.network}", which is no other network`)
   }
   const token = EvmAddress.fromText(requirements.asset ?? "") ?? EvmAddress.zero
   const place = { chainId: EvmNetwork.chainId(network), token, account: authorization.to }

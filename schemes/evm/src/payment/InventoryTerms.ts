@@ -4,6 +4,9 @@
  */
 import type { PaymentRequirements } from "@pontage/core"
 import * as Amount from "@pontage/core/Amount"
+import * as Network from "@pontage/core/Network"
+
+import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 
 /** The name of such payments among the ways to pay of an offer (`extra.assetTransferMethod`). */
 export const method = "inventory"
@@ -37,6 +40,10 @@ export const read = (json: unknown): InventoryTerms | string => {
   if (typeof quotedUntil !== "number" || !Number.isSafeInteger(quotedUntil)) return "quotedUntil"
   return { network, asset, payTo, amount, fee, quotedUntil }
 }
+
+/** The network where the money arrives, in its canonical form: of this family by any of its names. */
+export const networkOf = ({ network }: Pick<InventoryTerms, "network">): Network.Network | undefined =>
+  EvmNetwork.fromText(network) ?? (Network.isNetwork(network) && !network.startsWith("eip155:") ? network : undefined)
 
 const amountIn = (value: unknown): bigint | undefined =>
   typeof value === "string" && Amount.isText(value) ? BigInt(value) : undefined
