@@ -4,7 +4,14 @@
  */
 import { join } from "node:path"
 
-import { FacilitatorSchemeRegistry, LocalFacilitator } from "@pontage/core"
+import {
+  type ChainUnavailable,
+  type Facilitator,
+  FacilitatorSchemeRegistry,
+  LocalFacilitator,
+  type Misconfigured,
+  type PaymentStore
+} from "@pontage/core"
 import { channelEvm, EvmCrypto } from "@pontage/evm"
 import { SqliteChannelStore, SqlitePaymentStore } from "@pontage/sql/sqlite"
 import * as Layer from "effect/Layer"
@@ -23,16 +30,25 @@ export interface Options {
   readonly folder: string
 }
 
-/** The facilitator, with its defaults. */
-export const layer = ({ authorizer, crypto, folder, rpcUrl, sender }: Options) => {
+/** The facilitator, with its defaults, and its records, which a service over it needs. */
+export const layer = ({
+  authorizer,
+  crypto,
+  folder,
+  rpcUrl,
+  sender
+}: Options): Layer.Layer<
+  Facilitator | PaymentStore.PaymentStore | FacilitatorSchemeRegistry.FacilitatorSchemeRegistry,
+  ChainUnavailable | Misconfigured
+> => {
   const scheme = channelEvm.facilitator({ signer: sender, rpcUrl, authorizer: { signer: authorizer } })
   const records = Layer.merge(
     SqlitePaymentStore.layer({ filename: join(folder, "records.sqlite") }),
     SqliteChannelStore.layer({ filename: join(folder, "channels.sqlite") })
   )
   return LocalFacilitator.layer({}).pipe(
-    Layer.provide(records),
-    Layer.provide(FacilitatorSchemeRegistry.layer([scheme])),
+    Layer.provideMerge(records),
+    Layer.provideMerge(FacilitatorSchemeRegistry.layer([scheme])),
     Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto))
   )
 }
