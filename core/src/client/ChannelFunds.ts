@@ -5,7 +5,7 @@
 import * as Result from "effect/Result"
 
 import type { Asset } from "../protocol/Asset.ts"
-import type { ChannelStanding, OfferedChannel } from "../scheme/ChannelSigner.ts"
+import type { ChannelStanding, OfferedChannel, SentDeposit } from "../scheme/ChannelSigner.ts"
 import type { ChannelEntry } from "./ChannelEntry.ts"
 import { isExpired } from "./JournalLedger.ts"
 import { decline, type PaymentDeclined } from "./PaymentDeclined.ts"
@@ -45,16 +45,27 @@ export const needsChain = (book: ChannelEntry | undefined, amount: bigint): bool
   (book.deposit !== undefined && !book.deposit.isReported) ||
   BigInt(book.charged) + amount > funds(book)
 
+/** The open deposit of a book, as its scheme reads it. */
+export const sentDeposit = (book: ChannelEntry | undefined): SentDeposit | undefined =>
+  book?.deposit?.signed === undefined
+    ? undefined
+    : { terms: book.terms, amount: BigInt(book.deposit.amount), signed: book.deposit.signed }
+
 /**
  * The book after the chain was read. A deposit is over when the chain shows it, or can show it no more: by the time of the block that
- * was read, because a node that hangs shows an old one. A reading of an earlier block than the last one changes nothing. Claims prove
+ * was read, because a node that hangs shows an old one. The balance may be lower than with it, where a refund or a withdrawal has taken
+ * money out since; then the token says that it was made. A reading of an earlier block than the last one changes nothing. Claims prove
  * that the payer has signed for them, and that they are charged.
  */
-export const afterReading = (book: ChannelEntry, { balance, claimed, time }: ChannelStanding): ChannelEntry => {
+export const afterReading = (
+  book: ChannelEntry,
+  { balance, claimed, isDepositOver = false, time }: ChannelStanding
+): ChannelEntry => {
   const { deposit, readAt, ...rest } = book
   if (readAt !== undefined && time < readAt) return book
   const isOver =
     deposit === undefined ||
+    isDepositOver ||
     balance >= BigInt(deposit.onTopOf) + BigInt(deposit.amount) ||
     isExpired({ validBefore: deposit.validBefore }, time * 1000)
   return {

@@ -11,6 +11,7 @@ import { invalid } from "../protocol/ValidationError.ts"
 import type { ChannelSigner, ChannelStanding } from "../scheme/ChannelSigner.ts"
 import { SigningFailed } from "../scheme/SchemeClient.ts"
 import * as ChannelBooks from "./ChannelBooks.ts"
+import * as ChannelFunds from "./ChannelFunds.ts"
 import * as ChannelTurns from "./ChannelTurns.ts"
 import { bookOf, drawn, type Progress, type Restore, type Scene } from "./ChannelVoucher.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
@@ -160,7 +161,7 @@ const corrected = Effect.fnUntraced(function* (
   const id = entry.draw?.channel ?? ""
   const correction = required && signer.correctionOf(required, id)
   if (correction === undefined) return refusedJudgement
-  const standing = yield* signer.read(id)
+  const standing = yield* signer.read(id, ChannelFunds.sentDeposit((yield* journal.channels).get(id)))
   const now = yield* Clock.currentTimeMillis
   return yield* journal.draw<Judged>(entry.id, ({ channels }) => {
     const known = channels.get(id)
@@ -244,8 +245,10 @@ const paidBack = Effect.fnUntraced(function* (
         yield* Effect.sleep(refundPause)
         after = yield* reread(scene, draft)
       }
-      const back = before.balance > after.balance ? before.balance - after.balance : 0n
-      return { transaction: receipt.transaction, amount: back }
+      if (after.balance >= before.balance) {
+        return yield* new PurchaseResponse.PaymentRefused({ paymentId: "", message: unseen(entry, receipt) })
+      }
+      return { transaction: receipt.transaction, amount: before.balance - after.balance }
     }
     // Its voucher buys nothing, so that every proven charge is an earlier one.
     const floor = { ceiling: undefined, floor: charged, isRecovered: true }
@@ -259,10 +262,14 @@ const paidBack = Effect.fnUntraced(function* (
 const unrefunded = ({ host }: JournalEntry, { status }: Response): string =>
   `${host} answered the request for a refund with ${status} and no receipt; read the channel, ask again, or withdraw`
 
+const unseen = ({ host }: JournalEntry, { transaction }: { readonly transaction: string }): string =>
+  `${host} says that ${transaction} has made the refund, and the node does not show it; read the channel, ask again, or withdraw`
+
 /** Reads the channel from the chain into the books. */
 const reread = Effect.fnUntraced(function* (scene: Scene, draft: JournalEntry) {
   const { context, offered, signer } = scene
-  const standing = yield* signer.read(offered.id)
+  const known = (yield* context.journal.channels).get(offered.id)
+  const standing = yield* signer.read(offered.id, ChannelFunds.sentDeposit(known))
   const now = yield* Clock.currentTimeMillis
   yield* context.journal.draw(draft.id, ({ channels }) =>
     Result.map(bookOf(scene, channels.get(offered.id), standing, now), (book) => [undefined, [book]])

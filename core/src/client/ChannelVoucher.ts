@@ -82,8 +82,9 @@ const reserve = Effect.fnUntraced(function* (scene: Scene, progress: Progress) {
   const { context, offered, order, signer } = scene
   const { quote } = order
   const channels = yield* context.journal.channels
-  const standing = ChannelFunds.needsChain(channels.get(offered.id), quote.amount)
-    ? yield* signer.read(offered.id)
+  const before = channels.get(offered.id)
+  const standing = ChannelFunds.needsChain(before, quote.amount)
+    ? yield* signer.read(offered.id, ChannelFunds.sentDeposit(before))
     : undefined
   if (standing?.isClosing === true) return yield* closing(order)
   const now = yield* Clock.currentTimeMillis

@@ -35,6 +35,15 @@ export interface ChannelStanding {
   readonly isClosing: boolean
   /** The time of the block, in Unix seconds. */
   readonly time: number
+  /** Whether the token shows that the deposit which was asked about is made, or never will be; absent without one. */
+  readonly isDepositOver?: boolean
+}
+
+/** A deposit that was signed, as `SignedDraw.deposit` has it, into the channel of these terms. */
+export interface SentDeposit {
+  readonly terms: Schema.Json
+  readonly amount: bigint
+  readonly signed: Schema.Json
 }
 
 /** The deposit that goes with a voucher: a new one, or one that was signed before and is sent again. */
@@ -85,8 +94,8 @@ export interface Correction {
 export interface ChannelSigner {
   /** The channel of an option without an objection. */
   readonly channelOf: (requirements: PaymentRequirements, asset: Asset) => OfferedChannel | undefined
-  /** Reads the channel from the chain; fails where the node does not say. */
-  readonly read: (channelId: string) => Effect.Effect<ChannelStanding, SigningFailed>
+  /** Reads the channel from the chain, and the end of a deposit into it; fails where the node does not say. */
+  readonly read: (channelId: string, deposit?: SentDeposit) => Effect.Effect<ChannelStanding, SigningFailed>
   readonly sign: (draw: DrawRequest) => Effect.Effect<SignedDraw, SigningFailed>
   readonly signRefund: (refund: RefundRequest) => Effect.Effect<SignedDraw, SigningFailed>
   /** The charge of the request by a receipt's facts; `undefined` if they are of another channel or malformed. */

@@ -19,6 +19,7 @@ const Refunds = Schema.fromJsonString(
       nonce: Money,
       amount: Money,
       voucher: Schema.Json,
+      at: Schema.Int,
       claim: Schema.NullOr(Schema.Struct({ maximum: Money, voucher: Schema.Json, total: Money }))
     })
   )
@@ -117,10 +118,11 @@ const standingOf = (row: typeof ChannelRow.Type): Standing => ({
   used: row.used ?? row.signed,
   usedVoucher: (row.used === null ? row.voucher : row.used_voucher) ?? undefined,
   published: row.published ?? row.signed,
-  refunds: (row.refunds ?? []).map(({ amount, claim, nonce, voucher }) => ({
+  refunds: (row.refunds ?? []).map(({ amount, at, claim, nonce, voucher }) => ({
     nonce,
     amount,
     voucher,
+    at,
     claim: claim ?? undefined
   }))
 })

@@ -4,42 +4,11 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { MemoryChannelStore } from "@pontage/core"
-import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
-import { channelEvm, exactEvm } from "@pontage/evm"
-import { wrapFetch } from "@pontage/fetch"
 import * as Effect from "effect/Effect"
 
-import { buyerOf, chainLayer, idOf, opened, paidOut, price, type Shop, standing } from "./ChannelShopTrial.ts"
+import { buyerOf, chainLayer, idOf, paidOut, price, standing } from "./ChannelShopTrial.ts"
 import { everywhere } from "./FacilitatorPlace.ts"
-
-const deposit = 100n * price
-
-const funded = Effect.fnUntraced(function* (terms: Partial<Parameters<typeof opened>[0]> = {}) {
-  const shop = yield* opened({ claimAt: 1_000n * price, ...terms })
-  const payer = yield* shop.chain.payer
-  const before = yield* shop.chain.balanceOf(payer.address)
-  return { shop, payer, spent: Effect.map(shop.chain.balanceOf(payer.address), (now) => before - now) }
-})
-
-/** A buyer of ours with a journal of its own. */
-const ours = ({ chain: { node } }: Shop, key: `0x${string}`) =>
-  wrapFetch(fetch, {
-    schemes: [
-      channelEvm.client({ signer: exactEvm.localSigner(key), network: BaseSepolia.network, rpcUrl: node.rpcUrl })
-    ],
-    limits: { perDay: "$10" }
-  })
-
-const bought = (pay: (url: string) => Promise<Response>, url: string, times: number) =>
-  Effect.promise(async () => {
-    for (let request = 0; request < times; request++) {
-      // oxlint-disable-next-line no-await-in-loop -- one request after the other
-      const response = await pay(url)
-      assert.strictEqual(response.status, 200)
-      // oxlint-disable-next-line no-await-in-loop -- one request after the other
-      await response.text()
-    }
-  })
+import { bought, deposit, funded, ours } from "./RefundTrial.ts"
 
 for (const { place, shared } of everywhere(chainLayer))
   layer(shared, { timeout: "15 minutes", excludeTestServices: true })(

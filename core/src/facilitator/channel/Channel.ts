@@ -41,6 +41,8 @@ export interface SentRefund {
   readonly nonce: bigint
   readonly amount: bigint
   readonly voucher: Schema.Json
+  /** When it was held back, in Unix milliseconds. */
+  readonly at: number
   readonly claim: (SignedMaximum & { readonly total: bigint }) | undefined
 }
 
@@ -54,11 +56,11 @@ export interface RefundOrder extends SignedMaximum {
  * The verdict on a refund.
  * - `Held`: no draw uses the money of `refund` any more. A repeated order finds the same refund until the chain shows it.
  * - `Stale`: the voucher is below the charges or above the debt. `Short`: draws have cost, or may still cost, a part of the amount.
- * - `Foreign`: the chain shows a claim that this ledger did not make.
+ * - `Busy`: the channel has had all its refunds of a day. `Foreign`: the chain shows a claim that this ledger did not make.
  */
 export type RefundVerdict =
   | { readonly _tag: "Held"; readonly standing: Standing; readonly refund: SentRefund }
-  | { readonly _tag: "Stale" | "Short" | "Foreign"; readonly standing: Standing }
+  | { readonly _tag: "Stale" | "Short" | "Busy" | "Foreign"; readonly standing: Standing }
 
 /**
  * The ledger's record of a channel. `charged` is what all draws have cost, `reserved` what the open ones may still cost. `signed` and

@@ -229,8 +229,11 @@ export const advanceVerdict = (standing: Standing, { maximum }: SignedMaximum): 
   return maximum > available(standing) ? "Short" : "Kept"
 }
 
-/** Refunds that a channel keeps: more than a reorganisation can take back. */
-const mostRefunds = 8
+/**
+ * The refunds of a channel in a day, in milliseconds: a voucher that a claim has named asks for one as well as its payer does, and each costs
+ * gas. The ledger keeps as many, which no reorganisation takes back all together.
+ */
+const refundLimit = { count: 8, time: 86_400_000 }
 
 /** The most that can be refunded: what draws have cost, and what open ones may still cost, stays in the channel. */
 export const refundable = (standing: Standing): bigint => available(standing) - owed(standing)
@@ -240,7 +243,7 @@ export const refundUnderWay = ({ refundNonce, refunds }: Standing): SentRefund |
   refunds.find(({ nonce }) => nonce === refundNonce)
 
 /** The verdict on a refund. Its claim names a voucher on the chain. */
-export const refunded = (standing: Standing, { amount, maximum, voucher }: RefundOrder): RefundVerdict => {
+export const refunded = (standing: Standing, { amount, maximum, voucher }: RefundOrder, now: number): RefundVerdict => {
   if (isForeign(standing)) return { _tag: "Foreign", standing }
   if (maximum < standing.charged || maximum > owed(standing)) return { _tag: "Stale", standing }
   const known = refundUnderWay(standing)
@@ -250,8 +253,10 @@ export const refunded = (standing: Standing, { amount, maximum, voucher }: Refun
   const total = claimable(standing)
   const claim =
     usedVoucher === undefined || total <= before ? undefined : { maximum: used, voucher: usedVoucher, total }
-  const refund = { nonce, amount, voucher, claim }
-  const next = { ...standing, refunds: [...refunds, refund].slice(-mostRefunds) }
+  const kept = refunds.filter((one) => one.nonce >= nonce || now - one.at < refundLimit.time)
+  if (kept.length >= refundLimit.count) return { _tag: "Busy", standing }
+  const refund = { nonce, amount, voucher, at: now, claim }
+  const next = { ...standing, refunds: [...kept, refund] }
   return { _tag: "Held", standing: claim === undefined ? next : published(next, claim.maximum), refund }
 }
 

@@ -144,7 +144,7 @@ const refunded = Effect.fnUntraced(function* <E>(
   const known = yield* records.channel(order.channelId)
   if (known === undefined) return undefined
   const standing = yield* current(records, now, known)
-  const verdict = ChannelBooks.refunded(standing, order)
+  const verdict = ChannelBooks.refunded(standing, order, now)
   if (verdict.standing !== standing) yield* records.putChannel(verdict.standing)
   return verdict
 })

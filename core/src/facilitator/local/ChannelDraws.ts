@@ -20,7 +20,7 @@ import * as Checkpoint from "../Checkpoint.ts"
 import { type Claim, type ExecutionEnd, notOnRecord, type Settled } from "../Facilitator.ts"
 import type { ChannelHealth } from "./ChannelHealth.ts"
 import * as ChannelLine from "./ChannelLine.ts"
-import { refunded } from "./ChannelRefunds.ts"
+import * as ChannelRefunds from "./ChannelRefunds.ts"
 import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
 import * as ChannelSignals from "./ChannelSignals.ts"
 import type { ChannelStates, Seen } from "./ChannelStates.ts"
@@ -73,11 +73,12 @@ interface Wanted {
   readonly amount: bigint
 }
 
-/** Begins without waiting payers. */
-export const make = Effect.fnUntraced(function* (context: DrawContext) {
+/** Begins without waiting payers. A refund of less than `leastRefund` is not worth its transaction. */
+export const make = Effect.fnUntraced(function* (context: DrawContext, leastRefund: bigint) {
   const line = yield* ChannelLine.make
   const turns = Turns.make()
   const free = FreeRuns.make(freeRuns)
+  const refunds = ChannelRefunds.make(context, leastRefund)
   const signals = ChannelSignals.make()
   return {
     turns,
@@ -89,7 +90,7 @@ export const make = Effect.fnUntraced(function* (context: DrawContext) {
       const amount = BigInt(presented.request.paymentRequirements.maxAmountRequired)
       const wanted = { presented, draws, claim, voucher, amount }
       const { channelId } = voucher
-      if (voucher.refund !== undefined) return yield* turns(channelId, refunded(context, { presented, draws, voucher }))
+      if (voucher.refund !== undefined) return yield* refunds({ presented, draws, voucher })
       yield* takenOver(context, wanted)
       if (yield* context.ledger.renew(channelId, claim.id, limits.lease)) {
         const standing = yield* context.ledger.find(channelId)
@@ -149,7 +150,7 @@ const funded = Effect.fnUntraced(function* (
   yield* takenOver(context, wanted)
   const verdict = yield* judged(context, wanted, voucher.deposit ?? 0n)
   if (verdict._tag === "Stale" || verdict._tag === "Held" || verdict._tag === "Spent") return undefined
-  if (verdict._tag !== "Granted") return yield* refusalOf(verdict, voucher.maximum)
+  if (verdict._tag !== "Granted") return yield* refusalOf(wanted, verdict)
   const { transaction } = yield* context.health.depositing(
     presented.facilitator,
     draws.claimGas,
@@ -255,7 +256,7 @@ const answered = Effect.fnUntraced(function* (
   verdict: DrawVerdict | undefined
 ): Effect.fn.Return<Standing | ChannelCorrection, PaymentFailure> {
   const { presented, voucher } = wanted
-  const { channelId, maximum } = voucher
+  const { channelId } = voucher
   if (verdict === undefined) return yield* empty
   switch (verdict._tag) {
     case "Granted":
@@ -269,12 +270,12 @@ const answered = Effect.fnUntraced(function* (
       yield* Effect.logError(
         `the payment channel ${channelId} on ${presented.facilitator.network} was claimed by another ledger than this one, and is not drawn on any more: give each ledger a receiver or an authorizer of its own`
       )
-      return yield* refusalOf(verdict, maximum)
+      return yield* refusalOf(wanted, verdict)
     case "Closing":
     case "Short":
     case "Busy":
     case "Unknown":
-      return yield* refusalOf(verdict, maximum)
+      return yield* refusalOf(wanted, verdict)
   }
 })
 
@@ -293,12 +294,26 @@ const correctionOf = (
   )
 }
 
-const refusalOf = ({ _tag }: DrawVerdict, maximum: bigint) => {
-  if (_tag === "Busy") return busy
-  if (_tag === "Closing") return exceeding("a withdrawal from it is pending; finish it, or open another channel")
-  return _tag === "Foreign"
-    ? exceeding("another ledger has claimed on it; open another channel")
-    : exceeding(`the voucher is for ${maximum} in all, more than the channel holds; deposit first`)
+const refusalOf = (wanted: Wanted, verdict: DrawVerdict) => {
+  if (verdict._tag === "Busy") return busy
+  if (verdict._tag === "Closing")
+    return exceeding("a withdrawal from it is pending; finish it, or open another channel")
+  if (verdict._tag === "Short") return short(wanted, verdict)
+  return verdict._tag === "Foreign" ? exceeding("another ledger has claimed on it; open another channel") : empty
+}
+
+/** The refusal of a voucher above what the channel holds, with its sums: a refund may have taken money out that its payer counts on. */
+const short = (
+  { draws, presented, voucher }: Wanted,
+  { owed, standing }: { readonly standing: Standing; readonly owed: bigint }
+) => {
+  const { network, scheme } = presented.facilitator
+  return new ChannelCorrection(
+    { scheme: scheme.name, network },
+    draws.correction({ ...standing, owed }),
+    `no voucher counts on this channel: the voucher is for ${voucher.maximum} in all, more than the ${ChannelBooks.available(standing)} that the channel holds; deposit first`,
+    "batch_settlement_cumulative_exceeds_balance"
+  )
 }
 
 const exceeding = (why: string) =>

@@ -2,10 +2,12 @@
  * Refunds that payers ask the shop for. The ledger holds the money back from draws before the refund is sent, for as long as its
  * signature may be used, so that no accepted voucher loses its cover. The cost of draws, also of those under way, stays in the channel.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { sealPayload } from "../../protocol/PaymentPayload.ts"
+import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
 import type { SchemeChannels } from "../../scheme/SchemeChannels.ts"
@@ -16,6 +18,7 @@ import * as ChannelBooks from "../channel/ChannelBooks.ts"
 import type { ChannelStore } from "../channel/ChannelStore.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { Settled } from "../Facilitator.ts"
+import type { ChannelHealth } from "./ChannelHealth.ts"
 import { type ChannelSettling, requestOf } from "./ChannelSettling.ts"
 import type { ChannelStates } from "./ChannelStates.ts"
 import { type IntakeContext, present, type Presented } from "./PaymentIntake.ts"
@@ -25,6 +28,7 @@ export interface RefundContext {
   readonly intake: IntakeContext
   readonly settling: ChannelSettling
   readonly ledger: ChannelStore["Service"]
+  readonly health: ChannelHealth
   readonly states: ChannelStates
 }
 
@@ -35,32 +39,57 @@ export interface WantedRefund {
   readonly voucher: PresentedVoucher
 }
 
-/** Makes the refund, or goes on with the one that is under way. One at a time for each channel. */
-export const refunded = Effect.fnUntraced(function* (
+/** Makes refunds, or goes on with those under way. One at a time for each channel; another one does not wait for it. */
+export const make = (
   context: RefundContext,
-  wanted: WantedRefund
+  least: bigint
+): ((wanted: WantedRefund) => Effect.Effect<Settled, PaymentFailure>) => {
+  const underWay = new Set<string>()
+  return (wanted) =>
+    Effect.suspend(() => {
+      const { channelId } = wanted.voucher
+      if (underWay.has(channelId)) return Effect.fail(busy)
+      underWay.add(channelId)
+      return Effect.ensuring(
+        refunded(context, wanted, least),
+        Effect.sync(() => underWay.delete(channelId))
+      )
+    })
+}
+
+const refunded = Effect.fnUntraced(function* (
+  context: RefundContext,
+  wanted: WantedRefund,
+  least: bigint
 ): Effect.fn.Return<Settled, PaymentFailure> {
-  const { presented, voucher } = wanted
-  const { channels } = presented.facilitator
+  const { draws, presented, voucher } = wanted
+  const { facilitator } = presented
+  const { channels } = facilitator
   if (channels === undefined) return yield* noLedger
-  yield* context.intake.intake.passNew(presented.facilitator.network)
-  yield* context.intake.clocks.demand(presented.facilitator)
+  yield* context.intake.intake.passNew(facilitator.network)
+  yield* context.intake.clocks.demand(facilitator)
   const standing = yield* entered(context, wanted)
+  const now = yield* Clock.currentTimeMillis
   const { channelId, maximum } = voucher
   const rest = ChannelBooks.refundable(standing)
   const amount = voucher.refund?.amount ?? rest
   const order = { channelId, amount: amount < rest ? amount : rest, maximum, voucher: voucher.voucher }
-  const asked = yield* heldOf(wanted, ChannelBooks.refunded(standing, order))
-  // A refund that could never be sent must hold no money back.
+  const asked = yield* heldOf(wanted, ChannelBooks.refunded(standing, order, now))
+  // A refund that could never be sent, or is not worth its gas, must hold no money back.
   if (ChannelBooks.refundUnderWay(standing) === undefined) {
+    if (asked.amount < least) return yield* tooLittle(asked.amount, least)
     const job = yield* jobOf(context, wanted, standing, asked)
     yield* channels.plan(requestOf(job), () => Effect.succeed("none"))
   }
-  const verdict = yield* context.ledger.refund(order)
-  if (verdict === undefined) return yield* nothing
-  const held = yield* heldOf(wanted, verdict)
-  yield* Checkpoint.pass("refund-held")
-  return yield* settled(context, wanted, yield* jobOf(context, wanted, standing, held), channels)
+  const held = Effect.gen(function* () {
+    const verdict = yield* context.ledger.refund(order)
+    if (verdict === undefined) return yield* nothing
+    const refund = yield* heldOf(wanted, verdict)
+    yield* Checkpoint.pass("refund-held")
+    return yield* settled(context, wanted, yield* jobOf(context, wanted, standing, refund), channels)
+  })
+  // As a deposit it leaves the coin for claims, which save more than it moves.
+  return yield* context.health.depositing(facilitator, draws.claimGas, held)
 })
 
 /** The channel in the ledger, by the chain's newest state. */
@@ -80,6 +109,8 @@ const heldOf = (wanted: WantedRefund, verdict: RefundVerdict): Effect.Effect<Sen
       return Effect.succeed(verdict.refund)
     case "Short":
       return nothing
+    case "Busy":
+      return tooMany
     case "Foreign":
       return foreign
     case "Stale":
@@ -135,6 +166,23 @@ const nothing = Effect.fail(
   )
 )
 
+const tooLittle = (amount: bigint, least: bigint) =>
+  Effect.fail(
+    invalid(
+      "amount_mismatch",
+      "batch_settlement_refund_amount_invalid",
+      `the refund is of ${amount}, and less than ${least} is not refunded here; ask for more, or withdraw it by the contract`
+    )
+  )
+
+const tooMany = Effect.fail(
+  invalid(
+    "amount_mismatch",
+    "batch_settlement_refund_amount_invalid",
+    "the channel has had all its refunds of 24 hours; ask later, or withdraw by the contract"
+  )
+)
+
 const foreign = Effect.fail(
   invalid(
     "amount_mismatch",
@@ -142,3 +190,8 @@ const foreign = Effect.fail(
     "another ledger has claimed on the channel, so its rest is not known here; withdraw it by the contract"
   )
 )
+
+const busy = new FacilitatorUnavailable({
+  message: "a refund of this payment channel is under way; ask for it again",
+  retryAfter: 2
+})

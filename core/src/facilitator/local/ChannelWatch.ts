@@ -20,7 +20,7 @@ export interface Options {
   /** Pause between two looks at the channels; default 30 000, at most 30 000: the contract lets a payer withdraw after 900 seconds. */
   readonly pollMillis?: number
   /**
-   * Unclaimed money of a channel below which it is never claimed, also before a withdrawal; default 10 000, a cent of a dollar token.
+   * Unclaimed money of a channel below which it is never claimed, also before a withdrawal, and the least refund; default 10 000, a cent of a dollar token.
    * Set it above what a claim costs on the network, and the price of a route not far below it.
    */
   readonly leastClaim?: bigint
@@ -111,11 +111,14 @@ const logged = (network: string, what: string) =>
     Effect.logWarning(`payment channels on ${network} could not ${what}; they are tried again soon`, cause)
   )
 
+/** The least sum that is worth a transaction of its own. */
+export const leastClaimOf = ({ leastClaim = 10_000n }: Options): bigint => leastClaim
+
 const everything = { least: 1n, maximumUnclaimed: 1n, worthwhile: 1n, worthwhileAge: 0, maximumAge: 0 }
 
 const policyOf = ({ options, watched }: Watch): ClaimPolicy => ({
   network: watched.facilitator.network,
-  least: options.leastClaim ?? 10_000n,
+  least: leastClaimOf(options),
   maximumUnclaimed: options.maximumUnclaimed ?? 5_000_000n,
   worthwhile: options.worthwhile ?? 50_000n,
   worthwhileAge: options.worthwhileAgeMillis ?? 3_600_000,

@@ -255,7 +255,7 @@ const channelsOf = Effect.fnUntraced(function* (
   if (ledger === undefined) return { settling, draws: undefined, credit: undefined } satisfies Channels
   const drawing = { intake: context, settling, ledger, health: yield* ChannelHealth.make, states: ChannelStates.make() }
   yield* Effect.forkScoped(ChannelWatch.run(drawing, ChannelClaims.make(context, settling, ledger), options))
-  const draws = yield* ChannelDraws.make(drawing)
+  const draws = yield* ChannelDraws.make(drawing, ChannelWatch.leastClaimOf(options))
   return { settling, draws, credit: ChannelCredit.make(drawing, draws) } satisfies Channels
 })
 

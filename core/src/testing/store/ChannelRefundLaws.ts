@@ -103,6 +103,19 @@ export const refunding: ReadonlyArray<Trial.ChannelLaw> = [
       yield* same("refunds", standing !== undefined && standing.refunds.length <= 1, true)
     })
   ),
+  law("a channel has eight refunds a day", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store)
+      for (let nonce = 0n; nonce < 8n; nonce++) {
+        yield* same(`refund ${nonce}`, tagOf(yield* store.refund(orderOf(channel, 1n, 0n))), "Held")
+        yield* store.observed([{ ...after(channel, { amount: nonce + 1n, nonce }, 11n + nonce) }])
+      }
+      yield* same("the ninth", tagOf(yield* store.refund(orderOf(channel, 1n, 0n))), "Busy")
+      yield* store.observed([{ ...channel, block: { number: 20n, hash: "0x20" } }])
+      const draw = yield* store.accept(drawOn(channel, 993n, 993n), "draw", roomy)
+      yield* same("a draw once all were taken back", draw._tag, "Short")
+    })
+  ),
   law("a channel that another ledger has claimed, and an unknown one, are not refunded", (store) =>
     Effect.gen(function* () {
       const channel = yield* opened(store)

@@ -18,6 +18,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
+import * as EvmTokenState from "../evidence/EvmTokenState.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
@@ -105,7 +106,7 @@ export const client = (options: ClientOptions): OwnPurchase.PurchasingClient => 
         wantedDeposit: BigInt(requirements.maxAmountRequired) * BigInt(requestsPerDeposit)
       }
     },
-    read: (channelId) => read(rpcUrl, network, channelId),
+    read: (channelId, deposit) => read(keys, rpcUrl, network, channelId, deposit),
     sign: (draw) => sign(keys, draw),
     signRefund: (refund) => signRefund(keys, refund),
     chargeOf,
@@ -133,9 +134,11 @@ const addressOf = ({ address, operations }: EvmSigner, option: string): EvmAddre
 }
 
 const read = Effect.fnUntraced(function* (
+  keys: Keys,
   url: string,
   network: string,
-  id: string
+  id: string,
+  deposit: ChannelSigner.SentDeposit | undefined
 ): Effect.fn.Return<ChannelSigner.ChannelStanding, SigningFailed> {
   const reading = Effect.gen(function* () {
     const rpc = yield* EvmRpc.make({ url, network })
@@ -143,13 +146,31 @@ const read = Effect.fnUntraced(function* (
     if (EvmNetwork.fromChainId(chainId) !== network) {
       return yield* new SigningFailed({ message: `rpcUrl is a node of eip155:${chainId}; expected ${network}` })
     }
-    return yield* ChannelReading.read(rpc, EvmHex.fromTrusted(id))
+    const found = yield* ChannelReading.read(rpc, EvmHex.fromTrusted(id))
+    const isDepositOver = deposit && (yield* isOver(keys, rpc, deposit, found.block.number))
+    return { ...found, ...(isDepositOver !== undefined && { isDepositOver }) }
   })
-  const { balance, block, claimed, withdrawal } = yield* Effect.catchTags(reading, {
+  const { balance, block, claimed, isDepositOver, withdrawal } = yield* Effect.catchTags(reading, {
     ChainUnavailable: (cause) => unread(network, cause),
     Misconfigured: (cause) => unread(network, cause)
   })
-  return { balance, claimed, isClosing: withdrawal !== undefined, time: block.time }
+  const standing = { balance, claimed, isClosing: withdrawal !== undefined, time: block.time }
+  return { ...standing, ...(isDepositOver !== undefined && { isDepositOver }) }
+})
+
+/** Whether the token shows the authorization of a deposit as used as of a block; `undefined` for a deposit that cannot be read. */
+const isOver = Effect.fnUntraced(function* (
+  { chainId }: Keys,
+  rpc: EvmRpc.Shape,
+  { amount, signed, terms }: ChannelSigner.SentDeposit,
+  block: bigint
+) {
+  const config = Option.getOrUndefined(decodeConfig(terms))
+  const parts = Option.getOrUndefined(decodeDeposit(signed))
+  if (config === undefined || parts === undefined) return undefined
+  const { payer, token } = config
+  const authorization = ChannelDeposit.authorization(ChannelConfig.id(chainId, config), payer, amount, parts)
+  return yield* EvmTokenState.hasEnded(rpc, { authorization, token }, block)
 })
 
 const unread = (network: string, cause: { readonly message: string }) =>
