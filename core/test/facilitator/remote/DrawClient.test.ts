@@ -78,6 +78,9 @@ const each =
     FacilitatorStub.json({ answers: draws.map(({ claim }) => answerTo(claim.id)) })(seen, response)
   }
 
+const answered = (body: object) =>
+  asking({ "/draws": each(() => ({ status: 200, body })) }, (client) => client.settle(request, claimOf(0)))
+
 const settling = (count: number) => (client: Client) =>
   Effect.forEach(
     Array.from({ length: count }, (_, index) => claimOf(index)),
@@ -214,8 +217,6 @@ describe("an answer to a draw", () => {
       const { execution, isDraw, ...made } = { ...granted, paymentId: "pay_0123456789abcdefghijkl", amount: "7" }
       assert.deepStrictEqual([execution, isDraw], ["granted", true])
       const refund = { ...made, isRefund: true, transaction: "0xrefund" } as const
-      const answered = (body: object) =>
-        asking({ "/draws": each(() => ({ status: 200, body })) }, (client) => client.settle(request, claimOf(0)))
       const { success: __, ...value } = refund
       assert.deepStrictEqual((yield* answered(refund)).result, Result.succeed({ ...value, execution: undefined }))
       const { result } = yield* answered({ ...refund, execution })
