@@ -1,4 +1,4 @@
-/** What the tests of refunds share: a shop with a payer, a buyer of ours, and purchases in a row. */
+/** The common parts of the tests of refunds: a shop with a payer, a buyer of ours, and purchases in a row. */
 import { assert } from "@effect/vitest"
 import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import { channelEvm, exactEvm } from "@pontage/evm"
