@@ -20,7 +20,7 @@ export const chargedTwice = inBooks("least(wanted, draw.amount, covered)", "draw
 export const chargesLost = inBooks("charged: standing.charged + amount", "charged: standing.charged")
 
 /** Vouchers count without a deposit behind them. */
-export const depositsUnneeded = inBooks("draw.maximum > standing.balance", "draw.maximum < 0n")
+export const depositsUnneeded = inBooks("draw.maximum > available(standing)", "draw.maximum < 0n")
 
 /** Charges are never worth a claim. */
 export const claimsForgotten = inBooks("unclaimed < policy.least", "unclaimed < 2n ** 100n")
