@@ -1,8 +1,9 @@
 /** One call of a tool: the first call, exactly as the caller wrote it, and the paid repetition. */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { ErrorCode } from "@modelcontextprotocol/sdk/types.js"
+import { ErrorCode, type Progress } from "@modelcontextprotocol/sdk/types.js"
 import {
   CanonicalText,
+  type HeaderFields,
   MetaPayer,
   MppMetaPayer,
   NoResponse,
@@ -10,6 +11,8 @@ import {
   type PayerDialect
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
+
+import * as MeteredCall from "./MeteredCall.ts"
 
 /** The parameters of `Client.callTool`. */
 export type CallParameters = Parameters<Client["callTool"]>
@@ -26,8 +29,11 @@ export interface OutgoingCall {
   readonly sendUnpaid: () => Promise<Response>
   /** The same call for the paying client; the server is at `address`. */
   readonly payable: (address: URL) => PayableRequest
-  /** Returns or throws the result that `Client.callTool` would have given for a response to this call. */
-  readonly outcomeOf: (response: Response) => CallResult
+  /**
+   * The result that `Client.callTool` would have given for a response to this call, or its rejection. A metered call is followed to
+   * its end.
+   */
+  readonly outcomeOf: (response: Response) => Promise<CallResult>
 }
 
 /** The result of a call. A result that violates the tool's output schema is kept beside the SDK's error. */
@@ -40,11 +46,28 @@ type CallOutcome = { readonly result: CallResult; readonly error?: unknown } | {
 export const make = (client: Client, [params, schema, options]: CallParameters): OutgoingCall => {
   const outcomes = new WeakMap<Response, CallOutcome>()
   const kept = params.arguments === undefined ? params : { ...params, arguments: structuredClone(params.arguments) }
-  const send = async (sent: CallParameters[0]): Promise<Response> => {
-    const outcome = await call(client, [sent, schema, options])
+  let running: Promise<Response> | undefined
+  const send = async (sent: CallParameters[0], given = options, stream?: MeteredCall.CallStream): Promise<Response> => {
+    const outcome = await call(client, [sent, schema, given])
+    stream?.end("result" in outcome ? outcome.result : {})
     const response = "result" in outcome ? responseOf(outcome.result) : responseOfError(outcome.error)
     outcomes.set(response, outcome)
     return response
+  }
+  /** Sends a call whose payer follows it: its response is a stream once the server asks for a voucher. */
+  const sendFollowed = (sent: CallParameters[0]): Promise<Response> => {
+    const stream = new MeteredCall.CallStream()
+    const onprogress = (progress: Progress) => {
+      if (stream.take(progress)) options?.onprogress?.(progress)
+    }
+    running = send(sent, { ...options, onprogress }, stream)
+    running.catch((error: unknown) => stream.fail(error))
+    return Promise.race([stream.head, running])
+  }
+  const sendPaid = (headers: HeaderFields): Promise<Response> => {
+    const meta = MetaPayer.metaOf(headers)
+    const sent = { ...kept, _meta: { ...kept._meta, ...meta } }
+    return MeteredCall.follows(meta) ? sendFollowed(sent) : send(sent)
   }
   return {
     isPaid: dialects.some(({ paymentHeader }) => Object.hasOwn(params._meta ?? {}, paymentHeader)),
@@ -56,12 +79,21 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
       body: Effect.sync(() => new TextEncoder().encode(textOf(kept))),
       send: (_url, headers) =>
         Effect.tryPromise({
-          try: () => send({ ...kept, _meta: { ...kept._meta, ...MetaPayer.metaOf(headers) } }),
+          try: () => sendPaid(headers),
+          catch: (cause) => new NoResponse({ cause })
+        }),
+      post: (_url, headers) =>
+        Effect.tryPromise({
+          try: (signal) => MeteredCall.post(client, headers, signal),
           catch: (cause) => new NoResponse({ cause })
         })
     }),
-    outcomeOf: (response) => {
-      const outcome = outcomes.get(response) ?? { error: new Error("a response to another call") }
+    outcomeOf: async (response) => {
+      const isStream = MeteredCall.isStream(response)
+      if (isStream) await MeteredCall.drain(response)
+      const outcome = outcomes.get((isStream && (await running)) || response) ?? {
+        error: new Error("a response to another call")
+      }
       if ("error" in outcome) throw outcome.error
       return outcome.result
     }

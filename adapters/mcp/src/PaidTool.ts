@@ -9,6 +9,7 @@ import {
   SignedResponse
 } from "@pontage/core"
 
+import * as MeteredTool from "./MeteredTool.ts"
 import * as ToolCall from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
 
@@ -62,8 +63,13 @@ const serveGranted = async (
     return unheard
   }
   settlements.set(call.extra, granted.settlement)
-  const { asks, outcome, result } = await runOf(call, route)
-  return ended(seller, granted, call, { asks, outcome, result })
+  const { meter } = granted
+  if (meter !== undefined) MeteredTool.begin(seller, granted, meter, call.extra)
+  const run = await runOf(call, route)
+  if (meter === undefined) return ended(seller, granted, call, run)
+  const result = await MeteredTool.ended(granted, meter, run.result, run.outcome)
+  if (run.asks !== undefined) throw run.asks
+  return result
 }
 
 /**

@@ -10,7 +10,7 @@ import type { ToolExtra } from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
 
 /** The parameters of a request handler of the SDK, as far as they are read. */
-type RequestHandler = (request: unknown, extra: ToolExtra) => Promise<unknown>
+export type RequestHandler = (request: unknown, extra: ToolExtra) => Promise<unknown>
 
 const sent = new WeakMap<object, unknown>()
 const gated = new WeakSet<object>()
@@ -35,21 +35,25 @@ export const watch = (server: McpServer, name: string): void => {
 
 const method = "tools/call"
 
+/** The handlers of a server by the methods of their requests. Throws `Misconfigured` for a server that is not the SDK's. */
+export const handlersOf = ({ server }: McpServer): Map<string, RequestHandler> => {
+  const handlers: unknown = Reflect.get(server, "_requestHandlers")
+  if (handlers instanceof Map && isHandler(handlers.get(method))) return handlers
+  throw new Misconfigured({
+    message:
+      "the server does not keep its handlers as the MCP SDK does, so its calls cannot be priced; use the SDK's McpServer"
+  })
+}
+
 const intercept = (server: McpServer): Set<string> => {
-  const handlers: unknown = Reflect.get(server.server, "_requestHandlers")
-  const handle: unknown = handlers instanceof Map ? handlers.get(method) : undefined
-  if (!(handlers instanceof Map) || !isHandler(handle)) {
-    throw new Misconfigured({
-      message:
-        "the server does not keep its handlers as the MCP SDK does, so its calls cannot be priced; use the SDK's McpServer"
-    })
-  }
+  const handlers = handlersOf(server)
+  const handle = handlers.get(method)
   const names = new Set<string>()
   sold.set(server, names)
   const watched: RequestHandler = async (request, extra) => {
     const { given, name } = partsOf(request)
     sent.set(extra, given)
-    const result = await handle(request, extra)
+    const result = await handle?.(request, extra)
     const required = fieldOf(fieldOf(result, "_meta"), MppMeta.requiredKey)
     if (names.has(name) && MppMetaSeller.isData(required) && wantsErrors(server, request)) {
       throw new McpError(MppMetaSeller.codeOf(required), "Payment Required", required)

@@ -17,6 +17,7 @@ import * as PaidTool from "./PaidTool.ts"
 import * as SentCall from "./SentCall.ts"
 import type { ToolExtra } from "./ToolCall.ts"
 import * as ToolResult from "./ToolResult.ts"
+import * as VoucherRequest from "./VoucherRequest.ts"
 
 /** A tool's schema: a Zod schema, or an object of them. */
 export type ToolSchema = ZodRawShapeCompat | AnySchema
@@ -38,7 +39,7 @@ export interface ToolConfig<Input extends undefined | ToolSchema, Output extends
  */
 export type ToolTerms = Terms<RouteConfig>
 
-type Terms<Config> = Config extends unknown ? Omit<Config, "dialects" | "cache" | "bind" | "metered"> : never
+type Terms<Config> = Config extends unknown ? Omit<Config, "dialects" | "cache" | "bind"> : never
 
 /** A price, and the tools that it sells. */
 export interface PaidTools {
@@ -96,14 +97,19 @@ const announce = ({ server }: McpServer): void => {
   server.registerCapabilities({ experimental: { payment: { methods: { evm: { intents: ["charge"] } } } } })
 }
 
-/** Terms of HTTP alone: a tool's result is one message, so it is charged by `charge`. */
-const unsold: ReadonlySet<string> = new Set(["dialects", "cache", "bind", "metered"])
+/** Terms of HTTP alone. */
+const unsold: ReadonlySet<string> = new Set(["dialects", "cache", "bind"])
 
 const toolKeys = routeKeys.filter((key) => !unsold.has(key))
+
+/** A piece that is sold by the byte leaves in parts as vouchers come, and a result does not. */
+const bytes =
+  'paid tools: metered.unit "byte" is for HTTP responses, which leave in parts; sell a tool by another unit, such as "token"'
 
 const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
   const fault = OptionCheck.unknownKey(toolKeys, terms)
   if (fault !== undefined) throw new Misconfigured({ message: `paid tools: ${OptionCheck.described(fault)}` })
+  if (terms.metered?.unit === "byte") throw new Misconfigured({ message: bytes })
   const dialects = dialectsOf(seller.route("paid tools", { ...terms, dialects: usual }))
   const routes = new Map<string, PricedRoute>()
   const routeOf = (name: string, description: string | undefined): PricedRoute => {
@@ -124,6 +130,7 @@ const paid = (seller: Seller.Seller, terms: ToolTerms): PaidTools => {
       keepGated(tool, name, guard)
       if (dialects === withChallenges) announce(server)
       SentCall.watch(server, name)
+      if (terms.metered !== undefined) VoucherRequest.take(seller, route, server)
       return tool
     }
   }

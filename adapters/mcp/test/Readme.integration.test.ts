@@ -2,13 +2,15 @@ import { readFileSync } from "node:fs"
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import { LocalFacilitator } from "@pontage/core"
-import { exactEvm } from "@pontage/evm"
-import { EvmTestChain } from "@pontage/evm/testing"
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js"
+import { ChannelStore, LocalFacilitator, MemoryChannelStore } from "@pontage/core"
+import { channelEvm, exactEvm } from "@pontage/evm"
+import { ChannelContracts, EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { assert, describe, it } from "vitest"
 
-import { receiptOf } from "../src/index.ts"
+import { payTools, receiptOf } from "../src/index.ts"
 import * as OpenTools from "./OpenTools.ts"
 import * as ReadmeTools from "./ReadmeTools.ts"
 
@@ -37,7 +39,7 @@ describe("the README", () => {
   it("shows code that is run here, and no other", () => {
     const readme = read("README.md")
     const snippets = [...readme.matchAll(/<!-- from (\S+) -->\n\n```ts\n([\s\S]*?)```/g)]
-    assert.strictEqual(snippets.length, 2)
+    assert.strictEqual(snippets.length, 3)
     assert.strictEqual([...readme.matchAll(/```ts\n/g)].length, snippets.length)
     for (const [, path = "", code = ""] of snippets) assert.include(dedent(read(path)), dedent(code).trim())
   })
@@ -70,6 +72,43 @@ describe("the README", () => {
             payer: payer.address,
             amount: "10000"
           })
+          yield* Effect.promise(() => client.close())
+        })
+      )
+    ))
+
+  it("sells by the token through a payment channel", () =>
+    Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { chain, given, payer } = yield* market
+          yield* ChannelContracts.deploy(chain)
+          const [signer, authorizer] = chain.accounts.signers
+          const { network, rpcUrl } = given
+          const facilitator = LocalFacilitator.layerMemory({
+            schemes: [
+              channelEvm.facilitator({ signer, rpcUrl, authorizer: { signer: authorizer }, minimumDeposit: 1n })
+            ]
+          }).pipe(Layer.provide(Layer.sync(ChannelStore, MemoryChannelStore.make)))
+          const { serve, shop } = ReadmeTools.sellByToken({ ...given, facilitator })
+          yield* Effect.addFinalizer(() => Effect.promise(() => shop.close()))
+          yield* Effect.promise(() => shop.ready())
+          const client = new Client({ name: "buyer", version: "1.0.0" })
+          const [here, there] = InMemoryTransport.createLinkedPair()
+          yield* Effect.promise(async () => {
+            await serve().connect(there)
+            await client.connect(here)
+          })
+          const tools = payTools(client, {
+            server: "model",
+            schemes: [channelEvm.client({ signer: payer, network, rpcUrl })],
+            limits: { perRequest: "$0.001", perStream: "$0.01" }
+          })
+          const question = "will it rain on the day after the one after tomorrow in Rome?"
+          const result = yield* Effect.promise(() => tools.callTool({ name: "answer", arguments: { question } }))
+          const text = `You asked: ${question} It depends, as ever. `
+          assert.deepStrictEqual<unknown>(result.content, [{ type: "text", text }])
+          assert.deepInclude(result._meta?.["payment/receipt"], { units: "19", chargedAmount: "1900" })
           yield* Effect.promise(() => client.close())
         })
       )

@@ -35,6 +35,10 @@ describe("a price refuses", () => {
     [{ ...LedgerTools.terms, dialects: [] }, /^paid tools: dialects: unknown key/],
     [{ ...LedgerTools.terms, cache: "public" }, /^paid tools: cache: unknown key/],
     [{ ...LedgerTools.terms, bindings: "required" }, /^paid tools: bindings: unknown key; did you mean binding\?$/],
+    [
+      { ...LedgerTools.terms, metered: { unit: "byte", tick: "$0.0001" } },
+      /^paid tools: metered\.unit "byte" is for HTTP/
+    ],
     [Object.create(LedgerTools.terms), /^paid tools: the options: expected a plain object/]
   ])("%o", (terms, message) => {
     assert.throws(() => shop.paid(terms as never), message)

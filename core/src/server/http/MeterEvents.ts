@@ -11,30 +11,36 @@ import type { MeterReceipt, NeededVoucher } from "./StreamMeter.ts"
 export const comment = ":\n\n"
 export const commentMillis = 15_000
 
-const event = (name: string, data: Readonly<Record<string, string>>): string =>
-  `event: ${name}\ndata: ${AsciiJson.encode(data)}\n\n`
+const event = (name: string, data: EventData): string => `event: ${name}\ndata: ${AsciiJson.encode(data)}\n\n`
+
+/** The data of an event. */
+export type EventData = Readonly<Record<string, string>>
+
+/** The data that ask for a voucher. */
+export const needData = ({ acceptedCumulative, channelId, deposit, requiredCumulative }: NeededVoucher): EventData => ({
+  channelId,
+  requiredCumulative: `${requiredCumulative}`,
+  acceptedCumulative: `${acceptedCumulative}`,
+  deposit: `${deposit}`
+})
 
 /** Asks for a voucher. */
-export const need = ({ acceptedCumulative, channelId, deposit, requiredCumulative }: NeededVoucher): string =>
-  event("payment-need-voucher", {
-    channelId,
-    requiredCumulative: `${requiredCumulative}`,
-    acceptedCumulative: `${acceptedCumulative}`,
-    deposit: `${deposit}`
-  })
+export const need = (voucher: NeededVoucher): string => event("payment-need-voucher", needData(voucher))
+
+/** The data that say what was charged. */
+export const receiptData = ({ at, channelId, charged, end, owed, units }: MeterReceipt): EventData => ({
+  method: "batch-settlement",
+  reference: channelId,
+  status: "success",
+  timestamp: DateTime.formatIso(DateTime.makeUnsafe(at)),
+  chargedAmount: `${charged}`,
+  chargedCumulativeAmount: `${owed}`,
+  units: `${units}`,
+  ...(end !== undefined && { end })
+})
 
 /** Says what was charged. */
-export const receipt = ({ at, channelId, charged, end, owed, units }: MeterReceipt): string =>
-  event("payment-receipt", {
-    method: "batch-settlement",
-    reference: channelId,
-    status: "success",
-    timestamp: DateTime.formatIso(DateTime.makeUnsafe(at)),
-    chargedAmount: `${charged}`,
-    chargedCumulativeAmount: `${owed}`,
-    units: `${units}`,
-    ...(end !== undefined && { end })
-  })
+export const receipt = (ended: MeterReceipt): string => event("payment-receipt", receiptData(ended))
 
 /** Whether a body of this `Content-Encoding` leaves as it was made. */
 export const isPlain = (encoding: string | undefined): boolean =>

@@ -97,6 +97,7 @@ export class StreamMeter implements PaymentMeter {
   #waiting: Promise<void> | undefined
   #extending: Promise<MeterEnd | undefined> | undefined
   #finished: Promise<void> | undefined
+  #receipt: MeterReceipt | undefined
 
   constructor(source: MeterSource) {
     this.#source = source
@@ -110,6 +111,11 @@ export class StreamMeter implements PaymentMeter {
 
   get units(): bigint {
     return this.#units
+  }
+
+  /** The receipt; `undefined` until the response has ended. */
+  get receipt(): MeterReceipt | undefined {
+    return this.#receipt
   }
 
   /** Whether the head of a response that is charged was sent. */
@@ -265,6 +271,9 @@ export class StreamMeter implements PaymentMeter {
     return undefined
   }
 
+  /** Ends the response of a buyer that cannot be told of the voucher it waits for. */
+  readonly endUntold = (): Promise<void> => this.#stop("budget")
+
   async #stop(end: MeterEnd): Promise<void> {
     if (this.#end !== undefined) return
     this.#end = end
@@ -305,6 +314,7 @@ export class StreamMeter implements PaymentMeter {
     const reason = this.#end
     const end = reason === "budget" || reason === "idle" || reason === "closed" ? reason : undefined
     await this.#finish("served")
-    return Effect.runPromise(this.#source.receipt({ charged: this.#charged, units: this.#units, end }))
+    this.#receipt = await Effect.runPromise(this.#source.receipt({ charged: this.#charged, units: this.#units, end }))
+    return this.#receipt
   }
 }

@@ -46,7 +46,11 @@ export const make = (
 ): Pick<Granted, "finish" | "headersFor" | "meter" | "settlementFor"> => {
   const { below, finish, headersWith, settlement } = draw
   const meter = new StreamMeter(StreamCredit.make({ ...source, below, first: { finish } }))
-  const settlementFor = (status: number): Settlement => (status < below ? settlement : DrawnResponse.charged(draw, 0n))
+  const settlementFor = (status: number): Settlement => {
+    if (status >= below) return DrawnResponse.charged(draw, 0n)
+    // A host whose response is one message says the sum in it, because its head is made at the end.
+    return meter.receipt === undefined ? settlement : DrawnResponse.charged(draw, meter.receipt.charged)
+  }
   const terms: HeaderFields = {
     "Payment-Voucher-Url": source.terms.voucherUrl,
     "Payment-Metered": AsciiJson.encode(MeteredTerms.onWire(source.terms))
