@@ -87,6 +87,8 @@ export default defineConfig({
     ]
   },
   markdown: {
+    // Paths of headings have parameters in braces, which are no attributes.
+    attrs: { disable: true },
     config: (markdown) => {
       markdown.core.ruler.push("repository-links", (state) => {
         for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {
