@@ -46,14 +46,17 @@ export const buy = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, shop:
   if (end?.outcome !== "complete" || end.units !== BigInt(tokens) || end.charged !== BigInt(tokens) * 100n) {
     return yield* Effect.die(new Error(`GET ${path} was not sold by the token: ${response.status} ${text}`))
   }
-  const payout = chain.transfers().pipe(
-    Effect.map((all) => all.find(({ from, value }) => isFromChannels(from) && value === end.charged)),
-    Effect.repeat({ until: (found) => found !== undefined, schedule: Schedule.spaced("50 millis") }),
+  // A slow machine claims the first tokens before the last ones are made: the payouts are counted together.
+  yield* chain.transfers().pipe(
+    Effect.map((all) =>
+      all
+        .filter(({ from, to }) => isFromChannels(from) && to === accounts.payee.address)
+        .reduce((sum, { value }) => sum + value, 0n)
+    ),
+    Effect.repeat({ until: (paidOut) => paidOut === end.charged, schedule: Schedule.spaced("50 millis") }),
     Effect.timeout("5 minutes"),
     Effect.orDie
   )
-  const { to = "" } = (yield* payout) ?? {}
-  if (to !== accounts.payee.address) return yield* Effect.die(new Error(`the claim was paid out to ${to}`))
   yield* narrator.bought({
     shop: shop.name,
     buyer: "key, by a channel",
