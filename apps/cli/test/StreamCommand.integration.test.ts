@@ -59,7 +59,7 @@ const open = Effect.gen(function* () {
         network: chain.network,
         price: "$0.001",
         payTo: accounts.payee.address,
-        metered: { unit: "token", tick: "$0.0001", idleSeconds: 1 }
+        metered: { unit: "token", tick: "$0.0001", idleSeconds: 10 }
       }
     }
   })

@@ -55,7 +55,7 @@ for (const { place, shared } of everywhere(chainLayer))
                   tick: `${tick}`,
                   window: `${windowAmount}`,
                   voucherUrl: "/payment-voucher",
-                  idleSeconds: 1
+                  idleSeconds: 4
                 })
                 const payload = { ...(await buyer.depositOf(offer, windowAmount, 100n * windowAmount)), follows: true }
                 const response = await buyer.request(`${shop.url}?units=35`, offer, payload)

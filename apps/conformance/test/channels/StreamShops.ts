@@ -241,7 +241,7 @@ export const windowAmount = tick * BigInt(windowUnits)
 
 /** Opens a shop on a host, as long as the scope. */
 export const opened = Effect.fnUntraced(function* (host: keyof typeof hosts, terms: StreamTerms = {}) {
-  const { claimAt = 10n ** 9n, idleSeconds = 1, ledger = MemoryChannelStore.make(), strangers = "serve" } = terms
+  const { claimAt = 10n ** 9n, idleSeconds = 4, ledger = MemoryChannelStore.make(), strangers = "serve" } = terms
   const { sold = { unit: "token", tick: "$0.0001" } } = terms
   const payee = privateKeyToAddress(generatePrivateKey())
   const chain = yield* Chain

@@ -98,7 +98,7 @@ const httpOf = Effect.fnUntraced(function* (serve: () => McpServer) {
 /** Opens the shop; `strangers` and the seconds that a call waits for a voucher are the tool's. */
 export const opened = Effect.fnUntraced(function* (
   over: "in memory" | "over HTTP",
-  { idleSeconds = 1, strangers = "serve" as "serve" | "refuse" } = {}
+  { idleSeconds = 4, strangers = "serve" as "serve" | "refuse" } = {}
 ) {
   const chain = yield* Chain
   const { accounts, rpcUrl } = chain.node
