@@ -37,12 +37,19 @@ const unpassed: ReadonlySet<string> = new Set(["queued", "re-signed", "replaced"
 
 const passed = [...Checkpoint.checkpoints, ...Checkpoint.channelCheckpoints].filter((name) => !unpassed.has(name))
 
-/** A kill at each checkpoint. Some work is done in every life, so that there is something to lose. */
-const everyKill: ReadonlyArray<Failpoint> = passed.map((checkpoint) => ({
-  checkpoint,
-  action: "kill",
-  passing: checkpoint.startsWith("draw-") ? 4 : 2
-}))
+const isOfRefunds = (name: string): boolean => name.startsWith("refund-")
+
+/** Passings before a kill: some work is done in every life, so that there is something to lose. */
+const passingOf = (name: string): number => {
+  if (isOfRefunds(name)) return 1
+  return name.startsWith("draw-") ? 4 : 2
+}
+
+/** A kill at each checkpoint, those of refunds first: a channel has eight refunds a day. */
+const everyKill: ReadonlyArray<Failpoint> = [
+  ...passed.filter(isOfRefunds),
+  ...passed.filter((name) => !isOfRefunds(name))
+].map((checkpoint) => ({ checkpoint, action: "kill", passing: passingOf(checkpoint) }))
 
 /** The faults that strike a run. */
 interface Course {
