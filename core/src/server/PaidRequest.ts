@@ -121,7 +121,10 @@ const accept = Effect.fnUntraced(function* (
   const late = request.priced.route.settle === "after-handler"
   const askedAt = yield* Clock.currentTimeMillis
   const { claimed, settled } = yield* taken(context, request, late)
-  if (settled.isRefund === true) return yield* RefundResponse.make(request, settled)
+  if (settled.isRefund === true) {
+    if (!RefundResponse.isAsked(claimed.payload)) return yield* nonsense("it refunded a payment for a resource")
+    return yield* RefundResponse.make(request, settled)
+  }
   const refusal =
     (yield* unlessGranted(context, request, claimed, settled)) ??
     (yield* unlessStillHeld(context, request, claimed, askedAt))

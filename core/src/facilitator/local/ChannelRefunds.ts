@@ -121,7 +121,7 @@ const heldOf = (wanted: WantedRefund, verdict: RefundVerdict): Effect.Effect<Sen
 const correctionOf = ({ draws, presented, voucher }: WantedRefund, standing: Standing) => {
   const { network, scheme } = presented.facilitator
   const owed = ChannelBooks.owed(standing)
-  const message = `a refund is asked for with a voucher for what the channel owes, ${owed} in all; this one is for ${voucher.maximum}`
+  const message = `the voucher of a refund allows exactly the channel's debt of ${owed}, and this one allows ${voucher.maximum}; sign for ${owed}`
   return new ChannelCorrection({ scheme: scheme.name, network }, draws.correction({ ...standing, owed }), message)
 }
 

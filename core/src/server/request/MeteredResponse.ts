@@ -13,10 +13,10 @@ import { StreamMeter } from "../http/StreamMeter.ts"
 import * as MeteredTerms from "../route/MeteredTerms.ts"
 import type { PricedOption } from "../route/PricedRoute.ts"
 import * as DrawnResponse from "./DrawnResponse.ts"
+import * as RefundResponse from "./RefundResponse.ts"
 import * as StreamCredit from "./StreamCredit.ts"
 
 const decodeFollows = Schema.decodeUnknownResult(Schema.Struct({ follows: Schema.Literal(true) }))
-const decodeRefund = Schema.decodeUnknownResult(Schema.Struct({ type: Schema.Literal("refund") }))
 
 /** Whether the buyer says that it sends further vouchers. */
 export const follows = (payload: unknown): boolean => Result.isSuccess(decodeFollows(payload))
@@ -26,7 +26,7 @@ export const admit = (
   { metered }: Pick<PricedOption, "metered">,
   payload: unknown
 ): Effect.Effect<void, PaymentFailure> =>
-  metered?.strangers === "refuse" && !follows(payload) && Result.isFailure(decodeRefund(payload))
+  metered?.strangers === "refuse" && !follows(payload) && !RefundResponse.isAsked(payload)
     ? Effect.fail(stranger)
     : Effect.void
 

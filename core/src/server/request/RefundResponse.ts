@@ -4,6 +4,8 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 
 import type { Settled } from "../../facilitator/Facilitator.ts"
 import type { PresentedPayment } from "../../wire/pontage/Dialect.ts"
@@ -11,6 +13,11 @@ import * as SellerDialects from "../../wire/SellerDialects.ts"
 import type { Refused } from "../http/Decision.ts"
 import * as GateResponse from "../http/GateResponse.ts"
 import type { GatedRequest } from "./PaymentRefusal.ts"
+
+const decodeRefund = Schema.decodeUnknownResult(Schema.Struct({ type: Schema.Literal("refund") }))
+
+/** Whether a payload asks for a refund. */
+export const isAsked = (payload: unknown): boolean => Result.isSuccess(decodeRefund(payload))
 
 /** The response; no handler runs. */
 export const make = (

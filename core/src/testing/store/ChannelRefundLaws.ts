@@ -71,7 +71,7 @@ export const refunding: ReadonlyArray<Trial.ChannelLaw> = [
       yield* same("what is claimed", row?.total, 260n)
     })
   ),
-  law("a refund that is asked for again is the same one until the chain shows it, and then another", (store) =>
+  law("a repeated order finds the same refund until the chain shows it, and then makes another", (store) =>
     Effect.gen(function* () {
       const channel = yield* opened(store)
       yield* same("the first", amountOf(yield* store.refund(orderOf(channel, 300n, 0n))), 300n)
