@@ -16,6 +16,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
 
 import * as FacilitatorServer from "./api/FacilitatorServer.ts"
@@ -28,8 +29,12 @@ import * as SettlingSchemes from "./settling/SettlingSchemes.ts"
 /**
  * Connects to the chains, listens, and logs the address. Runs until the scope closes. Chains that do not respond are taken in
  * when they do: then all open requests get their responses, and the service begins again on the same port with the same records.
+ * Two services of one process count their metrics apart.
  */
-export const start = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
+export const start = (settings: FacilitatorSettings.FacilitatorSettings) =>
+  Effect.suspend(() => Effect.provideService(run(settings), Metric.MetricRegistry, new Map()))
+
+const run = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
   yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
   const crypto = yield* BestCrypto.make
   const chains = yield* SettlingSchemes.make(settings, crypto)

@@ -2,7 +2,7 @@
  * Metrics of the service's requests, for Prometheus.
  */
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
@@ -111,6 +111,8 @@ export const balances = (
     { discard: true }
   )
 
-/** Counts a request to a chain's node; for a scheme's `onRequest`. */
-export const rpcRequest = (network: string, method: string): void =>
-  rpcRequests({ network, method }).updateUnsafe(1, Context.empty())
+/** A counter of requests to chains' nodes, in the metrics of the context; for a scheme's `onRequest`. */
+export const rpcCounter: Effect.Effect<(network: string, method: string) => void> = Effect.contextWith(
+  (context: Context.Context<never>) =>
+    Effect.succeed((network, method) => rpcRequests({ network, method }).updateUnsafe(1, context))
+)

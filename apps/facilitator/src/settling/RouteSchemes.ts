@@ -55,7 +55,7 @@ const deliveryScheme = (
   { bridges }: SharedTerms,
   signer: ReadonlyArray<EvmTransactionSigner>
 ): FacilitatorScheme =>
-  Effect.suspend(() =>
+  Effect.flatMap(FacilitatorMetrics.rpcCounter, (countRequest) =>
     bridgeEvm.deliveries({
       signer,
       rpcUrl: Redacted.value(rpcUrl),
@@ -63,6 +63,6 @@ const deliveryScheme = (
       bridges,
       ...(finalityDepth !== undefined && { finalityDepth }),
       ...(maxFeePerGas !== undefined && { maxFeePerGas }),
-      onRequest: (method) => FacilitatorMetrics.rpcRequest(network, method)
+      onRequest: (method) => countRequest(network, method)
     })
   )

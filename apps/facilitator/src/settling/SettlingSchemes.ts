@@ -62,7 +62,7 @@ const evmScheme = (
   signer: ReadonlyArray<EvmTransactionSigner>,
   inventory: ReturnType<typeof InventorySchemes.optionOf>
 ): FacilitatorScheme =>
-  Effect.suspend(() => {
+  Effect.flatMap(FacilitatorMetrics.rpcCounter, (countRequest) => {
     let label = network ?? "eip155"
     const facilitator = exactEvm.facilitator({
       signer,
@@ -73,7 +73,7 @@ const evmScheme = (
       ...(inventory && { inventory }),
       rpcUrl: Redacted.value(rpcUrl),
       ...(network !== undefined && { network }),
-      onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
+      onRequest: (method) => countRequest(label, method)
     })
     return Effect.tap(facilitator, ({ network }) => Effect.sync(() => (label = network)))
   })
@@ -103,7 +103,7 @@ const channelScheme = (
   channels: ChannelSettings.ChannelTerms,
   { authorizer, senders }: ChannelSigners
 ): FacilitatorScheme =>
-  Effect.suspend(() => {
+  Effect.flatMap(FacilitatorMetrics.rpcCounter, (countRequest) => {
     let label = network ?? "eip155"
     const { banMillis, finalityDepth, lossBudget, lossBudgetPerCaller, maxFeePerGas, minimumAmounts, minimumPrice } =
       terms
@@ -126,7 +126,7 @@ const channelScheme = (
       assets,
       rpcUrl: Redacted.value(rpcUrl),
       ...(network !== undefined && { network }),
-      onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
+      onRequest: (method) => countRequest(label, method)
     })
     return Effect.tap(facilitator, ({ network }) => Effect.sync(() => (label = network)))
   })
@@ -136,17 +136,19 @@ const tonScheme = (
   { apiKey, emulation: mode, rpcUrl, signerKeys, terms }: TonSettings.TonSettings
 ): FacilitatorScheme => {
   const label = TonNetwork.fromText(terms.network ?? TonNetwork.mainnet) ?? "ton"
-  return Effect.flatMap(InstalledEmulation.make(mode), (emulation) =>
-    exactTon.facilitator({
+  return Effect.gen(function* () {
+    const countRequest = yield* FacilitatorMetrics.rpcCounter
+    const emulation = yield* InstalledEmulation.make(mode)
+    return yield* exactTon.facilitator({
       callers: CallerTerms.sharers(callers, label),
       ...terms,
       signer: signerKeys.map(TonSettings.keyPairOf),
       rpcUrl: Redacted.value(rpcUrl),
       ...(apiKey !== undefined && { apiKey: Redacted.value(apiKey) }),
       ...(emulation !== undefined && { emulation }),
-      onRequest: (method) => FacilitatorMetrics.rpcRequest(label, method)
+      onRequest: (method) => countRequest(label, method)
     })
-  )
+  })
 }
 
 const tronScheme = Effect.fnUntraced(function* (
@@ -155,13 +157,16 @@ const tronScheme = Effect.fnUntraced(function* (
 ) {
   const label = TronNetwork.fromText(terms.network ?? TronNetwork.mainnet) ?? "tron"
   const signer = sponsor && (yield* tronSignerOf(sponsor.key))
-  return exactTron.facilitator({
-    ...terms,
-    rpcUrl: Redacted.value(rpcUrl),
-    ...(apiKey !== undefined && { rpcHeaders: { [InventorySchemes.tronKeyHeader]: Redacted.value(apiKey) } }),
-    ...(sponsor && signer && { sponsor: { callers: CallerTerms.sharers(callers, label), ...sponsor.limits, signer } }),
-    onRequest: (path) => FacilitatorMetrics.rpcRequest(label, path)
-  })
+  return Effect.flatMap(FacilitatorMetrics.rpcCounter, (countRequest) =>
+    exactTron.facilitator({
+      ...terms,
+      rpcUrl: Redacted.value(rpcUrl),
+      ...(apiKey !== undefined && { rpcHeaders: { [InventorySchemes.tronKeyHeader]: Redacted.value(apiKey) } }),
+      ...(sponsor &&
+        signer && { sponsor: { callers: CallerTerms.sharers(callers, label), ...sponsor.limits, signer } }),
+      onRequest: (path) => countRequest(label, path)
+    })
+  )
 })
 
 const tronSignerOf = (key: Redacted.Redacted) =>
