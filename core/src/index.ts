@@ -115,7 +115,7 @@ export type {
   Stock as OperatorStock,
   StockDraw
 } from "./scheme/Onward.ts"
-export type { PayoutOrder, Payouts, PayoutState } from "./scheme/Payouts.ts"
+export type { PayoutOrder, Payouts, PayoutSigning, PayoutState } from "./scheme/Payouts.ts"
 export type {
   ChannelFacts,
   ChannelReport,

@@ -5,7 +5,7 @@
 import { createServer } from "node:http"
 
 import { Router } from "@koa/router"
-import type { FacilitatorScheme } from "@pontage/core"
+import type { FacilitatorScheme, SchemeServer } from "@pontage/core"
 import { Eip3009, exactEvm } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
 import { settlementOf, wrapFetch } from "@pontage/fetch"
@@ -107,9 +107,16 @@ export const open = Effect.fnUntraced(function* <E = never>({
   const market = yield* chains(balance)
   const inProcess = Effect.map(TestMarket.settling(schemesOf(market, settings)), ({ facilitator }) => facilitator)
   const facilitator = yield* start === undefined ? inProcess : start(market)
-  const shop = yield* shopOf(market, facilitator, serve)
-  const { first, operator, second } = market
-  const buyer = (index: number) => buyerOf(market, shop.origin, index)
+  const { assets, first, operator, second } = market
+  const shop = yield* shopOf({
+    facilitator,
+    schemes: [exactEvm.server({ rpcUrl: first.rpcUrl, network: first.network, assets })],
+    network: first.network,
+    payTo: first.accounts.payee.address,
+    onward: { network: second.network, inventory: operator.address },
+    serve
+  })
+  const buyer = (index: number) => bought(buyerOf(first, assets, operator.address, index), shop.origin)
   return {
     ...market,
     facilitator,
@@ -122,12 +129,20 @@ export const open = Effect.fnUntraced(function* <E = never>({
   }
 })
 
-/** The shop. */
-const shopOf = Effect.fnUntraced(function* (
-  { assets, first, operator, second }: TwoChains,
-  facilitator: string,
-  serve: "departed" | "delivered"
-) {
+/** A shop that is paid on another network than its buyers pay on. */
+export interface Shop {
+  readonly facilitator: string
+  /** The schemes of both networks, where they are of two families. */
+  readonly schemes: ReadonlyArray<SchemeServer>
+  /** The network that buyers pay on. */
+  readonly network: string
+  readonly payTo: string
+  readonly onward: { readonly network: string; readonly inventory: string }
+  readonly serve?: "departed" | "delivered"
+}
+
+/** Opens a shop. */
+export const shopOf = Effect.fnUntraced(function* ({ facilitator, schemes, ...terms }: Shop) {
   const server = createServer()
   const origin = yield* listen(server)
   let runs = 0
@@ -136,19 +151,10 @@ const shopOf = Effect.fnUntraced(function* (
   const payment = paymentMiddleware({
     facilitator,
     secret: TestMarket.secret,
-    schemes: [exactEvm.server({ rpcUrl: first.rpcUrl, network: first.network, assets })],
+    schemes,
     origin,
     router,
-    routes: {
-      "GET /report": {
-        network: first.network,
-        price: "$10",
-        payTo: first.accounts.payee.address,
-        onward: { network: second.network, inventory: operator.address },
-        maxTimeoutSeconds: 120,
-        serve
-      }
-    }
+    routes: { "GET /report": { price: "$10", maxTimeoutSeconds: 120, ...terms } }
   })
   const app = new Koa()
   app.silent = true
@@ -160,26 +166,34 @@ const shopOf = Effect.fnUntraced(function* (
 })
 
 /** One of the buyers: it trusts the operator. */
-const buyerOf = ({ assets, first, operator }: TwoChains, origin: string, index: number) => {
-  const payer = first.accounts.payers[index] ?? first.accounts.payers[0]
-  const buy = wrapFetch(fetch, {
+export const buyerOf = (
+  { accounts, network }: EvmTestChain.Shape,
+  assets: TwoChains["assets"],
+  operator: string,
+  index = 0
+) =>
+  wrapFetch(fetch, {
     schemes: [
       exactEvm.client({
-        signer: payer,
-        network: first.network,
+        signer: accounts.payers[index] ?? accounts.payers[0],
+        network,
         assets,
-        routes: exactEvm.routes({ inventories: [operator.address] })
+        routes: exactEvm.routes({ inventories: [operator] })
       })
     ],
     limits: { perRequest: "$30" }
   })
-  const bought = Effect.tryPromise(async () => {
-    const response = await buy(`${origin}/report`)
-    const settled = settlementOf(response)
-    return { status: response.status, body: await response.text(), paymentId: settled?.paymentId ?? "" }
-  })
-  return Effect.catch(bought, ({ cause }) => Effect.succeed({ status: 0, body: String(cause), paymentId: "" }))
-}
+
+/** The answer to a purchase; one that the buyer did not make has the status 0. */
+export const bought = (buy: typeof fetch, origin: string) =>
+  Effect.catch(
+    Effect.tryPromise(async () => {
+      const response = await buy(`${origin}/report`)
+      const settled = settlementOf(response)
+      return { status: response.status, body: await response.text(), paymentId: settled?.paymentId ?? "" }
+    }),
+    ({ cause }) => Effect.succeed({ status: 0, body: String(cause), paymentId: "" })
+  )
 
 /** The owner's calls of the test token that block an account. */
 export const blocking = parseAbi(["function blacklist(address account)", "function unBlacklist(address account)"])

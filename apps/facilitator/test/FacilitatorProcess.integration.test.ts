@@ -115,7 +115,7 @@ describe("the service on a chain", () => {
         assert.strictEqual(settled.status, "included")
         assert.isUndefined(yield* capped.payment(settled.paymentId))
         assert.strictEqual((yield* free.payment(settled.paymentId))?.status, "included")
-        // What another service of this process counted is not counted here.
+        // Another service of this process has counts of its own.
         const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
         assert.include(metrics, 'pontage_facilitator_responses_total{operation="settle",outcome="settled"} 1\n')
       }).pipe(Effect.scoped)

@@ -3,105 +3,37 @@
  * the shop is paid once, and the limits hold across restarts.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorClient, Network, PaymentPayload, type PaymentRequirements } from "@pontage/core"
-import { EvmAddress, exactEvm } from "@pontage/evm"
+import { FacilitatorClient } from "@pontage/core"
+import { EvmAddress } from "@pontage/evm"
 import { EvmTestChain } from "@pontage/evm/testing"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 
-import * as ServiceProcess from "./ServiceProcess.ts"
+import * as InventoryService from "./InventoryService.ts"
 import * as TestPayment from "./TestPayment.ts"
 
-const price = 10_000_000n
-const fee = 50_000n
-const often = Schedule.spaced("100 millis")
-
-const entry = ({ network, rpcUrl }: EvmTestChain.Shape) => ({ network, rpcUrl, finalityDepth: 2 })
+const { delivered, fee, often, price, started } = InventoryService
 
 /** Two chains, the variables of an operator, and payments to its inventory. */
-const opened = Effect.fnUntraced(function* (perDay = 1_000_000_000n) {
+const opened = Effect.fnUntraced(function* (perDay?: bigint) {
   const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: 31_338 })], {
     concurrency: "unbounded"
   })
   const { payee, signers } = first.accounts
-  const operator = signers[3]
+  const far = {
+    network: second.network,
+    asset: EvmAddress.checksum(EvmAddress.fromText(second.token.address) ?? EvmAddress.zero),
+    payee: payee.address,
+    evm: [InventoryService.entry(second)],
+    assets: [{ network: second.network, ...second.token }]
+  }
+  const inventory = InventoryService.between(first, far, perDay)
+  const { operator } = inventory
   yield* second.mint(operator.address, 100_000_000n)
-  const assets = [
-    { network: first.network, ...first.token },
-    { network: second.network, ...second.token }
-  ]
-  const environment = {
-    PORT: "0",
-    PONTAGE_STORE: ServiceProcess.freshFile(),
-    PONTAGE_EVM: JSON.stringify([entry(first), entry(second)]),
-    PONTAGE_EVM_SIGNER_KEY: signers[0].privateKey,
-    PONTAGE_EVM_ASSETS: JSON.stringify(assets),
-    PONTAGE_BRIDGE_INVENTORY: JSON.stringify([
-      { from: first.network, to: second.network, fee: `${fee}`, perDay: `${perDay}` }
-    ]),
-    PONTAGE_BRIDGE_INVENTORY_KEY: operator.privateKey
-  }
-  const requirements: PaymentRequirements.PaymentRequirements = {
-    scheme: "exact",
-    network: Network.make(first.network),
-    maxAmountRequired: `${price + fee}`,
-    resource: "https://shop.example/report",
-    payTo: operator.address,
-    asset: first.token.address,
-    extra: {
-      assetTransferMethod: "inventory",
-      inventory: {
-        network: second.network,
-        asset: EvmAddress.checksum(EvmAddress.fromText(second.token.address) ?? EvmAddress.zero),
-        payTo: payee.address,
-        amount: `${price}`,
-        fee: `${fee}`,
-        quotedUntil: 4_102_444_800
-      }
-    }
-  }
-  const paid = Effect.fnUntraced(function* (payer: number) {
-    const signer = first.accounts.payers[payer] ?? first.accounts.payers[0]
-    const routes = exactEvm.routes({ inventories: [operator.address] })
-    const client = exactEvm.client({ signer, network: first.network, assets, routes })
-    const asset = client.asset(requirements)
-    if (asset === undefined) return yield* Effect.die(new Error("the token is not known"))
-    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 60
-    const { payload } = yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
-    const paymentPayload = PaymentPayload.sealPayload("exact", first.network, payload)
-    return { paymentPayload, paymentRequirements: requirements }
-  })
-  const settle = Effect.fnUntraced(function* (url: string, payer: number) {
-    const client = yield* FacilitatorClient.make({ url })
-    return yield* client.settle(yield* paid(payer), TestPayment.claim(payer))
-  })
   const payouts = Effect.map(second.transfers(), (all) =>
     all.filter(({ from, to }) => from === operator.address && to === payee.address).map(({ value }) => value)
   )
-  return { first, second, environment, paid, settle, payouts, operator, signer: signers[0] }
+  return { first, second, ...inventory, payouts, signer: signers[0] }
 })
-
-const started = Effect.fnUntraced(function* (environment: Readonly<Record<string, string>>) {
-  const service = yield* ServiceProcess.run(environment)
-  const url = yield* service.url
-  const kill = Effect.andThen(
-    Effect.sync(() => service.process.kill("SIGKILL")),
-    service.exited
-  )
-  return { ...service, url, kill }
-})
-
-const delivered = (url: string, paymentId: string) =>
-  Effect.repeat(
-    Effect.promise(async () => {
-      const { delivery } = (await (await fetch(`${url}/payments/${paymentId}`)).json()) as {
-        readonly delivery?: { readonly status: string; readonly transaction?: string }
-      }
-      return delivery
-    }),
-    { until: (seen) => seen?.status === "delivered", schedule: often }
-  )
 
 describe("the service with an inventory", () => {
   it.live("is marked as custody at start, and keeps the limit of a day when it is killed and started again", () =>

@@ -3,22 +3,17 @@
  * and a TRON node: each signing makes another transaction there, and the shop is paid once.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { FacilitatorClient, Network, PaymentPayload, type PaymentRequirements } from "@pontage/core"
-import { exactEvm } from "@pontage/evm"
+import { FacilitatorClient, Network } from "@pontage/core"
 import { EvmTestChain } from "@pontage/evm/testing"
 import { exactTron, TronAddress } from "@pontage/tron"
 import { TronTestChain } from "@pontage/tron/testing"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 
-import * as ServiceProcess from "./ServiceProcess.ts"
+import * as InventoryService from "./InventoryService.ts"
 import * as TestPayment from "./TestPayment.ts"
 
-const price = 10_000_000n
-const fee = 50_000n
+const { delivered, fee, often, price, started, until } = InventoryService
 const stock = 100_000_000n
-const often = Schedule.spaced("100 millis")
 const trx = 1_000_000n
 /** More blocks than are not solidified. */
 const solidifying = 30
@@ -29,107 +24,33 @@ interface Options {
 }
 
 /** Both chains, the variables of an operator, and payments to its inventory. */
-const opened = Effect.fnUntraced(function* ({ perDay = 1_000_000_000n, sun = 1_000n * trx }: Options = {}) {
+const opened = Effect.fnUntraced(function* ({ perDay, sun = 1_000n * trx }: Options = {}) {
   const [evm, tron] = yield* Effect.all([EvmTestChain.make(), TronTestChain.make({ payers: 1 })], {
     concurrency: "unbounded"
   })
-  const { signers } = evm.accounts
-  const operator = signers[3]
-  const { address: there } = exactTron.localSigner(operator.privateKey)
+  const payee = tron.accounts.payee.address
+  const far = {
+    network: tron.network,
+    asset: tron.token.address,
+    payee,
+    environment: { PONTAGE_TRON_RPC_URL: tron.rpcUrl, PONTAGE_TRON_NETWORK: tron.network }
+  }
+  const inventory = InventoryService.between(evm, far, perDay)
+  const { address: there } = exactTron.localSigner(inventory.operator.privateKey)
   yield* tron.mint(there, stock)
   if (sun > 0n) yield* tron.fund(there, sun)
-  const assets = [{ network: evm.network, ...evm.token }]
-  const environment = {
-    PORT: "0",
-    PONTAGE_STORE: ServiceProcess.freshFile(),
-    PONTAGE_EVM: JSON.stringify([{ network: evm.network, rpcUrl: evm.rpcUrl, finalityDepth: 2 }]),
-    PONTAGE_EVM_SIGNER_KEY: signers[0].privateKey,
-    PONTAGE_EVM_ASSETS: JSON.stringify(assets),
-    PONTAGE_TRON_RPC_URL: tron.rpcUrl,
-    PONTAGE_TRON_NETWORK: tron.network,
-    PONTAGE_BRIDGE_INVENTORY: JSON.stringify([
-      { from: evm.network, to: tron.network, fee: `${fee}`, perDay: `${perDay}` }
-    ]),
-    PONTAGE_BRIDGE_INVENTORY_KEY: operator.privateKey
-  }
-  const payee = tron.accounts.payee.address
-  const offerTo = (recipient: string): PaymentRequirements.PaymentRequirements => ({
-    scheme: "exact",
-    network: Network.make(evm.network),
-    maxAmountRequired: `${price + fee}`,
-    resource: "https://shop.example/report",
-    payTo: operator.address,
-    asset: evm.token.address,
-    extra: {
-      assetTransferMethod: "inventory",
-      inventory: {
-        network: tron.network,
-        asset: tron.token.address,
-        payTo: recipient,
-        amount: `${price}`,
-        fee: `${fee}`,
-        quotedUntil: 4_102_444_800
-      }
-    }
-  })
-  const paid = Effect.fnUntraced(function* (payer: number, recipient = payee) {
-    const requirements = offerTo(recipient)
-    const signer = evm.accounts.payers[payer] ?? evm.accounts.payers[0]
-    const routes = exactEvm.routes({ inventories: [operator.address] })
-    const client = exactEvm.client({ signer, network: evm.network, assets, routes })
-    const asset = client.asset(requirements)
-    if (asset === undefined) return yield* Effect.die(new Error("the token is not known"))
-    const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 60
-    const { payload } = yield* client.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
-    const paymentPayload = PaymentPayload.sealPayload("exact", evm.network, payload)
-    return { paymentPayload, paymentRequirements: requirements }
-  })
-  const settle = Effect.fnUntraced(function* (url: string, payer: number) {
-    const client = yield* FacilitatorClient.make({ url })
-    return yield* client.settle(yield* paid(payer), TestPayment.claim(payer))
-  })
   const payouts = Effect.map(tron.transfers(), (all) => all.filter(({ from }) => from === there))
   const values = Effect.map(payouts, (all) => all.map(({ to, value }) => [to, value]))
-  return { evm, tron, environment, offerTo, paid, settle, payouts, values, operator, payee, there }
+  return { evm, tron, ...inventory, payouts, values, payee, there }
 })
-
-const started = Effect.fnUntraced(function* (environment: Readonly<Record<string, string>>) {
-  const service = yield* ServiceProcess.run(environment)
-  const url = yield* service.url
-  const kill = Effect.andThen(
-    Effect.sync(() => service.process.kill("SIGKILL")),
-    service.exited
-  )
-  return { ...service, url, kill }
-})
-
-interface Delivery {
-  readonly status: string
-  readonly transaction?: string
-  readonly amount?: string
-  readonly detail?: string
-}
-
-const deliveryOf = (url: string, paymentId: string) =>
-  Effect.promise(async () => {
-    const { delivery } = (await (await fetch(`${url}/payments/${paymentId}`)).json()) as {
-      readonly delivery?: Delivery
-    }
-    return delivery
-  })
-
-const until = (url: string, paymentId: string, wanted: (seen: Delivery) => boolean) =>
-  Effect.repeat(deliveryOf(url, paymentId), { until: (seen) => seen !== undefined && wanted(seen), schedule: often })
-
-const delivered = (url: string, paymentId: string) => until(url, paymentId, ({ status }) => status === "delivered")
 
 describe("the service with an inventory on TRON", () => {
   it.live("is marked as custody, pays an account that does not exist yet, and sells the payout to nobody else", () =>
     Effect.gen(function* () {
-      const { environment, evm, offerTo, payee, payouts, settle, there, tron, values } = yield* opened()
+      const { environment, evm, payee, payouts, settle, there, tron, values } = yield* opened()
       const { output, url } = yield* started(environment)
       assert.include(output.join(""), `custody: the account`)
-      assert.include(output.join(""), `on TRON ${there}`)
+      assert.include(output.join(""), `on tron:local ${there}`)
       const { paymentId } = yield* settle(url, 0)
       assert.deepStrictEqual(yield* payouts, [])
       yield* evm.mine(2)
@@ -147,21 +68,9 @@ describe("the service with an inventory on TRON", () => {
       })
       const { raw_data_hex, signature } = found
       const signedTransaction = { txID: payout?.transaction ?? "", raw_data_hex, signature }
-      const network = Network.make(tron.network)
-      const paymentPayload = PaymentPayload.sealPayload("exact", network, { from: there, signedTransaction })
-      const paymentRequirements = {
-        scheme: "exact",
-        network,
-        maxAmountRequired: `${price}`,
-        resource: offerTo(payee).resource,
-        payTo: payee,
-        asset: tron.token.address
-      }
-      const client = yield* FacilitatorClient.make({ url })
-      for (const claim of [undefined, TestPayment.claim(7)]) {
-        const refusal = yield* Effect.flip(client.settle({ paymentPayload, paymentRequirements }, claim))
-        assert.strictEqual("reason" in refusal ? refusal.reason : refusal._tag, "already_used")
-      }
+      const place = { network: Network.make(tron.network), payTo: payee, asset: tron.token.address }
+      const refused = yield* InventoryService.refusals(url, { from: there, signedTransaction }, place)
+      assert.deepStrictEqual(refused, ["already_used", "already_used"])
     }).pipe(Effect.scoped)
   )
 

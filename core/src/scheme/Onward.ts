@@ -39,8 +39,8 @@ export interface Push {
 export type DeliveryObservation =
   /** It cannot be delivered now: it is not attested yet, or an earlier message has to arrive first. */
   | { readonly _tag: "Underway"; readonly reason: string }
-  /** Any party can deliver it now. */
-  | { readonly _tag: "Ready"; readonly push: Push }
+  /** Any party can deliver it now. `isLastUnsent`: the last push was never sent and cost nothing, so it does not count as a failed one. */
+  | { readonly _tag: "Ready"; readonly push: Push; readonly isLastUnsent?: true }
   /** It is attested, and delivering it would fail now, for example because the token has frozen its recipient. */
   | { readonly _tag: "Blocked"; readonly reason: string }
   /** The money is at its recipient, whichever party delivered it: the token's own transfer is in this block. */

@@ -20,12 +20,21 @@ export interface PayoutOrder {
 }
 
 /**
- * The state of a signed payment. `Open`: it may still be made. `Over`: it was not made, and a final block proves that it never can be.
+ * The state of a signed payment. `Open`: it may still be made. `Over`: it was not made, and a final block proves that it never can be;
+ * `isUnsent` if no part of it was carried out, so that it has cost nothing.
  */
 export type PayoutState =
   | Extract<DeliveryObservation, { readonly _tag: "Delivered" }>
   | { readonly _tag: "Open" }
-  | { readonly _tag: "Over" }
+  | { readonly _tag: "Over"; readonly isUnsent: boolean }
+
+/** The result of a signing. The reasons are sentences for people. */
+export type PayoutSigning =
+  | { readonly _tag: "Signed"; readonly push: Push }
+  /** The account makes another payment first. */
+  | { readonly _tag: "Waiting"; readonly reason: string }
+  /** The chain would not make the payment now. */
+  | { readonly _tag: "Refused"; readonly reason: string }
 
 /** The payments of one account on one network. */
 export interface Payouts {
@@ -40,7 +49,7 @@ export interface Payouts {
   readonly prove: (asset: Asset) => Effect.Effect<void, ChainUnavailable | Misconfigured>
   /** The account's balance, in the smallest unit. */
   readonly balance: (asset: Asset) => Effect.Effect<bigint, ChainUnavailable>
-  /** Signs a payment that the chain would make now; a text is the reason why it would not. Sends nothing. */
-  readonly sign: (order: PayoutOrder) => Effect.Effect<Push | string, ChainUnavailable>
+  /** Signs a payment that the chain would make now. Sends nothing. */
+  readonly sign: (order: PayoutOrder) => Effect.Effect<PayoutSigning, ChainUnavailable>
   readonly observe: (push: Push) => Effect.Effect<PayoutState, ChainUnavailable>
 }

@@ -33,6 +33,8 @@ export const DeliveryJson = Schema.fromJsonString(
       Schema.Struct({
         paymentId: Schema.String,
         attempt: Schema.Int,
+        /** Where earlier pushes were never sent. */
+        unsent: Schema.optionalKey(Schema.Int),
         /** Of pushes that are never signed twice. */
         kept: Schema.optionalKey(
           Schema.Struct({ requirements: PaymentRequirements.PaymentRequirements, payload: Schema.Json })
@@ -85,8 +87,9 @@ const jsonOf = ({ draw, push, ...delivery }: Delivery.Delivery): typeof Delivery
   push: push === undefined ? null : pushOf(push)
 })
 
-const pushOf = ({ attempt, kept, paymentId }: Delivery.PushRecord) => ({
+const pushOf = ({ attempt, kept, paymentId, unsent }: Delivery.PushRecord) => ({
   paymentId,
   attempt,
+  ...(unsent !== undefined && { unsent }),
   ...(kept && { kept })
 })

@@ -393,7 +393,7 @@ const networkOf = ({ channels, network, routes, rpcUrl, ...terms }: typeof Netwo
 export const contradictions = (
   values: EvmValues,
   callers: ReadonlyArray<CallerTerms.CallerTerms>,
-  tron: string | undefined
+  others: Pick<InventorySettings.Beside, "ton" | "tonKeys" | "tron">
 ): ReadonlyArray<string> => {
   const { evm, evmBatches, evmNode, evmOperations, evmTerms } = values
   const mistakes = hasSettler(evmBatches)
@@ -447,7 +447,7 @@ export const contradictions = (
     }),
     ...InventorySettings.contradictions(values, {
       networks: evm.entries?.map(({ network }) => network) ?? [],
-      tron,
+      ...others,
       signerKeys: [
         evm.signerKey,
         values.evmChannels.signerKey,

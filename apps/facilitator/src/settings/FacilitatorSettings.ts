@@ -161,7 +161,11 @@ const contradictions = (
   const { allowAnonymous, allowedHosts, host = standardHost, webhookAllowPrivate } = values.service
   const mistakes = [
     ...chainContradictions(values),
-    ...EvmSettings.contradictions(values, callers, TronSettings.networkOf(values)),
+    ...EvmSettings.contradictions(values, callers, {
+      tron: TronSettings.networkOf(values),
+      ton: TonSettings.networkOf(values),
+      tonKeys: values.ton.signerKey
+    }),
     ...TonSettings.contradictions(values),
     ...TronSettings.contradictions(values)
   ]

@@ -174,6 +174,10 @@ const emulationOf = (wanted: "true" | "false" | undefined): TonSettings["emulati
   return wanted === "true" ? "required" : "never"
 }
 
+/** The network that is settled on; `undefined` without a node. */
+export const networkOf = ({ ton, tonTerms }: TonValues): string | undefined =>
+  ton.rpcUrl === undefined ? undefined : (tonTerms.network ?? TonNetwork.mainnet)
+
 /** Contradictions between the variables of TON. */
 export const contradictions = ({ ton }: TonValues): ReadonlyArray<string> =>
   ton.rpcUrl !== undefined && ton.signerKey === undefined

@@ -1,6 +1,7 @@
 /** The operator's inventory as the option of a network's `exact` scheme, and the words by which the log marks it. */
-import type { Misconfigured } from "@pontage/core"
+import { Misconfigured, type Payouts } from "@pontage/core"
 import type { EvmCrypto, EvmSigner } from "@pontage/evm"
+import { exactTon, TonNetwork, TonWallet } from "@pontage/ton"
 import { exactTron, TronNetwork } from "@pontage/tron"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -8,6 +9,7 @@ import * as Redacted from "effect/Redacted"
 import type { EvmNetworkSettings } from "../settings/EvmSettings.ts"
 import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
 import * as InventorySettings from "../settings/InventorySettings.ts"
+import * as TonSettings from "../settings/TonSettings.ts"
 import type { TronSettings } from "../settings/TronSettings.ts"
 import * as EvmSigners from "./EvmSigners.ts"
 
@@ -20,33 +22,52 @@ export interface Inventory {
   readonly pairs: InventorySettings.InventoryTerms["pairs"]
   /** All EVM networks that are settled on. */
   readonly networks: ReadonlyArray<EvmNetworkSettings>
-  /** The account of the same key on TRON, and what it connects by; absent where TRON is not settled on. */
-  readonly tron: TronAccount | undefined
+  /** The accounts on networks of other families that are settled on. */
+  readonly accounts: ReadonlyArray<Account>
 }
 
-interface TronAccount {
+/** An account on a network of another family. */
+interface Account {
   readonly network: string
-  readonly key: Redacted.Redacted
-  readonly settings: TronSettings
+  readonly payouts: Payouts
 }
 
 /** Makes the inventory; `undefined` without one. The log says what the operator takes on. */
 export const make = Effect.fnUntraced(function* (
-  { evm, inventory, tron: settings }: FacilitatorSettings,
+  { evm, inventory, ton, tron }: FacilitatorSettings,
   crypto: EvmCrypto.Shape
 ): Effect.fn.Return<Inventory | undefined, Misconfigured> {
   if (inventory === undefined) return undefined
-  const { key, pairs } = inventory
+  const { key, pairs, tonKey } = inventory
   const signer = yield* EvmSigners.make("PONTAGE_BRIDGE_INVENTORY_KEY", key, crypto)
   const names = pairs.map(({ from, perDay, to }) => `${from} to ${to} (at most ${perDay} in 24 hours)`)
-  const tron = settings && { network: settings.terms.network ?? TronNetwork.mainnet, key, settings }
-  const isThere = tron !== undefined && pairs.some(({ to }) => InventorySettings.isSame(to, tron.network))
-  const there = isThere ? `, on TRON ${exactTron.localSigner(key).address}` : ""
+  const accounts = yield* accountsOf(
+    [tron && (() => onTron(key, tron)), ton && tonKey && (() => onTon(tonKey, ton))],
+    (network) => pairs.some(({ to }) => InventorySettings.isSame(to, network))
+  )
+  const there = accounts.map(({ network, payouts: { account } }) => `, on ${network} ${account}`).join("")
   yield* Effect.logWarning(
     `PONTAGE_BRIDGE_INVENTORY: custody: the account ${signer.address}${there} takes buyers' money and pays shops from its own: ${names.join(", ")}`
   )
-  return { signer, pairs, networks: evm, tron }
+  return { signer, pairs, networks: evm, accounts }
 })
+
+/** Makes the accounts of the networks where shops are paid. */
+const accountsOf = (
+  makers: ReadonlyArray<(() => Account) | undefined>,
+  isPaid: (network: string) => boolean
+): Effect.Effect<ReadonlyArray<Account>, Misconfigured> =>
+  Effect.try({
+    try: () =>
+      makers.flatMap((maker) => {
+        const account = maker?.()
+        return account !== undefined && isPaid(account.network) ? [account] : []
+      }),
+    catch: (cause) =>
+      cause instanceof Misconfigured
+        ? cause
+        : new Misconfigured({ message: `PONTAGE_BRIDGE_INVENTORY: ${String(cause)}` })
+  })
 
 /** The pairs that buyers pay on this network. */
 const pairsFrom = ({ pairs }: Inventory, network: string | undefined) =>
@@ -75,22 +96,40 @@ const limitsOf = ({ asset, fee, lossBudget, maximumAmount, minimumAmount, perDay
 
 /** The end of a pair; `undefined` where its network is not settled on. */
 const endOf = (inventory: Inventory, to: string, asset: string | undefined) => {
-  const { tron } = inventory
-  if (tron !== undefined && InventorySettings.isSame(to, tron.network)) return onTron(tron, asset)
+  const account = inventory.accounts.find(({ network }) => InventorySettings.isSame(to, network))
+  if (account !== undefined) return { payouts: account.payouts, ...(asset !== undefined && { asset }) }
   const far = farOf(inventory, to)
   return far && toOf(far, to, asset)
 }
 
-const onTron = ({ key, network, settings: { apiKey, rpcUrl, terms } }: TronAccount, asset: string | undefined) => ({
-  payouts: exactTron.payouts({
+/** The account of the same key on TRON. */
+const onTron = (key: Redacted.Redacted, { apiKey, rpcUrl, terms }: TronSettings): Account => {
+  const { assets, network = TronNetwork.mainnet } = terms
+  const payouts = exactTron.payouts({
     signer: exactTron.localSigner(key),
     rpcUrl: Redacted.value(rpcUrl),
     network,
     ...(apiKey !== undefined && { rpcHeaders: { [tronKeyHeader]: Redacted.value(apiKey) } }),
-    ...(terms.assets !== undefined && { assets: terms.assets })
-  }),
-  ...(asset !== undefined && { asset })
-})
+    ...(assets !== undefined && { assets })
+  })
+  return { network, payouts }
+}
+
+/** The wallet on TON; the first relayer gets its unused TON. */
+const onTon = (key: Redacted.Redacted, { apiKey, rpcUrl, signerKeys, terms }: TonSettings.TonSettings): Account => {
+  const { assets, network = TonNetwork.mainnet, subwallet } = terms
+  const [relayer] = signerKeys.map(TonSettings.keyPairOf)
+  const walletId = TonNetwork.walletId(TonNetwork.fromText(network) ?? TonNetwork.mainnet, subwallet)
+  const payouts = exactTon.payouts({
+    signer: exactTon.localSigner(key),
+    relayer: relayer === undefined ? "" : TonWallet.w5Address(relayer.publicKey, walletId),
+    rpcUrl: Redacted.value(rpcUrl),
+    network,
+    ...(apiKey !== undefined && { apiKey: Redacted.value(apiKey) }),
+    ...(assets !== undefined && { assets })
+  })
+  return { network, payouts }
+}
 
 const farOf = ({ networks }: Inventory, to: string) =>
   networks.find(({ network }) => InventorySettings.isSame(to, network))

@@ -19,6 +19,12 @@ const node = {
 }
 const served = { ...node, PONTAGE_BRIDGE_INVENTORY: pairs(), PONTAGE_BRIDGE_INVENTORY_KEY: keyOf("3") }
 
+const ton = {
+  PONTAGE_TON_RPC_URL: "https://three.example",
+  PONTAGE_TON_SIGNER_KEY: `${"5".repeat(64)},${"4".repeat(64)}`
+}
+const onTon = (from = "arbitrum") => pairs({ from, to: "ton:mainnet" })
+
 describe("settings of an inventory", () => {
   it.effect("are the pairs of networks and a key of their own, which is hidden", () =>
     Effect.gen(function* () {
@@ -39,6 +45,15 @@ describe("settings of an inventory", () => {
     })
   )
 
+  it.effect("have a key of its own for the wallet on TON, which is hidden too", () =>
+    Effect.gen(function* () {
+      const seed = { PONTAGE_BRIDGE_INVENTORY_TON_KEY: "6".repeat(64) }
+      const { inventory } = yield* read({ ...served, ...ton, PONTAGE_BRIDGE_INVENTORY: onTon(), ...seed })
+      assert.strictEqual(inventory?.tonKey && Redacted.value(inventory.tonKey), "6".repeat(64))
+      assert.notInclude(inspect(inventory, { depth: 8 }), "6".repeat(64))
+    })
+  )
+
   it.effect.each([
     ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: "polygon" }],
     ["PONTAGE_BRIDGE_INVENTORY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY: "[]" }],
@@ -50,7 +65,30 @@ describe("settings of an inventory", () => {
       "PONTAGE_BRIDGE_INVENTORY: tron:mainnet is not settled on; set PONTAGE_TRON_RPC_URL",
       { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "tron:mainnet" }) }
     ],
-    ["PONTAGE_BRIDGE_INVENTORY: ton:-239 is not", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "ton:-239" }) }],
+    [
+      "PONTAGE_BRIDGE_INVENTORY: ton:-239 is not settled on; set PONTAGE_TON_RPC_URL",
+      { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "ton:-239" }) }
+    ],
+    [
+      "PONTAGE_BRIDGE_INVENTORY: ton:testnet is not settled on",
+      { ...served, ...ton, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "ton:testnet" }) }
+    ],
+    ["PONTAGE_BRIDGE_INVENTORY: ton is not an EVM", { ...served, ...ton, PONTAGE_BRIDGE_INVENTORY: onTon("ton") }],
+    ["PONTAGE_BRIDGE_INVENTORY_TON_KEY: no key", { ...served, ...ton, PONTAGE_BRIDGE_INVENTORY: onTon() }],
+    ["PONTAGE_BRIDGE_INVENTORY_TON_KEY: no pair", { ...served, PONTAGE_BRIDGE_INVENTORY_TON_KEY: "4".repeat(64) }],
+    [
+      "PONTAGE_BRIDGE_INVENTORY_TON_KEY: the key is a relayer's",
+      {
+        ...served,
+        ...ton,
+        PONTAGE_BRIDGE_INVENTORY: onTon(),
+        PONTAGE_BRIDGE_INVENTORY_TON_KEY: "4".repeat(64)
+      }
+    ],
+    [
+      "PONTAGE_BRIDGE_INVENTORY_TON_KEY: expected",
+      { ...served, ...ton, PONTAGE_BRIDGE_INVENTORY: onTon(), PONTAGE_BRIDGE_INVENTORY_TON_KEY: "sEcReT" }
+    ],
     ["PONTAGE_BRIDGE_INVENTORY: base is not settled", { ...served, PONTAGE_BRIDGE_INVENTORY: pairs({ to: "base" }) }],
     ["PONTAGE_BRIDGE_INVENTORY_KEY: expected", { ...served, PONTAGE_BRIDGE_INVENTORY_KEY: "sEcReT" }],
     ["PONTAGE_BRIDGE_INVENTORY_KEY: no key", { ...served, PONTAGE_BRIDGE_INVENTORY_KEY: undefined }],
@@ -62,7 +100,7 @@ describe("settings of an inventory", () => {
       const { message } = yield* Effect.flip(read(environment))
       assert.isTrue(message.startsWith(begin), message)
       assert.notInclude(message, "sEcReT")
-      assert.notMatch(message, /([1-4])\1{63}/)
+      assert.notMatch(message, /([1-6])\1{63}/)
     })
   )
 })

@@ -189,7 +189,7 @@ const reportOf = Effect.fnUntraced(function* (
   const departure = { payment: reading.success, transaction, block, attempt, pushed: last.kept }
   const observation = yield* scheme.onward.observe(departure)
   return observation._tag === "Ready"
-    ? yield* Pushing.push(context, stored, last, observation.push)
+    ? yield* Pushing.push(context, stored, last, observation)
     : withoutPush(observation)
 })
 

@@ -10,7 +10,7 @@ import * as PaymentId from "../../protocol/PaymentId.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead } from "../../protocol/Settlement.ts"
-import type { Push } from "../../scheme/Onward.ts"
+import type { DeliveryObservation, Push } from "../../scheme/Onward.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { LaneChoice } from "../queue/LaneChoice.ts"
@@ -26,7 +26,10 @@ export interface PushContext {
   readonly choice: LaneChoice
 }
 
-/** The most pushes of one delivery. Each further one begins only after the chain has proven that the last one failed. */
+/**
+ * The most pushes of one delivery beside those that were never sent. Each further one begins only after the chain has proven that the last
+ * one failed.
+ */
 export const attemptsAtMost = 5
 /** More than any balance: no payer's balance is reserved for a push. */
 const plenty = 2n ** 256n
@@ -37,6 +40,8 @@ const longestPause = Duration.toMillis("1 hour")
 /** The last push of a delivery: its number, its record if there is one, and its bytes as far as either record has them. */
 export interface LastPush {
   readonly attempt: number
+  /** The number of earlier ones that were never sent. */
+  readonly unsent: number
   readonly stored: StoredPayment | undefined
   readonly kept: Push | undefined
 }
@@ -47,10 +52,10 @@ export const lastOf = Effect.fnUntraced(function* (
   { delivery }: StoredPayment
 ): Effect.fn.Return<LastPush, FacilitatorUnavailable> {
   const push = delivery?.push
-  if (push === undefined) return { attempt: 0, stored: undefined, kept: undefined }
+  if (push === undefined) return { attempt: 0, unsent: 0, stored: undefined, kept: undefined }
   const stored = yield* store.find(push.paymentId)
   const { kept = stored && { requirements: stored.requirements, payload: stored.payload } } = push
-  return { attempt: push.attempt, stored, kept }
+  return { attempt: push.attempt, unsent: push.unsent ?? 0, stored, kept }
 })
 
 /** The number of the push that is to be made, or that is being made. One whose bytes are on record is made with these. */
@@ -64,39 +69,56 @@ export const push = Effect.fnUntraced(function* (
   context: PushContext,
   delivered: StoredPayment,
   last: LastPush,
-  observed: Push
+  { isLastUnsent, push: observed }: DeliveryObservation & { readonly _tag: "Ready" }
 ): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
-  const attempt = attemptOf(last)
+  // One whose bytes can never be used needs no record of its own.
+  const isGone = last.stored === undefined && isLastUnsent === true
+  const attempt = isGone ? last.attempt + 1 : attemptOf(last)
   if (last.stored !== undefined && attempt === last.attempt) return yield* awaited(context, last.stored)
-  if (attempt > attemptsAtMost)
+  const unsent = last.unsent + (isLastUnsent === true && attempt > last.attempt ? 1 : 0)
+  const number = { attempt, unsent }
+  if (attempt - unsent > attemptsAtMost)
     return stuck(`all ${attemptsAtMost} pushes failed; the last one is ${last.stored?.paymentId ?? "forgotten"}`)
-  if (last.kept !== undefined && attempt === last.attempt) return yield* claimed(context, delivered, attempt, last.kept)
-  if (observed.once !== true) return yield* claimed(context, delivered, attempt, observed)
+  if (last.kept !== undefined && attempt === last.attempt) return yield* claimed(context, delivered, number, last.kept)
+  if (observed.once !== true) return yield* claimed(context, delivered, number, observed)
   if (last.attempt > 0 && last.kept === undefined)
     return stuck(`no record has the bytes of its push ${last.attempt} any more, so nothing proves that it failed`)
-  return yield* keptFirst(context, delivered, attempt, observed)
+  return yield* keptFirst(context, delivered, number, { last, observed })
+})
+
+/** The number of a push, and of the earlier ones that were never sent. */
+type PushNumber = Pick<Delivery.PushRecord, "attempt"> & { readonly unsent: number }
+
+const recordOf = ({ attempt, unsent }: PushNumber, paymentId: string): Delivery.PushRecord => ({
+  paymentId,
+  attempt,
+  ...(unsent > 0 && { unsent })
 })
 
 /** Records the bytes of a push with its delivery, and makes the push that is on record then, which may be another process's. */
 const keptFirst = Effect.fnUntraced(function* (
   context: PushContext,
   delivered: StoredPayment,
-  attempt: number,
-  { payload, requirements }: Push
+  number: PushNumber,
+  { last: { stored }, observed: { payload, requirements } }: { readonly last: LastPush; readonly observed: Push }
 ): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
   const plan = yield* planOf(context, delivered, { payload, requirements })
   if (typeof plan === "string") return stuck(plan)
+  // Its lane has given the last push up, and the chain would still make it.
+  if (stored !== undefined && plan.paymentId === stored.paymentId)
+    return pending(`${standingOf(stored)}; another one follows once the chain cannot make it any more`)
+  const { attempt } = number
   const after = yield* context.store.deliver(delivered.paymentId, {
     _tag: "Undelivered",
     status: "pending",
     detail: `push ${attempt} is ${plan.paymentId}`,
-    push: { paymentId: plan.paymentId, attempt, kept: { payload, requirements } }
+    push: { ...recordOf(number, plan.paymentId), kept: { payload, requirements } }
   })
   yield* Checkpoint.pass("claimed")
   const recorded = after?.delivery?.push
-  return recorded?.kept === undefined || recorded.attempt !== attempt
-    ? { _tag: "Undelivered", status: "pending", detail: `push ${attempt} was not recorded: another process makes it` }
-    : yield* claimed(context, delivered, attempt, recorded.kept)
+  if (recorded?.kept === undefined || recorded.attempt !== attempt)
+    return pending(`push ${attempt} was not recorded: another process makes it`)
+  return yield* claimed(context, delivered, { attempt, unsent: recorded.unsent ?? 0 }, recorded.kept)
 })
 
 /** A push as a payment of its own. */
@@ -130,7 +152,7 @@ const planOf = Effect.fnUntraced(function* (
 const claimed = Effect.fnUntraced(function* (
   context: PushContext,
   delivered: StoredPayment,
-  attempt: number,
+  number: PushNumber,
   { payload, requirements }: Push
 ): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
   const plan = yield* planOf(context, delivered, { payload, requirements })
@@ -153,12 +175,13 @@ const claimed = Effect.fnUntraced(function* (
   return {
     _tag: "Undelivered",
     status: "pending",
-    detail: `push ${attempt} is ${paymentId}`,
-    push: { paymentId, attempt }
+    detail: `push ${number.attempt} is ${paymentId}`,
+    push: recordOf(number, paymentId)
   }
 })
 
 const stuck = (detail: string): Delivery.DeliveryReport => ({ _tag: "Undelivered", status: "stuck", detail })
+const pending = (detail: string): Delivery.DeliveryReport => ({ _tag: "Undelivered", status: "pending", detail })
 
 /** A push that left its lane before it was sent is put into one again. */
 const awaited = Effect.fnUntraced(function* (
@@ -177,9 +200,14 @@ const awaited = Effect.fnUntraced(function* (
   ) {
     yield* store.queue(paymentId, yield* choice.laneFor(scheme), { available: plenty })
   }
-  const note = last?.note === undefined ? "" : `: ${last.note}`
-  return { _tag: "Undelivered", status: "pending", detail: `its push ${paymentId} is ${stored.status}${note}` }
+  return pending(standingOf(stored))
 })
+
+/** The state of a push, with the last note on record. */
+const standingOf = ({ history, paymentId, status }: StoredPayment): string => {
+  const note = history.at(-1)?.note
+  return `its push ${paymentId} is ${status}${note === undefined ? "" : `: ${note}`}`
+}
 
 const pauseOf = ({ history }: StoredPayment): number =>
   Math.min(longestPause, firstPause * 2 ** Math.min(history.length / 2, 20))

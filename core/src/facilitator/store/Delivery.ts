@@ -50,6 +50,8 @@ export interface Arrival {
 export interface PushRecord {
   readonly paymentId: string
   readonly attempt: number
+  /** The number of earlier pushes that were never sent. Absent if there were none. */
+  readonly unsent?: number | undefined
   /** The push itself, where another signing would be another payment (`Push.once`). */
   readonly kept?: Pick<Push, "requirements" | "payload"> | undefined
 }

@@ -153,6 +153,7 @@ const reportsAreKept = law(
 const kept = (name: string, attempt: number): Delivery.PushRecord => ({
   paymentId: name,
   attempt,
+  ...(attempt > 1 && { unsent: attempt - 1 }),
   kept: {
     requirements: {
       scheme: "exact",

@@ -5,6 +5,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 import { Checkpoint, type CheckpointName, checkpoints, type Strike } from "../../../src/facilitator/Checkpoint.ts"
 import * as PaymentId from "../../../src/protocol/PaymentId.ts"
+import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import type { DeliveryObservation, Departure, Onward } from "../../../src/scheme/Onward.ts"
 import {
   arriving,
@@ -76,7 +77,12 @@ const payingFrom =
         asset: asset.address
       }
       const payload = { ...terms, signature: yield* signatureOf(terms) }
-      return { _tag: "Ready", push: { requirements, payload, once: true } } as const
+      const isLastUnsent = pushed !== undefined
+      return {
+        _tag: "Ready",
+        push: { requirements, payload, once: true },
+        ...(isLastUnsent && { isLastUnsent })
+      } as const
     })
   })
 
@@ -179,6 +185,68 @@ describe("a push that is another payment each time it is signed", () => {
       assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
       assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
       assert.strictEqual(shop.far.balanceOf(operator), stock - paid)
+    })
+  )
+
+  it.effect("is signed again as often as it was never sent, until it can be", () =>
+    Effect.gen(function* () {
+      const shop = yield* opened()
+      shop.far.market.base = 10_000n
+      const paymentId = yield* departed(shop)
+      yield* TestClock.adjust("1200 seconds")
+      const before = (yield* shop.store.find(paymentId))?.delivery
+      assert.isAbove(before?.push?.attempt ?? 0, 7)
+      assert.strictEqual(before?.push?.unsent, (before?.push?.attempt ?? 0) - 1)
+      assert.strictEqual(before?.status, "pending")
+      shop.far.market.base = 10n
+      yield* TestClock.adjust("600 seconds")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
+      assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
+      assert.strictEqual(shop.far.balanceOf(operator), stock - paid)
+    })
+  )
+
+  it.effect("is waited for where its lane has given it up and the chain could still make it", () =>
+    Effect.gen(function* () {
+      const shop = yield* opened()
+      shop.far.faults.failEntries = 1
+      const paymentId = yield* departed(shop)
+      yield* TestClock.adjust("40 seconds")
+      const waiting = yield* shop.store.find(paymentId)
+      assert.strictEqual(waiting?.delivery?.status, "pending")
+      assert.include(waiting?.delivery?.detail, "is failed")
+      assert.include(waiting?.delivery?.detail, "another one follows once the chain cannot make it any more")
+      assert.strictEqual(waiting?.delivery?.push?.attempt, 1)
+      assert.strictEqual(shop.signing.signed, 1)
+      yield* TestClock.adjust("120 seconds")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
+      assert.strictEqual(shop.signing.signed, 2)
+      assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
+    })
+  )
+
+  it.effect("is signed again where it has no record of its own before the end of its validity", () =>
+    Effect.gen(function* () {
+      let isOff = true
+      const shop = yield* opened({
+        store: (store) => ({
+          ...store,
+          claim: (payment, ...rest) =>
+            isOff && payment.requirements.network === farNetwork
+              ? Effect.fail(new FacilitatorUnavailable({ message: "the records cannot be written" }))
+              : store.claim(payment, ...rest)
+        })
+      })
+      const paymentId = yield* departed(shop)
+      yield* TestClock.adjust("30 seconds")
+      const first = (yield* shop.store.find(paymentId))?.delivery?.push
+      assert.isDefined(first?.kept)
+      yield* TestClock.adjust("90 seconds")
+      isOff = false
+      yield* TestClock.adjust("200 seconds")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
+      assert.isUndefined(yield* shop.store.find(first?.paymentId ?? ""))
+      assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
     })
   )
 

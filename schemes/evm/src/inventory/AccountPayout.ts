@@ -28,8 +28,15 @@ const pay = Effect.fnUntraced(function* (
   state: PayoutState | undefined
 ): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
   if (pushed !== undefined && state?._tag === "Open") return { _tag: "Ready", push: { ...pushed, once: true } }
-  const push = yield* payouts.sign(order)
-  return typeof push === "string"
-    ? { _tag: "Blocked", reason: `${payouts.network} would refuse it now: ${push}` }
-    : { _tag: "Ready", push: { ...push, once: true } }
+  const signing = yield* payouts.sign(order)
+  switch (signing._tag) {
+    case "Waiting":
+      return { _tag: "Underway", reason: signing.reason }
+    case "Refused":
+      return { _tag: "Blocked", reason: `${payouts.network} would refuse it now: ${signing.reason}` }
+    case "Signed": {
+      const isLastUnsent = state?._tag === "Over" && state.isUnsent
+      return { _tag: "Ready", push: { ...signing.push, once: true }, ...(isLastUnsent && { isLastUnsent }) }
+    }
+  }
 })

@@ -10,7 +10,7 @@ import * as TonPayer from "../payment/TonPayer.ts"
 import * as TonObservation from "./TonObservation.ts"
 
 /** Seconds by which a block of the basechain may be older than the masterchain block that commits it. */
-const overlap = 5
+export const overlap = 5
 
 const pending: Conclusion = { _tag: "Pending" }
 

@@ -127,8 +127,9 @@ const carriedOut = Effect.fnUntraced(function* (
   if (evidence._tag === "Stopped") return yield* evidence.error
 })
 
-const movable = Effect.fnUntraced(function* (
-  { jettons }: ExactTonChain,
+/** Checks that the token moves the amount: the payer's balance, and the locks of its issuer. */
+export const movable = Effect.fnUntraced(function* (
+  { jettons }: Pick<ExactTonChain, "jettons">,
   { jettonWallet, master, payer, transfer: { amount, to } }: SignedJettonTransfer,
   recipient: TonAddress.Address,
   note: (block: bigint | undefined) => void

@@ -76,7 +76,7 @@ export const read = Effect.fnUntraced(function* (
  * relayers do not matter.
  */
 export const recall = (
-  { network }: Context,
+  { network }: Pick<Context, "network">,
   requirements: PaymentRequirements.PaymentRequirements,
   json: unknown
 ): ReturnType<typeof read> => {

@@ -1,6 +1,7 @@
 /**
  * Payers with a pending payment at this facilitator. A wallet takes one request at a time: a second one signed with the same
- * number would burn gas and pay nothing, so it is refused until the first has ended.
+ * number would burn gas and pay nothing, so it is refused until the first has ended. One with a later number is not: it is
+ * verified first, and its number is the wallet's own only once the wallet has used the number before it.
  */
 import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
@@ -10,9 +11,9 @@ import type { TonAuthorization } from "../payment/TonAuthorization.ts"
 
 /** Payers with a pending payment. */
 export interface PendingPayers {
-  /** Marks this payment as pending unless it has ended; `false` when another one of the same payer is pending. */
+  /** Marks this payment as pending unless it has ended; `false` when another one of the same payer with no earlier number is pending. */
   readonly take: (authorization: TonAuthorization) => Effect.Effect<boolean>
-  /** Whether another payment of the same payer is pending. */
+  /** Whether another payment of the same payer with no earlier number is pending. */
   readonly isTaken: (authorization: TonAuthorization) => Effect.Effect<boolean>
   /** Ends this payment's claim to its payer for good: the masterchain reverts nothing. */
   readonly release: (authorization: TonAuthorization) => Effect.Effect<void>
@@ -26,14 +27,14 @@ const capacity = 10_000
 
 /** No payer at first. */
 export const make = (): PendingPayers => {
-  const pending = new Map<string, { readonly nonce: string; readonly until: number }>()
+  const pending = new Map<string, { readonly nonce: string; readonly seqno: number; readonly until: number }>()
   // A settled payment is observed again until it is final. Its payer has a new number by then, and may pay with it.
   const ended = BoundedMap.oldestOut<string, true>(capacity)
-  const otherOf = (payer: string, nonce: string) =>
+  const isBehind = ({ nonce, payer, request: { seqno } }: TonAuthorization) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const known = pending.get(payer)
       if (known !== undefined && known.until * 1000 <= now) pending.delete(payer)
-      return known !== undefined && known.until * 1000 > now && known.nonce !== nonce
+      return known !== undefined && known.until * 1000 > now && known.nonce !== nonce && known.seqno >= seqno
     })
   /**
    * Forgets payments that have expired, whose ends another process saw, or none: up to two for each new payment, so they do
@@ -47,13 +48,14 @@ export const make = (): PendingPayers => {
     }
   })
   return {
-    isTaken: ({ nonce, payer }) => otherOf(payer, nonce),
-    take: ({ nonce, payer, request }) =>
-      Effect.map(Effect.tap(otherOf(payer, nonce), forgetExpired), (isOther) => {
-        if (isOther) return false
+    isTaken: isBehind,
+    take: (authorization) =>
+      Effect.map(Effect.tap(isBehind(authorization), forgetExpired), (isTaken) => {
+        if (isTaken) return false
+        const { nonce, payer, request } = authorization
         if (ended.get(nonce) === true) return true
         pending.delete(payer)
-        pending.set(payer, { nonce, until: request.validUntil + graceSeconds })
+        pending.set(payer, { nonce, seqno: request.seqno, until: request.validUntil + graceSeconds })
         return true
       }),
     release: ({ nonce, payer }) =>

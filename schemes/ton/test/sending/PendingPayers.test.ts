@@ -10,9 +10,9 @@ import * as Forgery from "../TonForgery.ts"
 const payee = Forgery.addressOf(TonTestAccounts.ofName("payee").raw)
 
 /** A payment of one payer with this number, valid until second 60. */
-const numbered = (seqno: number): TonAuthorization.TonAuthorization => {
+const numbered = (seqno: number, queryId = BigInt(seqno)): TonAuthorization.TonAuthorization => {
   const account = TonTestAccounts.ofName("payer 0")
-  const body = Forgery.transfer({ amount: 10_000n, to: payee, responseTo: payee, queryId: BigInt(seqno) })
+  const body = Forgery.transfer({ amount: 10_000n, to: payee, responseTo: payee, queryId })
   const message = Forgery.message({ to: payee, body })
   const request = Forgery.request({ validUntil: 60, seqno, actions: Forgery.actionOf(message), seed: account.seed })
   const payload = { ...Forgery.payload(account, request), kind: "w5-internal" as const }
@@ -21,9 +21,9 @@ const numbered = (seqno: number): TonAuthorization.TonAuthorization => {
 }
 
 describe("PendingPayers", () => {
-  const [first, second] = [numbered(0), numbered(1)]
+  const [first, second] = [numbered(0), numbered(0, 1n)]
 
-  it.effect("refuses a payer's second payment until the first has ended", () =>
+  it.effect("refuses a payer's second payment of a number until the first has ended", () =>
     Effect.gen(function* () {
       const payers = PendingPayers.make()
       assert.isTrue(yield* payers.take(first))
@@ -32,6 +32,22 @@ describe("PendingPayers", () => {
       yield* payers.release(first)
       assert.isFalse(yield* payers.isTaken(second))
       assert.isTrue(yield* payers.take(second))
+    })
+  )
+
+  it.effect("takes a payment with the next number, and none with an earlier one beside it", () =>
+    Effect.gen(function* () {
+      const payers = PendingPayers.make()
+      const next = numbered(1)
+      assert.isTrue(yield* payers.take(first))
+      assert.isFalse(yield* payers.isTaken(next))
+      assert.isTrue(yield* payers.take(next))
+      // The first one is observed until it ends, and frees the payer for no other payment of the next one's number.
+      assert.isFalse(yield* payers.take(first))
+      yield* payers.release(first)
+      assert.isTrue(yield* payers.isTaken(numbered(1, 9n)))
+      yield* payers.release(next)
+      assert.isFalse(yield* payers.isTaken(numbered(1, 9n)))
     })
   )
 

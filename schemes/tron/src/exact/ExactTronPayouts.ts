@@ -8,6 +8,7 @@ import {
   type Payment,
   type Payouts,
   type PayoutOrder,
+  type PayoutSigning,
   type PayoutState,
   type Push
 } from "@pontage/core"
@@ -104,7 +105,7 @@ const sign = Effect.fnUntraced(function* (
   chain: ExactTronChain,
   payer: ReturnType<typeof client>,
   { amount, asset, recipient }: PayoutOrder
-): Effect.fn.Return<Push | string, ChainUnavailable> {
+): Effect.fn.Return<PayoutSigning, ChainUnavailable> {
   const requirements = {
     scheme: ExactTron.scheme.name,
     network: chain.network,
@@ -118,13 +119,13 @@ const sign = Effect.fnUntraced(function* (
   const validBefore = Number(time / 1000n) + validSeconds
   const signing = payer.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
   const signed = yield* Effect.result(signing)
-  if (Result.isFailure(signed)) return signed.failure.message
+  if (Result.isFailure(signed)) return { _tag: "Refused", reason: signed.failure.message }
   const push: Push = { requirements, payload: signed.success.payload, once: true }
   const { payload } = yield* readBack(chain, push)
   const verified = yield* Effect.result(ExactTronVerification.verify(chain, payload, ""))
-  if (Result.isSuccess(verified)) return push
+  if (Result.isSuccess(verified)) return { _tag: "Signed", push }
   const { failure } = verified
-  return failure._tag === "ChainUnavailable" ? yield* failure : failure.message
+  return failure._tag === "ChainUnavailable" ? yield* failure : { _tag: "Refused", reason: failure.message }
 })
 
 /** A push as `exact` reads it; the token of one on record may have left the table since. */
@@ -147,7 +148,7 @@ const observe = Effect.fnUntraced(function* (
   const payment = yield* readBack(chain, push)
   const solid = yield* chain.rpc.receipt(payment.payload.id, "solidified")
   const seen = yield* TronObservation.conclude(chain, soughtIn(payment))
-  if (seen._tag === "Unused") return { _tag: "Over" }
+  if (seen._tag === "Unused") return { _tag: "Over", isUnsent: solid === undefined }
   if (seen._tag !== "Settled") return { _tag: "Open" }
   const { block, transaction } = seen
   return {

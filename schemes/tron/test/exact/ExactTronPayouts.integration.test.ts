@@ -1,114 +1,91 @@
 /** Payments of an operator on a TRON node: others are signed only once the last one can never be included. */
-import { assert, describe, it } from "@effect/vitest"
-import type { Push } from "@pontage/core"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { PayoutLaws } from "@pontage/core/testing"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 
 import * as exactTron from "../../src/exact/ExactTronRoles.ts"
 import * as TronTestChain from "../../src/testing/TronTestChain.ts"
 
-const amount = 10_000_000n
 /** More than a payment is valid for, in milliseconds; and more blocks than are not solidified. */
 const validity = 1_300_000
 const solidifying = 30
 
-/** An operator's account, a payment, and the node's own way to take it. */
-const opened = Effect.fnUntraced(function* () {
+/** An operator's account on a node that makes blocks on demand. */
+const opened = Effect.gen(function* () {
   const tron = yield* TronTestChain.make({ payers: 1, mining: "manual" })
   yield* tron.mine(solidifying)
-  const { accounts, network, rpcUrl, token } = tron
+  const { accounts, network, rpcUrl } = tron
   const payouts = exactTron.payouts({ signer: exactTron.localSigner(accounts.payers[0].privateKey), rpcUrl, network })
   const asset = payouts.asset(undefined)
   if (asset === undefined) return yield* Effect.die(new Error("the token is not known"))
   yield* payouts.prove(asset)
+  const facilitator = yield* exactTron.facilitator({ rpcUrl, network })
   const recipient = accounts.payee.address
-  const sign = Effect.flatMap(payouts.sign({ asset, recipient, amount }), (push) =>
-    typeof push === "string" ? Effect.die(new Error(push)) : Effect.succeed(push)
+  const trial: PayoutLaws.PayoutTrial = {
+    payouts,
+    facilitator,
+    recipient,
+    received: tron.balanceOf(recipient),
+    include: tron.mine(1),
+    finalise: tron.mine(solidifying),
+    expire: Effect.andThen(tron.advance(validity), tron.mine(1)),
+    losing: (submission) =>
+      Effect.tap(submission, () =>
+        Effect.flatMap(tron.waiting, (all) => Effect.forEach(all, (id) => tron.drop(id), { discard: true }))
+      ),
+    impoverish: Effect.andThen(tron.drain(payouts.account), tron.mine(1)),
+    whileDown: (effect) =>
+      Effect.acquireUseRelease(
+        tron.plant({ _tag: "Disconnect" }),
+        () => effect,
+        () => tron.heal
+      )
+  }
+  return { tron, asset, trial }
+}).pipe(Effect.orDie)
+
+describe("the laws of an operator's payments, kept by exactTron.payouts", () => {
+  const trials = Layer.succeed(
+    PayoutLaws.Subject,
+    Effect.map(opened, ({ trial }) => trial)
   )
-  const settler = yield* exactTron.facilitator({ rpcUrl, network })
-  const submit = Effect.fnUntraced(function* ({ payload, requirements }: Push) {
-    const payment = yield* settler.read(requirements, payload)
-    const now = yield* settler.chainHead
-    const { prepared } = yield* settler.prepare([payment], undefined, now)
-    yield* settler.submit(prepared)
-    return prepared.transaction
+  layer(trials, { excludeTestServices: true })((it) => {
+    for (const law of PayoutLaws.all) it.effect(law.name, () => law.effect)
   })
-  const stateOf = (push: Push) => Effect.map(payouts.observe(push), ({ _tag }) => _tag)
-  return { tron, payouts, asset, recipient, sign, submit, stateOf, token }
 })
 
 describe("exactTron.payouts", () => {
-  it.live("signs another payment each time, makes the one that is sent, and calls it final once it is solidified", () =>
+  it.live("calls a payment final once its block is solidified", () =>
     Effect.gen(function* () {
-      const { payouts, recipient, sign, stateOf, submit, token, tron } = yield* opened()
-      const [push, other] = [yield* sign, yield* sign]
-      assert.notDeepEqual(push.payload, other.payload)
-      assert.isTrue(push.once)
-      assert.strictEqual(yield* stateOf(push), "Open")
-      const transaction = yield* submit(push)
-      assert.strictEqual(yield* stateOf(push), "Open")
-      yield* tron.mine(1)
-      const seen = yield* payouts.observe(push)
-      assert.deepInclude(seen, { _tag: "Delivered", transaction, amount, final: false })
-      yield* tron.mine(solidifying)
-      assert.deepInclude(yield* payouts.observe(push), { _tag: "Delivered", transaction, final: true })
-      assert.strictEqual(yield* tron.balanceOf(recipient, token.address), amount)
-      assert.strictEqual(yield* stateOf(other), "Open")
+      const { asset, trial } = yield* opened
+      const { facilitator, payouts, recipient } = trial
+      const signing = yield* payouts.sign({ asset, recipient, amount: 10_000n })
+      if (signing._tag !== "Signed") return yield* Effect.die(new Error(signing.reason))
+      const { payload, requirements } = signing.push
+      const payment = yield* facilitator.read(requirements, payload)
+      const { prepared } = yield* facilitator.prepare([payment], undefined, yield* facilitator.chainHead)
+      yield* facilitator.submit(prepared)
+      yield* trial.include
+      const { transaction } = prepared
+      assert.deepInclude(yield* payouts.observe(signing.push), { _tag: "Delivered", transaction, final: false })
+      yield* trial.finalise
+      assert.deepInclude(yield* payouts.observe(signing.push), { _tag: "Delivered", transaction, final: true })
     }).pipe(Effect.scoped)
   )
 
-  it.live("calls a payment over only when a solidified block is past its expiration and no block has it", () =>
+  it.live("says what its account lacks", () =>
     Effect.gen(function* () {
-      const { sign, stateOf, submit, tron } = yield* opened()
-      const [sent, unsent] = [yield* sign, yield* sign]
-      const id = yield* submit(sent)
-      yield* tron.advance(validity)
-      yield* tron.drop(id)
-      yield* tron.mine(1)
-      // The head is past the expiration; a reorganisation could still include it in an earlier block.
-      assert.strictEqual(yield* stateOf(unsent), "Open")
-      assert.strictEqual(yield* stateOf(sent), "Open")
-      yield* tron.mine(solidifying)
-      assert.strictEqual(yield* stateOf(unsent), "Over")
-      assert.strictEqual(yield* stateOf(sent), "Over")
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("keeps a payment that was included delivered, however long ago that was", () =>
-    Effect.gen(function* () {
-      const { sign, stateOf, submit, tron } = yield* opened()
-      const push = yield* sign
-      yield* submit(push)
-      yield* tron.mine(1)
-      yield* tron.advance(validity)
-      yield* tron.mine(solidifying)
-      assert.strictEqual(yield* stateOf(push), "Delivered")
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("signs nothing that the chain would not make, and says why", () =>
-    Effect.gen(function* () {
-      const { asset, payouts, recipient, tron } = yield* opened()
-      const obstacleTo = (order: { readonly recipient: string; readonly amount: bigint }) =>
-        Effect.map(payouts.sign({ asset, ...order }), (signed) => (typeof signed === "string" ? signed : "none"))
-      assert.include(yield* obstacleTo({ recipient, amount: 10n ** 15n }), "smallest unit, the payment takes")
-      yield* tron.drain(payouts.account)
-      yield* tron.mine(1)
-      assert.include(yield* obstacleTo({ recipient, amount }), "would burn")
-      assert.include(yield* obstacleTo({ recipient: payouts.account, amount }), "another account")
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("says nothing of a payment while the node does not respond", () =>
-    Effect.gen(function* () {
-      const { sign } = yield* opened()
-      const push = yield* sign
-      const silent = exactTron.payouts({
-        signer: exactTron.localSigner("1".repeat(64)),
-        rpcUrl: "http://127.0.0.1:9",
-        network: "tron:local"
-      })
-      const failure = yield* Effect.flip(silent.observe(push))
-      assert.strictEqual(failure._tag, "ChainUnavailable")
+      const { asset, trial } = yield* opened
+      const { payouts, recipient } = trial
+      const reasonOf = (order: { readonly recipient: string; readonly amount: bigint }) =>
+        Effect.map(payouts.sign({ asset, ...order }), (signing) =>
+          signing._tag === "Refused" ? signing.reason : signing._tag
+        )
+      assert.include(yield* reasonOf({ recipient, amount: 10n ** 15n }), "smallest unit, the payment takes")
+      yield* trial.impoverish
+      assert.include(yield* reasonOf({ recipient, amount: 10_000n }), "would burn")
+      assert.include(yield* reasonOf({ recipient: payouts.account, amount: 10_000n }), "another account")
     }).pipe(Effect.scoped)
   )
 })
