@@ -3,88 +3,29 @@
  * to the process, and closed to all callers but the payee's own.
  */
 import { assert, describe, layer } from "@effect/vitest"
-import {
-  ChannelCorrection,
-  type Claim,
-  DrawId,
-  FacilitatorClient,
-  FacilitatorUnavailable,
-  type PaymentRequest,
-  ValidationError
-} from "@pontage/core"
+import { ChannelCorrection, DrawId, FacilitatorUnavailable, ValidationError } from "@pontage/core"
 import { ChannelContracts, EvmTestChain } from "@pontage/evm/testing"
+import { PostgresServer } from "@pontage/sql/testing"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as Schedule from "effect/Schedule"
+import * as Redacted from "effect/Redacted"
 
 import { FacilitatorProcess, FacilitatorSettings } from "../src/index.ts"
+import { claimOf, clientOf, creditsOf, environmentOn, insistent, keys, opened, price } from "./DrawingShop.ts"
 import * as ServiceProcess from "./ServiceProcess.ts"
 import * as TestChannel from "./TestChannel.ts"
 
-const keys = { shop: "key-of-the-shop-0001", rival: "key-of-the-rival-001", open: "key-of-an-open-one-1" }
+const database = Effect.map(
+  Effect.flatMap(PostgresServer.PostgresServer, ({ database }) => database),
+  Redacted.value
+)
 
-/** The price of a request, which the offers of `TestChannel` name. */
-const price = 1_000n
-
-const environmentOn = ({ accounts, network, rpcUrl, token }: EvmTestChain.Shape, store: string) => {
-  const { address, decimals, name, symbol, version } = token
-  return {
-    PORT: "0",
-    PONTAGE_STORE: store,
-    PONTAGE_API_KEYS: JSON.stringify([
-      { key: keys.shop, payees: [accounts.signers[0].address] },
-      { key: keys.rival, payees: [accounts.stranger.address] },
-      keys.open
-    ]),
-    PONTAGE_EVM_RPC_URL: rpcUrl,
-    PONTAGE_EVM_SIGNER_KEY: accounts.signers[1].privateKey,
-    PONTAGE_EVM_CHANNEL_SIGNER_KEY: accounts.signers[2].privateKey,
-    PONTAGE_EVM_CHANNEL_AUTHORIZER_KEY: accounts.stranger.privateKey,
-    PONTAGE_EVM_ASSETS: JSON.stringify([{ network, address, symbol, decimals, name, version }])
-  }
-}
-
-const started = Effect.fnUntraced(function* (chain: EvmTestChain.Shape) {
+const started = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, store: string) {
   yield* ChannelContracts.deploy(chain)
-  const settings = yield* FacilitatorSettings.fromEnvironment(environmentOn(chain, "memory"))
+  const settings = yield* FacilitatorSettings.fromEnvironment(environmentOn(chain, store))
   return yield* Effect.provide(FacilitatorProcess.start(settings), Logger.layer([]))
 })
-
-const clientOf = Effect.fnUntraced(function* (
-  url: string,
-  key: string = keys.shop,
-  options: Partial<FacilitatorClient.Options> = {}
-) {
-  const client = yield* FacilitatorClient.make({ url, headers: { authorization: `Bearer ${key}` }, ...options })
-  yield* client.supported
-  return client
-})
-
-type Client = Effect.Success<ReturnType<typeof clientOf>>
-
-const claimOf = (name: string): Claim => ({ id: name.padEnd(22, "x"), resource: "report".padEnd(43, "x") })
-
-const creditsOf = ({ credits }: Client) => credits ?? assert.fail("the client has no credits")
-
-let channels = 0
-
-/** A new channel with a deposit, and the draws that pay for its requests in turn. */
-const opened = Effect.fnUntraced(function* (chain: EvmTestChain.Shape, client: Client) {
-  const channel = yield* TestChannel.make(chain, chain.accounts.stranger.address, ++channels)
-  yield* client.settle(TestChannel.request(channel, channel.deposit))
-  const request = (maximum: bigint): Effect.Effect<PaymentRequest> =>
-    Effect.map(
-      Effect.promise(() => channel.voucherOf(maximum)),
-      (payload) => TestChannel.request(channel, payload)
-    )
-  const draw = (maximum: bigint, name: string, by: Client = client) =>
-    Effect.flatMap(request(maximum), (one) => by.settle(one, claimOf(name)))
-  return { channel, request, draw, id: (maximum: bigint) => DrawId.make(channel.channelId, maximum) }
-})
-
-/** Repeats what was not answered, at once. */
-const insistent = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) =>
-  Effect.retry(effect, { while: ({ _tag }) => _tag === "FacilitatorUnavailable", schedule: Schedule.recurs(5) })
 
 /** Spoils the first attempt of each different request after the service has answered it, or before it is sent. */
 const spoiled = () => {
@@ -106,14 +47,19 @@ const spoiled = () => {
   return { spoil, calls }
 }
 
-layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "5 minutes" })("draws", (it) => {
-  describe("over HTTP", () => {
+const world = Layer.merge(EvmTestChain.layer({ payers: 2 }), PostgresServer.layer)
+
+layer(world, { excludeTestServices: true, timeout: "5 minutes" })("draws", (it) => {
+  describe.each([
+    ["memory", Effect.succeed("memory")],
+    ["PostgreSQL", database]
+  ])("over HTTP, in %s", (_, store) => {
     it.effect(
       "are granted, charged with the sum that the shop reports, and told what to sign where they are stale",
       () =>
         Effect.gen(function* () {
           const chain = yield* EvmTestChain.EvmTestChain
-          const { url } = yield* started(chain)
+          const { url } = yield* started(chain, yield* store)
           const client = yield* clientOf(url)
           const { channel, draw, id } = yield* opened(chain, client)
           const granted = yield* draw(price, "first")
@@ -153,7 +99,7 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "
     it.effect("survive lost answers and failures of every call, each charged once", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const { url } = yield* started(chain)
+        const { url } = yield* started(chain, yield* store)
         const { spoil } = spoiled()
         const faulty = yield* clientOf(url, keys.shop, { fetch: spoil })
         const { draw, request } = yield* opened(chain, yield* clientOf(url))
@@ -184,7 +130,7 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "
     it.effect("pass from a claim that got no answer to the next one of the same request", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const { url } = yield* started(chain)
+        const { url } = yield* started(chain, yield* store)
         const client = yield* clientOf(url)
         const { draw, request } = yield* opened(chain, client)
         yield* draw(price, "unanswered")
@@ -201,7 +147,7 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "
     it.effect("that are repeated at once are granted once", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const { url } = yield* started(chain)
+        const { url } = yield* started(chain, yield* store)
         const client = yield* clientOf(url)
         const { draw, id } = yield* opened(chain, client)
         const all = yield* Effect.forEach(Array.from({ length: 40 }), () => draw(price, "same"), {
@@ -215,7 +161,7 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "
     it.effect("of a payee exist for its own caller alone", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const { url } = yield* started(chain)
+        const { url } = yield* started(chain, yield* store)
         const shop = yield* clientOf(url)
         const { draw, request } = yield* opened(chain, shop)
         const { paymentId } = yield* draw(price, "first")
@@ -234,6 +180,7 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "
           const kept = yield* Effect.flip(credits.voucher(voucher))
           assert.match(kept.message, /403.*register them there/)
           assert.isUndefined(yield* credits.standing(paymentId))
+          assert.isFalse(yield* credits.renew(paymentId, claimOf("first").id))
           const wish = { paymentId, claimId: claimOf("stolen").id, amount: price, known: undefined, waitMillis: 0 }
           assert.deepInclude(yield* Effect.flip(credits.reserve(wish)), { detail: "unknown_payment" })
           const ended = yield* Effect.flip(stranger.finish(paymentId, claimOf("first").id, "served"))
@@ -249,7 +196,7 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "
     it.effect("refuse requests of another shape, and say what is wrong", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
-        const { url } = yield* started(chain)
+        const { url } = yield* started(chain, yield* store)
         const headers = { "content-type": "application/json", authorization: `Bearer ${keys.shop}` }
         const post = (path: string, body: unknown) =>
           Effect.promise(async () => {
@@ -281,12 +228,15 @@ layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true, timeout: "
     )
   })
 
-  describe("of a service that is killed", () => {
+  describe.each([
+    ["SQLite", Effect.sync(ServiceProcess.freshFile)],
+    ["PostgreSQL", database]
+  ])("of a service in %s that is killed", (_, store) => {
     it.effect("between grant and end are charged by its successor", () =>
       Effect.gen(function* () {
         const chain = yield* EvmTestChain.EvmTestChain
         yield* ChannelContracts.deploy(chain)
-        const environment = environmentOn(chain, ServiceProcess.freshFile())
+        const environment = environmentOn(chain, yield* store)
         const first = yield* ServiceProcess.run(environment)
         const before = yield* clientOf(yield* first.url)
         const { draw } = yield* opened(chain, before)

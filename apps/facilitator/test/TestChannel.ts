@@ -33,8 +33,11 @@ const offerOf = ({ chainId, token }: Chain, { receiver, receiverAuthorizer }: Ch
   }
 })
 
-/** Signs the messages. `number` tells channels of one chain apart. `lent`: the authorizer of claims and refunds where it is not the shop, whose signatures the facilitator adds. */
-export const make = (chain: Chain, lent?: string, number = 1) =>
+/**
+ * Signs the messages. `number` tells channels of one chain apart. `lent`: the authorizer of claims and refunds where it is not the shop,
+ * whose signatures the facilitator adds. `payee`: the shop's address, by default the first signer's.
+ */
+export const make = (chain: Chain, lent?: string, number = 1, payee = chain.accounts.signers[0].address) =>
   Effect.promise(async () => {
     const { accounts, chainId, token } = chain
     const [payer] = accounts.payers
@@ -43,7 +46,7 @@ export const make = (chain: Chain, lent?: string, number = 1) =>
     const config: ChannelConfig.ChannelConfig = {
       payer: addressOf(payer.address),
       payerAuthorizer: addressOf(payer.address),
-      receiver: addressOf(shop.address),
+      receiver: addressOf(payee),
       receiverAuthorizer: addressOf(lent ?? shop.address),
       token: addressOf(token.address),
       withdrawDelay: 900,

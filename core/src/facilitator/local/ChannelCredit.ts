@@ -35,12 +35,12 @@ const goingOn = { ...ChannelDraws.limits, open: 2 * ChannelDraws.limits.open }
 export const make = (context: ChannelDraws.DrawContext, shared: ChannelDraws.ChannelDraws): ChannelCredit => ({
   voucher: (presented, draws) => kept(context, shared, presented, draws),
   reserve: (request) => reserved(context, shared, request),
-  renew: (paymentId, claimId) => {
-    const channelId = DrawId.channelOf(paymentId)
-    return channelId === undefined
-      ? Effect.succeed(false)
-      : context.ledger.renew(channelId, claimId, ChannelDraws.limits.lease)
-  },
+  renew: Effect.fnUntraced(function* (paymentId, claimId) {
+    // A network that is not connected for the moment ends no run.
+    const known = yield* KnownChannel.find(context, paymentId)
+    if (known === undefined) return false
+    return yield* context.ledger.renew(known.standing.channelId, claimId, ChannelDraws.limits.lease)
+  }),
   isClosed: Effect.fnUntraced(function* (paymentId) {
     const known = yield* find(context, paymentId)
     return known !== undefined && isClosed(yield* observed(context, known))
