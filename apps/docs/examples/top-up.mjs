@@ -9,7 +9,7 @@ const signer = exactEvm.localSigner(process.env.PRIVATE_KEY ?? "")
 const nodes = JSON.parse(
   process.env.NODES ?? '{"arbitrum":"https://arb1.arbitrum.io/rpc","polygon":"https://polygon-bor-rpc.publicnode.com"}'
 )
-// Tokens and bridges beside the known ones; USDT0's are known.
+// Tokens and bridges beside the known ones, which are those of USDT0 and USDC.
 const { assets = [], bridges = [] } = JSON.parse(process.env.BRIDGES ?? "{}")
 const facilitator = process.env.FACILITATOR ?? "https://facilitator.example"
 const paying = wrapFetch(fetch, {

@@ -1,4 +1,4 @@
-/** `pontage pay --top-up` and `pontage top-up` as processes, between two real nodes with LayerZero's published contracts. */
+/** `pontage pay --top-up` and `pontage top-up` as processes, between two real nodes with LayerZero's published contracts or CCTP. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, writeFileSync } from "node:fs"
@@ -38,38 +38,44 @@ const runner = ({ environment, first, second }: TopUpMarket.TopUpMarket) => {
   return { start, run: (...args: ReadonlyArray<string>) => Effect.promise(() => start(...args).ended) }
 }
 
-it.live("the command line names a top-up, makes it, and goes on with it after Ctrl-C", () =>
-  Effect.gen(function* () {
-    const market = yield* TopUpMarket.open
-    const { account, environment, executor, first, here, second, there, url } = market
-    const { run, start } = runner(market)
-    const by = environment.FACILITATOR
-    const quoted = yield* run("quote", url, "--top-up", by)
-    assert.strictEqual(quoted.code, 0, quoted.err)
-    assert.match(quoted.err, /leave eip155:31337, \$\d+\.\d+ of it as a fee; 10 TUSD\s+on eip155:31338 arrive/)
-    assert.strictEqual(yield* here, purse)
-    // Stopped while it is under way.
-    yield* executor.behave("ignore")
-    const { child, ended } = start("pay", url, "--top-up", by, "--max", "30")
-    yield* Effect.repeat(here, { until: (left) => left < purse, schedule: Schedule.spaced("100 millis") })
-    child.kill("SIGINT")
-    const stopped = yield* Effect.promise(() => ended)
-    assert.strictEqual(stopped.code, 5, stopped.err)
-    assert.match(stopped.err, /A top-up from eip155:31337 may be on its way: pay_/)
-    const left = yield* here
-    yield* executor.behave("deliver")
-    const paid = yield* run("pay", url, "--top-up", by, "--max", "30")
-    assert.deepStrictEqual([paid.code, paid.out], [0, '{"reports":1}'], paid.err)
-    assert.notInclude(paid.err, "nothing new was signed")
-    assert.deepStrictEqual([yield* here, yield* there], [left, 0n])
-    const order = ["top-up", "12.5", "--to", second.network, "--facilitator", by, "--json"]
-    const dear = yield* run(...order, "--yes")
-    assert.deepStrictEqual([dear.code, dear.out], [3, ""], dear.err)
-    const brought = yield* run(...order, "--from", first.network, "--max", "30")
-    assert.strictEqual(brought.code, 0, brought.err)
-    assert.deepInclude(JSON.parse(brought.out), { amount: "12500000", from: first.network, to: second.network })
-    assert.strictEqual(yield* there, 12_500_000n)
-    assert.isBelow(Number(yield* here), Number(purse - price - 12_500_000n))
-    assert.strictEqual(yield* Effect.promise(() => first.client.getBalance(account)), 0n)
-  })
+it.live.each(TopUpMarket.kinds)(
+  "the command line names a top-up over %s, makes it, and goes on with it after Ctrl-C",
+  (kind) =>
+    Effect.gen(function* () {
+      const market = yield* TopUpMarket.open(kind)
+      const { account, behave, environment, first, here, isArrived, second, there, url } = market
+      const { run, start } = runner(market)
+      const by = environment.FACILITATOR
+      const quoted = yield* run("quote", url, "--top-up", by)
+      assert.strictEqual(quoted.code, 0, quoted.err)
+      assert.match(quoted.err, /leave eip155:31337, \$\d+\.\d+ of it as a fee; 10 TUSD\s+on eip155:31338 arrive/)
+      assert.strictEqual(yield* here, purse)
+      // Stopped while it is under way.
+      yield* behave("ignore")
+      const { child, ended } = start("pay", url, "--top-up", by, "--max", "30")
+      yield* Effect.repeat(here, { until: (left) => left < purse, schedule: Schedule.spaced("100 millis") })
+      child.kill("SIGINT")
+      const stopped = yield* Effect.promise(() => ended)
+      assert.strictEqual(stopped.code, 5, stopped.err)
+      assert.match(stopped.err, /A top-up from eip155:31337 may be on its way: pay_/)
+      const left = yield* here
+      yield* behave("deliver")
+      const paid = yield* run("pay", url, "--top-up", by, "--max", "30")
+      assert.deepStrictEqual([paid.code, paid.out], [0, '{"reports":1}'], paid.err)
+      assert.notInclude(paid.err, "nothing new was signed")
+      assert.strictEqual(yield* here, left)
+      const rest = yield* there
+      assert.isTrue(isArrived(rest, 0n))
+      const order = ["top-up", "12.5", "--to", second.network, "--facilitator", by, "--json"]
+      const dear = yield* run(...order, "--yes")
+      assert.deepStrictEqual([dear.code, dear.out], [3, ""], dear.err)
+      const brought = yield* run(...order, "--from", first.network, "--max", "30")
+      assert.strictEqual(brought.code, 0, brought.err)
+      const receipt = JSON.parse(brought.out)
+      assert.deepInclude(receipt, { from: first.network, to: second.network })
+      assert.isTrue(isArrived(BigInt(receipt.amount), 12_500_000n))
+      assert.strictEqual(yield* there, rest + BigInt(receipt.amount))
+      assert.isBelow(Number(yield* here), Number(purse - price - 12_500_000n))
+      assert.strictEqual(yield* Effect.promise(() => first.client.getBalance(account)), 0n)
+    })
 )

@@ -1,6 +1,6 @@
 /**
- * A shop that is paid on the second chain alone, and a buyer whose dollars are on the first one, without coin on either: LayerZero's
- * published contracts between two real nodes, and a facilitator of both behind HTTP.
+ * A shop that is paid on the second chain alone, and a buyer whose dollars are on the first one, without coin on either: two real nodes
+ * with LayerZero's published contracts or CCTP between them, and a facilitator of both behind HTTP.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:http"
@@ -9,7 +9,7 @@ import { join } from "node:path"
 
 import { Router } from "@koa/router"
 import { PaymentJournal } from "@pontage/core"
-import { BridgedChains, LayerZeroExecutor, RoutedSchemes } from "@pontage/devnet/bridge"
+import { LocalBridge, RoutedSchemes } from "@pontage/devnet/bridge"
 import { exactEvm, topUpEvm } from "@pontage/evm"
 import { make as makeFetch, type PayingFetchOptions } from "@pontage/fetch"
 import { paymentMiddleware } from "@pontage/koa"
@@ -25,20 +25,43 @@ import * as TestMarket from "./TestMarket.ts"
 export const price = 10_000_000n
 export const purse = 100_000_000n
 
+type Fetch = typeof globalThis.fetch
+
 /** Settings of the buyer that tests change. */
 export interface BuyerSettings extends Partial<Pick<PayingFetchOptions, "limits" | "allow" | "confirm" | "journal">> {
   readonly atLeast?: string
   readonly waitSeconds?: number
   /** Carries the requests to the facilitator. */
-  readonly carrier?: typeof globalThis.fetch
+  readonly carrier?: Fetch
 }
 
-/** Opens it. */
-export const open = Effect.gen(function* () {
-  const chains = yield* Effect.flatMap(BridgedChains.make, BridgedChains.withDollars)
-  const { attester, away, bridges, first, home, second } = chains
-  const executor = yield* LayerZeroExecutor.make(home, away, attester)
-  const schemes = RoutedSchemes.make(chains, { bridges, pushAfterSeconds: 600 })
+/** The path of a request to the facilitator. */
+export const pathOf = (input: Parameters<Fetch>[0]): string =>
+  new URL(input instanceof Request ? input.url : input.toString()).pathname
+
+/** The facilitator's quotes with other terms. */
+export const withQuotes =
+  (change: Readonly<Record<string, unknown>>): Fetch =>
+  async (input, init) => {
+    const response = await fetch(input, init)
+    if (pathOf(input) !== "/supported") return response
+    const { kinds, ...rest } = (await response.json()) as { kinds: ReadonlyArray<{ quotes?: ReadonlyArray<object> }> }
+    for (const { quotes = [] } of kinds) for (const quote of quotes) Object.assign(quote, change)
+    return Response.json({ ...rest, kinds })
+  }
+
+/** The bridges that it opens over. */
+export const { kinds } = LocalBridge
+
+/** Opens it over a bridge of this kind. */
+export const open = Effect.fnUntraced(function* (kind: LocalBridge.Kind) {
+  const bridge = yield* LocalBridge.make(kind)
+  const { attester, bridges, first, second } = bridge
+  const schemes = RoutedSchemes.between(bridge, {
+    bridges,
+    pushAfterSeconds: 600,
+    ...(attester && { attesterUrl: attester.url })
+  })
   const assets = [
     { network: first.network, ...first.token },
     { network: second.network, ...second.token }
@@ -112,7 +135,7 @@ export const open = Effect.gen(function* () {
     (path) => Effect.promise(() => rm(path, { recursive: true }))
   )
   return {
-    ...chains,
+    ...bridge,
     account,
     journalFile: join(folder, "journal.jsonl"),
     /** The environment of a program that buys by this account. */
@@ -124,7 +147,6 @@ export const open = Effect.gen(function* () {
       BRIDGES: JSON.stringify({ assets, bridges })
     },
     buyer,
-    executor,
     facilitator,
     signed,
     url: `${origin}/report`,
@@ -134,8 +156,11 @@ export const open = Effect.gen(function* () {
     /** The signatures of top-ups. */
     topUps: () => signed.filter((type) => type === "ReceiveWithAuthorization").length,
     here: first.balanceOf(account.address),
-    there: second.balanceOf(account.address)
+    there: second.balanceOf(account.address),
+    /** Whether this much has arrived: over CCTP the rest of a cent, and what the issuer was allowed to take and did not, arrive too. */
+    isArrived: (amount: bigint, expected: bigint) =>
+      amount >= expected && amount <= expected + (kind === "cctp" ? 20_000n : 0n)
   }
 })
 
-export type TopUpMarket = Effect.Success<typeof open>
+export type TopUpMarket = Effect.Success<ReturnType<typeof open>>

@@ -16,7 +16,10 @@ export interface TopUpOffer {
   readonly to: Asset
   /** The balance of the payer's account in `from`. */
   readonly available: bigint
-  readonly fee: bigint
+  /** The highest fee for an amount that arrives: of the facilitator, and of those who carry the money. */
+  readonly feeFor: (amount: bigint) => bigint
+  /** The largest amount that arrives of a total that leaves; zero or less where the fee takes all of it. */
+  readonly arrivingOf: (total: bigint) => bigint
   /** The least amount that is sent. */
   readonly minimum: bigint
   /** Unix seconds. */

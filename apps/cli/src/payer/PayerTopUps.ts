@@ -25,7 +25,13 @@ const KnownBeside = Schema.Struct({
   ),
   bridges: Schema.optionalKey(
     Schema.Array(
-      Schema.Struct({ network: Schema.String, asset: Schema.String, bridge: Schema.String, endpointId: Schema.Int })
+      Schema.Struct({
+        kind: Schema.optionalKey(Schema.Literals(["oft", "cctp"])),
+        network: Schema.String,
+        asset: Schema.String,
+        bridge: Schema.String,
+        endpointId: Schema.Int
+      })
     )
   )
 })

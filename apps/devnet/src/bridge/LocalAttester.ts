@@ -7,6 +7,7 @@ import { createServer, type ServerResponse } from "node:http"
 import type { EvmTestAccounts, EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import { concatHex, type Hex, isHash, keccak256, parseAbi, parseEventLogs, slice, toHex } from "viem"
+import { privateKeyToAccount } from "viem/accounts"
 
 import * as LoopbackServer from "../LoopbackServer.ts"
 
@@ -21,6 +22,12 @@ export interface Terms {
   attests: boolean
   /** The block of the other chain at which attestations end; zero for never. A message that is attested again has none. */
   expires: bigint
+  /** Whether it responds to everything with an error. */
+  fails: boolean
+  /** Whether its attestations are of a key that is not the issuer's. */
+  forges: boolean
+  /** Whether it has attested everything a second time, as of final blocks: the same nonces without a fee. Either one can be delivered. */
+  repeats: boolean
 }
 
 /** The attester. */
@@ -29,7 +36,7 @@ export interface LocalAttester {
   readonly terms: Terms
   /** Attests everything that was sent so far. */
   readonly attest: Effect.Effect<void>
-  /** The attested message of a transaction, if it is. */
+  /** The first attestation of the first message of a transaction, whatever it responds over HTTP. */
   readonly attested: (
     transaction: Hex
   ) => Effect.Effect<{ readonly message: Hex; readonly attestation: Hex } | undefined>
@@ -57,7 +64,7 @@ export const make = Effect.fnUntraced(function* (
   { client }: EvmTestChain.Shape,
   attester: EvmTestAccounts.TestAccount
 ) {
-  const terms: Terms = { attests: true, expires: 0n }
+  const terms: Terms = { attests: true, expires: 0n, fails: false, forges: false, repeats: false }
   const state: State = { client, attester, terms, again: new Set(), attestedUpTo: 0n }
   const server = createServer((request, response) => {
     void respond(state, request.method ?? "GET", request.url ?? "/", response).catch(() => response.destroy())
@@ -71,7 +78,7 @@ export const make = Effect.fnUntraced(function* (
     attested: (transaction) =>
       Effect.promise(async () => {
         const [first] = await sentBy(state, transaction)
-        return first?.isAttested === true ? await attestationOf(state, first) : undefined
+        return first && (await attestationOf({ ...state, terms: { ...terms, forges: false, repeats: false } }, first))
       })
   }
   return made
@@ -91,7 +98,7 @@ const sentBy = async ({ attestedUpTo, client, terms }: State, hash: Hex): Promis
 const attestationOf = async ({ again, attester, terms }: State, { message, nonce }: Sent) => {
   const amount = BigInt(slice(message, 216, 248))
   const maxFee = BigInt(slice(message, 280, 312))
-  const isFast = Number(slice(message, 140, 144)) < 2_000
+  const isFast = Number(slice(message, 140, 144)) < 2_000 && !terms.repeats
   const fee = isFast ? (amount * BigInt(fastFee * 10) + 99_999n) / 100_000n : 0n
   const attested = concatHex([
     slice(message, 0, 12),
@@ -102,7 +109,8 @@ const attestationOf = async ({ again, attester, terms }: State, { message, nonce
     toHex(fee < maxFee ? fee : maxFee, { size: 32 }),
     toHex(again.has(nonce) ? 0n : terms.expires, { size: 32 })
   ])
-  return { message: attested, attestation: await attester.sign({ hash: keccak256(attested) }) }
+  const signer = terms.forges ? stranger : attester
+  return { message: attested, attestation: await signer.sign({ hash: keccak256(attested) }) }
 }
 
 const messagesOf = async (state: State, transaction: Hex) =>
@@ -116,6 +124,9 @@ const messagesOf = async (state: State, transaction: Hex) =>
     })
   )
 
+/** The key of forged attestations, which is no party's. */
+const stranger = privateKeyToAccount(`0x${"f0".repeat(32)}`)
+
 const fees = [
   { finalityThreshold: 1_000, minimumFee: fastFee },
   { finalityThreshold: 2_000, minimumFee: 0 }
@@ -125,6 +136,7 @@ const respond = async (state: State, method: string, target: string, response: S
   const { pathname, searchParams } = new URL(target, "http://attester")
   const json = (value: unknown) =>
     void response.setHeader("Content-Type", "application/json").end(JSON.stringify(value))
+  if (state.terms.fails) return void response.writeHead(503).end("{}")
   if (pathname.startsWith("/v2/burn/USDC/fees/")) return json(fees)
   const [, nonce] = /^\/v2\/reattest\/(0x[0-9a-f]{64})$/.exec(pathname) ?? []
   if (method === "POST" && nonce !== undefined) {

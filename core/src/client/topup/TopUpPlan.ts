@@ -219,16 +219,18 @@ const sized = Effect.fnUntraced(function* (
   offer: TopUpOffer,
   { needed, wanted }: ReturnType<Sizes>
 ): Effect.fn.Return<Result.Result<Found, PaymentDeclined>, JournalUnavailable> {
-  const { fee, from, minimum, quotedUntil, to } = offer
+  const { from, minimum, quotedUntil, to } = offer
   const price = (amount: bigint) => priceOf(amount, from)
   if (quotedUntil - leastSeconds <= (yield* Clock.currentTimeMillis) / 1000) return Result.fail(stale)
   const committed = yield* journal.committed({ network: from.network, asset: from.address })
-  const left = offer.available - committed - fee
-  if (needed > left) {
-    const message = `${price(greater(offer.available - committed, 0n))} on ${from.network} does not cover ${price(needed)} and the fee of ${price(fee)}`
+  const free = offer.available - committed
+  const most = offer.arrivingOf(free)
+  if (needed > most) {
+    const message = `${price(greater(free, 0n))} on ${from.network} does not cover ${price(needed)} and the fee of ${price(offer.feeFor(needed))}`
     return Result.fail(decline("insufficient_funds", message))
   }
-  const amount = wanted < left ? wanted : left
+  const amount = wanted < most ? wanted : most
+  const fee = offer.feeFor(amount)
   if (needed < minimum) {
     const message = `${source.facilitator} sends at least ${price(minimum)} to ${to.network}`
     return Result.fail(decline("top_up_unavailable", message))
@@ -250,7 +252,8 @@ const sized = Effect.fnUntraced(function* (
 })
 
 const topUpQuoteOf = ({ account }: TopUpSource, offer: TopUpOffer, amount: bigint): TopUpQuote => {
-  const { expectedSeconds, fee, from, minimum, quotedUntil } = offer
+  const { expectedSeconds, from, minimum, quotedUntil } = offer
+  const fee = offer.feeFor(amount)
   return {
     from: { network: from.network, asset: from.address, account },
     amount,

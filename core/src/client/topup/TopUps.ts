@@ -336,7 +336,7 @@ const receiptOf = ({ amount, network, payer = "", paymentId = "" }: JournalEntry
 })
 
 const arrival = (
-  { amount: total, network, paymentId = "", request, topUp = total }: JournalEntry,
+  { amount: total, network, paymentId = "", request }: JournalEntry,
   { amount, departed, transaction }: Extract<TopUpObservation, { readonly _tag: "Arrived" }>
 ): TopUpReceipt => ({
   paymentId,
@@ -344,7 +344,8 @@ const arrival = (
   to: TopUpPlan.placeIn(request).network,
   asset: TopUpPlan.placeIn(request).asset,
   amount,
-  fee: BigInt(total) - BigInt(topUp),
+  // Those who carried the money may have taken less than they were allowed to.
+  fee: BigInt(total) - amount,
   departed,
   arrived: transaction,
   isResumed: false

@@ -10,8 +10,10 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 import * as EvmHex from "../primitives/EvmHex.ts"
+import * as CctpFinality from "../route/CctpFinality.ts"
 import type { AttestedMessage } from "./CctpCalls.ts"
 import * as CctpMessage from "./CctpMessage.ts"
+import type * as CctpSent from "./CctpSent.ts"
 
 /** Settings of routes over CCTP. */
 export interface Options {
@@ -20,7 +22,7 @@ export interface Options {
   /**
    * `fast` messages are attested within seconds, for a fee of the issuer; `standard` ones once their block is final. Default `fast`.
    */
-  readonly finality?: "fast" | "standard"
+  readonly finality?: CctpFinality.CctpFinality
 }
 
 /** The check of {@link Options}. */
@@ -29,20 +31,10 @@ export const check = OptionCheck.options<Options>({
   finality: OptionCheck.optional(OptionCheck.oneOf("fast", "standard"))
 })
 
-/** The least finality of an attestation, as CCTP counts it. */
-const thresholds = { fast: 1_000, standard: 2_000 } as const
-
 /** The attester's response about a message: the message itself, attested, or the reason why it is not yet. */
 export type Attestation =
   | (AttestedMessage & { readonly _tag: "Attested"; readonly read: CctpMessage.CctpMessage })
   | { readonly _tag: "Underway"; readonly reason: string }
-
-/** A message that a transaction has sent: of `count` messages with the same bytes it is the one at this place, from 0. */
-export interface SentMessage {
-  readonly message: EvmHex.Hex
-  readonly place: number
-  readonly count: number
-}
 
 /** The attester. */
 export interface CctpAttester {
@@ -54,7 +46,7 @@ export interface CctpAttester {
   readonly attestationOf: (
     source: number,
     transaction: string,
-    sent: SentMessage
+    sent: CctpSent.SentMessage
   ) => Effect.Effect<Attestation, ChainUnavailable>
   /** Asks for another attestation of a message whose first one has expired. */
   readonly attestAgain: (nonce: EvmHex.Hex) => Effect.Effect<void, ChainUnavailable>
@@ -123,14 +115,14 @@ export const make = Effect.fnUntraced(function* (
     const fees = Schema.decodeUnknownResult(Fees)(yield* asked(path))
     const fee =
       Result.isSuccess(fees) &&
-      fees.success.find(({ finalityThreshold }) => finalityThreshold === thresholds[finality])?.minimumFee
+      fees.success.find(({ finalityThreshold }) => finalityThreshold === CctpFinality.thresholds[finality])?.minimumFee
     if (typeof fee !== "number") return yield* unavailable(`names no fee for ${finality} messages`)
     const found = BigInt(Math.ceil(fee * 1_000))
     rates.set(path, { rate: found, until: now + freshMillis })
     return found
   })
   return {
-    options: `0x${EvmHex.toWord(thresholds[finality])}`,
+    options: CctpFinality.optionsOf(finality),
     rate,
     attestationOf: (source, transaction, sent) =>
       Effect.flatMap(asked(`/v2/messages/${source}?transactionHash=${transaction}`), (json) =>
@@ -148,7 +140,7 @@ export const make = Effect.fnUntraced(function* (
 const underway = (reason: string): Attestation => ({ _tag: "Underway", reason })
 
 /** The attestation among those of a transaction. Messages with the same bytes are told apart by their nonces once all of them are attested. */
-const attestationIn = (messages: (typeof Messages.Type)["messages"], sent: SentMessage): Attestation => {
+const attestationIn = (messages: (typeof Messages.Type)["messages"], sent: CctpSent.SentMessage): Attestation => {
   const found = messages.flatMap(({ attestation, message: text, status }) => {
     if (status !== "complete" || !EvmHex.isHex(text) || !EvmHex.isHex(attestation)) return []
     const message = EvmHex.toLowerCase(text)

@@ -63,6 +63,25 @@ const sentTopic = "0x8c5261668696ce22758910d05bab8f186d6eb247ceac2af2e82c7dc1766
  */
 export const receivedTopic = "0xff48c13eda96b1cceacc6b9edeedc9e9db9d6226afbc30146b720c19d3addb1c"
 
+/**
+ * First topic of the messenger's `MintAndWithdraw(address indexed mintRecipient, uint256 amount, address indexed mintToken, uint256
+ * feeCollected)`.
+ */
+export const mintTopic = "0x50c55e915134d457debfa58eb6f4342956f8b0616d51a89a3659360178e1ab63"
+
+/** The parts of messages that a transmitter has delivered, in the logs of a transaction. */
+export const receivedIn = (
+  transmitter: EvmAddress.Address,
+  logs: ReadonlyArray<EvmRpc.Event>
+): ReadonlyArray<CctpMessage.ReceivedBody> =>
+  logs.flatMap(({ address, data, topics }) => {
+    if (address !== transmitter || topics[0] !== receivedTopic) return []
+    const [domain, sender] = [data.slice(2, 66), data.slice(66, 130)]
+    const body = OftCalls.bytesAt(data, 2)
+    const nonce = topics[2] ?? "0x"
+    return body === undefined ? [] : [{ sourceDomain: Number(`0x${domain}`), sender: `0x${sender}`, nonce, body }]
+  })
+
 /** The messages that a transmitter has sent, in the logs of a transaction. */
 export const sentIn = (
   transmitter: EvmAddress.Address,
@@ -70,7 +89,7 @@ export const sentIn = (
 ): ReadonlyArray<{ readonly message: EvmHex.Hex; readonly read: CctpMessage.CctpMessage }> =>
   logs.flatMap(({ address, data, topics }) => {
     if (address !== transmitter || topics[0] !== sentTopic) return []
-    const digits = OftCalls.firstBytes(data)
+    const digits = OftCalls.bytesAt(data, 0)
     const message: EvmHex.Hex = `0x${digits ?? ""}`
     const read = CctpMessage.read(message)
     return read === undefined ? [] : [{ message, read }]

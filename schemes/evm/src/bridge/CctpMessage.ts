@@ -53,6 +53,32 @@ export const read = (message: EvmHex.Hex): CctpMessage | undefined => {
 /** Whether a message is this one, attested: only the issuer's parts differ. */
 export const isAttestationOf = (sent: EvmHex.Hex, attested: EvmHex.Hex): boolean => bare(sent) === bare(attested)
 
+/** First bytes of the sender, and of the body, which is the rest. */
+const senderAt = 44
+const bodyAt = 148
+
+/** The part of a message that its delivery shows in the transmitter's event. */
+export interface ReceivedBody {
+  /** 32 bytes: the messenger of the first chain. */
+  readonly sender: string
+  readonly sourceDomain: number
+  readonly nonce: string
+  /** The digits of the body. */
+  readonly body: string
+}
+
+/** The message that an event shows, with everything that it does not show taken from the one that was sent. */
+export const receivedAs = (
+  sent: EvmHex.Hex,
+  { body, sender, sourceDomain }: Omit<ReceivedBody, "nonce">
+): CctpMessage | undefined => {
+  const head = sent.slice(0, 2 + 2 * bodyAt)
+  const received: EvmHex.Hex = `0x${head.slice(2)}${body}`
+  const isFrom = sender === `0x${sent.slice(2 + 2 * senderAt, 2 + 2 * (senderAt + 32))}`
+  const message = read(received)
+  return isFrom && message?.sourceDomain === sourceDomain && isAttestationOf(sent, received) ? message : undefined
+}
+
 /** The message without the issuer's parts. */
 const bare = (message: EvmHex.Hex): string =>
   filled.reduce((text, [at, length]) => {

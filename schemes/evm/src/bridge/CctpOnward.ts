@@ -6,12 +6,12 @@ import * as EvmFinality from "../evidence/EvmFinality.ts"
 import type * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
 import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import type { SignedRoute } from "../payment/RouteReading.ts"
-import * as BridgeRoute from "../route/BridgeRoute.ts"
 import * as EvmRevert from "../transfer/EvmRevert.ts"
 import type { BridgeCrossing } from "./BridgeCrossing.ts"
 import type * as CctpAttester from "./CctpAttester.ts"
 import * as CctpCalls from "./CctpCalls.ts"
 import * as CctpDelivery from "./CctpDelivery.ts"
+import * as CctpSent from "./CctpSent.ts"
 import * as DeliveryPush from "./DeliveryPush.ts"
 
 /** Observes a departed payment, whose receipt is this one. */
@@ -23,7 +23,7 @@ export const observe = Effect.fnUntraced(function* (
   receipt: EvmTransferEvidence.TimedReceipt
 ): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
   const { chain, far, near } = crossing
-  const sent = sentFor(near, payload, route, receipt)
+  const sent = CctpSent.find(near.endpoint, payload.authorization, route, receipt.logs)
   if (sent === undefined) {
     const message = `CCTP's transmitter shows no message of the payment in ${transaction}`
     return yield* new ChainUnavailable({ network: payload.token.network, message })
@@ -33,7 +33,7 @@ export const observe = Effect.fnUntraced(function* (
   const { read } = attestation
   const head = yield* chain.chainHead
   if (yield* CctpCalls.isDelivered(chain.rpc, far.endpoint, read.nonce, "latest")) {
-    const { amount, block, transaction: by } = yield* CctpDelivery.find(chain.rpc, far, read, receipt.time)
+    const { amount, block, transaction: by } = yield* CctpDelivery.find(chain.rpc, far, attestation, receipt.time)
     const final = yield* EvmFinality.isFinal(chain.rpc, head, block, (at) =>
       CctpCalls.isDelivered(chain.rpc, far.endpoint, read.nonce, at)
     )
@@ -51,32 +51,6 @@ export const observe = Effect.fnUntraced(function* (
   const pushed = { kind: "cctp", attestation: signatures, message, read } as const
   return { _tag: "Ready", push: DeliveryPush.make(chain.network, far, pushed, terms) }
 })
-
-/**
- * The message of a payment: the last one before the router's event. Messages name no payment, and a stranger may submit several payments
- * with the same terms in one transaction, so that the same bytes were sent several times: each payment has one of them.
- */
-const sentFor = (
-  { endpoint }: BridgeCrossing["near"],
-  { authorization }: SignedAuthorization,
-  { amount, destination, minimum, recipient }: SignedRoute["route"],
-  { logs }: EvmTransferEvidence.TimedReceipt
-): CctpAttester.SentMessage | undefined => {
-  const place = BridgeRoute.placeIn(authorization, logs)
-  const earlier = CctpCalls.sentIn(endpoint, logs.slice(0, Math.max(place, 0)))
-  const own = earlier.at(-1)
-  if (own === undefined) return undefined
-  const { read } = own
-  const isItsOwn =
-    read.destinationDomain === destination &&
-    read.recipient === recipient &&
-    read.amount === amount &&
-    read.maxFee === amount - minimum
-  const countIn = (list: typeof earlier) => list.filter(({ message }) => message === own.message).length
-  return isItsOwn
-    ? { message: own.message, place: countIn(earlier) - 1, count: countIn(CctpCalls.sentIn(endpoint, logs)) }
-    : undefined
-}
 
 /** Tries a delivery; the reason why it would fail now, if it would. */
 const trial = ({ chain: { lagGuard }, far }: BridgeCrossing, message: CctpCalls.AttestedMessage) =>

@@ -40,7 +40,7 @@ export const make = Effect.fnUntraced(function* (
     return {
       call: { ...call, data: CctpCalls.encodeDelivery(message) },
       isDelivered: (block) => CctpCalls.isDelivered(rpc, place.endpoint, message.read.nonce, block),
-      arrival: CctpDelivery.find(rpc, place, message.read, since)
+      arrival: CctpDelivery.find(rpc, place, message, since)
     }
   }
   return {

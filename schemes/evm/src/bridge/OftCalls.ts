@@ -165,7 +165,7 @@ export const sentIn = (
 ): Message | undefined => {
   for (const { address, data, topics } of logs) {
     if (address !== endpoint || topics[0] !== packetTopic) continue
-    const packet = firstBytes(data)
+    const packet = bytesAt(data, 0)
     if (packet === undefined || packet.length < headDigits || `0x${packet.slice(162, 226)}` !== guid) continue
     return {
       nonce: BigInt(`0x${packet.slice(2, 18)}`),
@@ -179,9 +179,9 @@ export const sentIn = (
   return undefined
 }
 
-/** The digits of the first parameter, a value of variable length. */
-export const firstBytes = (data: EvmHex.Hex): string | undefined => {
-  const at = 2 + 2 * Number(`0x${data.slice(2, 66) || "0"}`)
+/** The digits of the parameter at this place, from 0, a value of variable length. */
+export const bytesAt = (data: EvmHex.Hex, place: number): string | undefined => {
+  const at = 2 + 2 * Number(`0x${data.slice(2 + 64 * place, 66 + 64 * place) || "0"}`)
   const length = Number(`0x${data.slice(at, at + 64) || "0"}`)
   const digits = data.slice(at + 64, at + 64 + 2 * length)
   return digits.length === 2 * length ? digits : undefined

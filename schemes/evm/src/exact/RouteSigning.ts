@@ -23,6 +23,7 @@ import * as RouteTerms from "../payment/RouteTerms.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as CctpFinality from "../route/CctpFinality.ts"
 import * as EvmBridges from "../route/EvmBridges.ts"
 import * as RouteRouters from "../route/RouteRouters.ts"
 import * as Eip3009 from "../transfer/Eip3009.ts"
@@ -102,7 +103,18 @@ const termsOf = (
   Result.gen(function* () {
     const terms = RouteTerms.read(extra["route"])
     if (typeof terms === "string") return yield* Result.fail(`the ${terms} of its route is not usable`)
-    const { amount, asset: arriving, bridge, destination, fee, kind, minimum, network, payTo: recipient } = terms
+    const {
+      amount,
+      asset: arriving,
+      bridge,
+      destination,
+      fee,
+      kind,
+      minimum,
+      network,
+      options,
+      payTo: recipient
+    } = terms
     const router = RouteRouters.routers[kind].address
     if (!EvmAddress.equals(payTo, router)) {
       yield* Result.fail(
@@ -126,6 +138,9 @@ const termsOf = (
     // The issuer of CCTP's tokens takes its own fee on the way, at most the rest.
     if (kind === "oft" && minimum < amount) {
       yield* Result.fail(`its route lets less arrive than the ${amount} that are sent`)
+    }
+    if (kind === "cctp" && CctpFinality.finalityIn(options) === undefined) {
+      yield* Result.fail(`its route's options ${options} name no finality of CCTP`)
     }
     if (minimum > amount) yield* Result.fail(`its route lets ${minimum} arrive of the ${amount} that are sent`)
     if (recipient === EvmAddress.zero) yield* Result.fail("its route leads to the zero address")

@@ -9,5 +9,8 @@ export const highestRate = whole / 10n
 /** The least that the issuer takes of an amount, rounded up. */
 export const of = (amount: bigint, rate: bigint): bigint => (amount * rate + whole - 1n) / whole
 
+/** The amount that arrives at least of one that is sent. */
+export const arrivingOf = (sent: bigint, rate: bigint): bigint => (sent * (whole - rate)) / whole
+
 /** The amount that is sent so that a price arrives. The rate is below a whole. */
 export const sentFor = (price: bigint, rate: bigint): bigint => (price * whole + whole - rate - 1n) / (whole - rate)

@@ -19,17 +19,21 @@ import {
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 
 import * as ExactEvmClient from "../exact/ExactEvmClient.ts"
 import * as RouteOffers from "../exact/RouteOffers.ts"
 import * as RouteSigning from "../exact/RouteSigning.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
+import type * as RouteTerms from "../payment/RouteTerms.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
+import * as CctpFinality from "../route/CctpFinality.ts"
 import * as EvmBridges from "../route/EvmBridges.ts"
 import * as RouteRouters from "../route/RouteRouters.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
+import * as TopUpAmount from "./TopUpAmount.ts"
 import * as TopUpEvidence from "./TopUpEvidence.ts"
 import * as TopUpNodes from "./TopUpNodes.ts"
 
@@ -148,7 +152,7 @@ const offers = Effect.fnUntraced(function* (means: Means, to: string, named: str
     if (scheme !== ExactEvm.scheme.name || from === undefined || quotes.length === 0) continue
     for (const asset of assets.of(from)) {
       for (const other of arriving) {
-        const terms = offerBy(means, asset, other, quotes)
+        const terms = yield* offerBy(means, asset, other, quotes)
         if (terms === undefined) continue
         const balance = TopUpNodes.balanceOf(nodes, means.payer, asset)
         found.push(Effect.map(balance, (available) => (available === undefined ? undefined : { ...terms, available })))
@@ -169,47 +173,65 @@ const known = Effect.fnUntraced(function* (
 })
 
 /** The terms of one way; `undefined` where no known bridge leads, or the facilitator quotes none. */
-const offerBy = (
+const offerBy = Effect.fnUntraced(function* (
   { bridges, payer }: Means,
   from: Asset,
   to: Asset,
   quotes: ReadonlyArray<OnwardQuote>
-): Omit<TopUps.TopUpOffer, "available"> | undefined => {
+): Effect.fn.Return<Omit<TopUps.TopUpOffer, "available"> | undefined> {
   const option = { asset: from, payTo: EvmAddress.checksum(payer), network: to.network, arriving: to.address }
   const made = RouteOffers.make(bridges, option)
   if (Result.isFailure(made) || from.decimals !== to.decimals) return undefined
   const { quoted } = made.success
   const fitting = quotes.find((quote) => quoted(0n, [quote]) !== undefined)
   const terms = fitting && RouteOffers.read(fitting)
-  // The arrival over CCTP has another evidence, which this client does not read.
-  if (fitting === undefined || terms?.kind !== "oft") return undefined
-  const { fee, minimumAmount: minimum, quotedUntil } = terms
+  if (fitting === undefined || terms === undefined) return undefined
+  const { fee, issuerRate = 0n, kind, minimumAmount: minimum, quotedUntil } = terms
+  const { arrivingOf, sentFor } = yield* TopUpAmount.draw(kind, from, issuerRate)
   return {
     from,
     to,
-    fee,
+    feeFor: (amount) => sentFor(amount) - amount + fee,
+    arrivingOf: (total) => arrivingOf(total - fee),
     minimum,
     quotedUntil,
-    expectedSeconds: from.network === mainnet ? slowSeconds : usualSeconds,
-    requirements: (amount) => requirementsOf(from, amount + fee, quoted(amount, [fitting])?.offer)
+    expectedSeconds: expectedSeconds(from, terms),
+    requirements: (amount) => requirementsOf(from, terms, sentFor(amount), quoted(amount, [fitting])?.offer)
   }
+})
+
+const expectedSeconds = ({ network }: Asset, { kind, options }: Pick<RouteTerms.RouteTerms, "kind" | "options">) => {
+  if (kind === "cctp") return CctpFinality.finalityIn(options) === "fast" ? fastSeconds : finalSeconds
+  return network === mainnet ? slowSeconds : usualSeconds
 }
 
-/** Seconds that a crossing usually takes: verifiers wait for Ethereum's blocks longest. */
+/** Seconds that a crossing usually takes: verifiers of an OFT wait for Ethereum's blocks longest. */
 const mainnet = "eip155:1"
 const slowSeconds = 900
 const usualSeconds = 180
+/** The same over CCTP: a fast attestation, and one of a final block. */
+const fastSeconds = 60
+const finalSeconds = 1200
 
 /** Seconds of a facilitator's time to send it, as a payer's authorizations usually hold. */
 const maxTimeoutSeconds = 120
 
-const requirementsOf = ({ address, extra, network }: Asset, amount: bigint, offer: OnwardOffer | undefined) => ({
-  scheme: ExactEvm.scheme.name,
-  network,
-  maxAmountRequired: `${amount}`,
-  resource: "",
-  payTo: EvmAddress.checksum(RouteRouters.routers.oft.address),
-  maxTimeoutSeconds,
-  asset: address,
-  extra: { ...extra, ...offer?.extra }
-})
+/** The terms of an offer's route, by which this amount is sent. */
+const requirementsOf = (
+  { address, extra, network }: Asset,
+  { fee, kind }: Pick<RouteTerms.RouteTerms, "fee" | "kind">,
+  sent: bigint,
+  offer: OnwardOffer | undefined
+) => {
+  const route: Readonly<Record<string, Schema.Json>> = Object(offer?.extra["route"])
+  return {
+    scheme: ExactEvm.scheme.name,
+    network,
+    maxAmountRequired: `${sent + fee}`,
+    resource: "",
+    payTo: EvmAddress.checksum(RouteRouters.routers[kind].address),
+    maxTimeoutSeconds,
+    asset: address,
+    extra: { ...extra, ...offer?.extra, route: { ...route, amount: `${sent}` } }
+  }
+}

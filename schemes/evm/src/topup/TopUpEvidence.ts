@@ -5,17 +5,14 @@
 import { ChainUnavailable, type PaymentRequirements, type Settlement, type TopUps } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import * as DeliveryEvidence from "../bridge/DeliveryEvidence.ts"
-import * as OftCalls from "../bridge/OftCalls.ts"
 import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
 import * as EvmTokenState from "../evidence/EvmTokenState.ts"
 import * as EvmTransferEvidence from "../evidence/EvmTransferEvidence.ts"
-import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as ExactEvm from "../payment/ExactEvm.ts"
 import * as RouteTerms from "../payment/RouteTerms.ts"
-import * as EvmAddress from "../primitives/EvmAddress.ts"
 import * as EvmHex from "../primitives/EvmHex.ts"
 import * as BridgeRoute from "../route/BridgeRoute.ts"
+import * as TopUpArrival from "./TopUpArrival.ts"
 import type { TopUpNodes } from "./TopUpNodes.ts"
 
 /** Seconds after its end from which an unused authorization counts as dead: a reorganised block may be followed by an earlier one. */
@@ -25,11 +22,8 @@ const deathMargin = 60n
 const searchSeconds = 600n
 
 /** A signed top-up, read. */
-interface SignedTopUp extends ExactEvm.RoutedPayload {
+interface SignedTopUp extends TopUpArrival.Departed {
   readonly expected: EvmTransferEvidence.ExpectedTransfer
-  readonly terms: RouteTerms.RouteTerms
-  readonly near: EvmRpc.Shape
-  readonly far: EvmRpc.Shape
 }
 
 /** Looks at both networks. `record` is the facilitator's; a record that is wrong, or none, costs a search. */
@@ -42,7 +36,7 @@ export const observe = Effect.fnUntraced(function* (
   const signed = yield* read(nodes, payload, requirements)
   const { authorization, expected, near } = signed
   const head = yield* near.getBlock("latest")
-  if (head === undefined) return yield* silent(near, "its newest block")
+  if (head === undefined) return yield* TopUpArrival.silent(near, "its newest block")
   // Of that block: a node may show the head of another one of its machines.
   if (!(yield* EvmTokenState.hasEnded(near, expected, { hash: head.hash }))) {
     const isOver = head.timestamp > authorization.validBefore + deathMargin
@@ -52,16 +46,13 @@ export const observe = Effect.fnUntraced(function* (
   const bridged = receipt && BridgeRoute.messageIn(authorization, receipt.logs)
   if (receipt === undefined || bridged === undefined) {
     return receipt === undefined
-      ? yield* silent(near, "by which transaction the authorization was used")
+      ? yield* TopUpArrival.silent(near, "by which transaction the authorization was used")
       : dead(`its authorization was ended by ${receipt.transactionHash}, which sends nothing over the bridge`)
   }
-  return yield* delivery(signed, receipt, bridged.guid)
+  return yield* TopUpArrival.find(signed, receipt, bridged.guid)
 })
 
 const dead = (reason: string): TopUps.TopUpObservation => ({ _tag: "Dead", reason })
-
-const silent = ({ network }: EvmRpc.Shape, what: string) =>
-  Effect.fail(new ChainUnavailable({ network, message: `the node of ${network} does not show ${what}` }))
 
 const read = Effect.fnUntraced(function* (
   nodes: TopUpNodes,
@@ -77,7 +68,8 @@ const read = Effect.fnUntraced(function* (
     return yield* wrong(`the top-up goes from ${network} to ${terms.network}; give both as nodes`)
   }
   const { authorization, route } = signed
-  return { ...signed, terms, near, far, expected: { token: route.token, authorization, isRouted: true } }
+  const expected = { token: route.token, authorization, isRouted: true }
+  return { ...signed, terms, near, far, blockBefore: nodes.blockBefore, expected }
 })
 
 /** The receipt of the transaction that ended the authorization: the one that the record names if it shows it, or the one that a search finds. */
@@ -94,37 +86,4 @@ const departure = Effect.fnUntraced(function* (
   const earliest = Number(authorization.validBefore - searchSeconds)
   const end = yield* EvmAuthorizationSearch.fromTime(near, { expected, since: 0n }, earliest, through)
   return end && (yield* EvmTransferEvidence.canonicalReceipt(near, end.transactionHash))
-})
-
-/** Whether a message was delivered, by the state of the other network's endpoint and the events of its token. */
-const delivery = Effect.fnUntraced(function* (
-  { far, near, route, terms }: SignedTopUp,
-  { logs, time, transactionHash }: EvmTransferEvidence.TimedReceipt,
-  guid: EvmHex.Hex
-): Effect.fn.Return<TopUps.TopUpObservation, ChainUnavailable> {
-  const [nearEnd, farOft] = [yield* endpointOf(near, route.bridge), yield* oftAt(near, route)]
-  const message = OftCalls.sentIn(nearEnd, guid, logs)
-  if (message === undefined) return yield* silent(near, `the message of ${transactionHash}`)
-  const state = yield* OftCalls.stateOf(far, yield* endpointOf(far, farOft), message, "latest")
-  if (!DeliveryEvidence.isDelivered(state, message)) return { _tag: "Underway", transaction: transactionHash }
-  const found = yield* DeliveryEvidence.find(far, { bridge: farOft, token: terms.asset }, guid, time)
-  return { _tag: "Arrived", departed: transactionHash, transaction: found.transaction, amount: found.amount }
-})
-
-const endpointOf = Effect.fnUntraced(function* (rpc: EvmRpc.Shape, oft: EvmAddress.Address) {
-  const word = yield* OftCalls.read(rpc, oft, OftCalls.getters.endpoint)
-  return word === undefined
-    ? yield* silent(rpc, `the endpoint of ${EvmAddress.checksum(oft)}`)
-    : EvmAddress.fromTail(word)
-})
-
-/** The OFT on the other network, which the signed one trusts. */
-const oftAt = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
-  { bridge, destination }: Pick<BridgeRoute.BridgeRoute, "bridge" | "destination">
-) {
-  const word = yield* OftCalls.read(rpc, bridge, OftCalls.peers(destination))
-  return word === undefined
-    ? yield* silent(rpc, `the peer of ${EvmAddress.checksum(bridge)}`)
-    : EvmAddress.fromTail(word)
 })

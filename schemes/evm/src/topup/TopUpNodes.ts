@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as OftCalls from "../bridge/OftCalls.ts"
+import * as EvmAuthorizationSearch from "../evidence/EvmAuthorizationSearch.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
 import * as AbiEncoding from "../primitives/AbiEncoding.ts"
 import type * as EvmAddress from "../primitives/EvmAddress.ts"
@@ -17,6 +18,8 @@ export interface TopUpNodes {
   readonly networks: ReadonlyArray<Network.Network>
   /** A network's node, which is proven to serve it; `undefined` on other networks. */
   readonly of: (network: string) => Effect.Effect<EvmRpc.Shape | undefined, ChainUnavailable>
+  /** A block of a node before a time (Unix seconds), searched once: the looks for one arrival begin at the same block. */
+  readonly blockBefore: (rpc: EvmRpc.Shape, time: number) => Effect.Effect<bigint, ChainUnavailable>
 }
 
 /** Makes the clients of nodes. It sends nothing yet. */
@@ -24,8 +27,24 @@ export const make = (urls: Readonly<Record<string, string>>): Result.Result<TopU
   Result.map(Result.all(Object.entries(urls).map(([name, url]) => proving(name, url))), (nodes) => {
     const byNetwork = new Map<string, Proving[1]>(nodes)
     const none = Effect.succeed(undefined)
-    return { networks: nodes.map(([network]) => network), of: (network) => byNetwork.get(network) ?? none }
+    return {
+      networks: nodes.map(([network]) => network),
+      of: (network) => byNetwork.get(network) ?? none,
+      blockBefore: blockBefore()
+    }
   })
+
+/** The search, which keeps the last block that it has found on each network. */
+const blockBefore = () => {
+  const found = new Map<string, { readonly time: number; readonly block: bigint }>()
+  return Effect.fnUntraced(function* (rpc: EvmRpc.Shape, time: number) {
+    const last = found.get(rpc.network)
+    if (last?.time === time) return last.block
+    const block = yield* EvmAuthorizationSearch.blockBefore(rpc, BigInt(time), yield* rpc.blockNumber)
+    found.set(rpc.network, { time, block })
+    return block
+  })
+}
 
 type Proving = readonly [Network.Network, Effect.Effect<EvmRpc.Shape, ChainUnavailable>]
 

@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   concatHex,
+  encodeAbiParameters,
   encodeFunctionData,
   type Hex,
   pad,
   parseAbi,
+  parseAbiParameters,
   toEventSelector,
   toFunctionSelector,
   toHex
@@ -33,6 +35,9 @@ const messageOf = ({ amount = 5n, expires = 0n, fee = 0n, finality = 0, nonce = 
     ...[2n, fee, expires].map((word) => toHex(word, { size: 32 }))
   ])
 
+/** The digits of a message behind its head. */
+const bodyOf = (message: Hex) => message.slice(2 + 2 * 148)
+
 describe("a message of CCTP", () => {
   const nonce = pad("0x77")
   const attested = messageOf({ nonce, finality: 1_000, fee: 2n, expires: 9n })
@@ -59,6 +64,34 @@ describe("a message of CCTP", () => {
     assert.isFalse(CctpMessage.isAttestationOf(messageOf(), other))
   })
 
+  it("is known by the body that its delivery shows, whatever the issuer has filled in, and by no other", () => {
+    const sent = messageOf()
+    const sender = pad("0x01")
+    const shown = { sourceDomain: 3, sender, nonce: pad("0x78"), body: bodyOf(messageOf({ fee: 1n, expires: 8n })) }
+    assert.deepInclude(CctpMessage.receivedAs(sent, shown), { amount: 5n, fee: 1n, expires: 8n })
+    for (const other of [
+      { sourceDomain: 7 },
+      { sender: pad("0x04") },
+      { body: bodyOf(messageOf({ amount: 6n })) },
+      { body: shown.body.slice(2) },
+      { body: "" }
+    ]) {
+      assert.isUndefined(CctpMessage.receivedAs(sent, { ...shown, ...other }), JSON.stringify(other))
+    }
+    const log = {
+      address: EvmAddress.zero,
+      topics: [CctpCalls.receivedTopic, pad("0x05"), pad("0x78"), pad("0x07d0")].map(EvmHex.fromTrusted),
+      data: EvmHex.fromTrusted(
+        encodeAbiParameters(parseAbiParameters("uint32, bytes32, bytes"), [3, sender, `0x${shown.body}`])
+      )
+    }
+    assert.deepStrictEqual(CctpCalls.receivedIn(EvmAddress.zero, [log]), [shown])
+    for (const data of ["0x", "0x00", `0x${"f".repeat(192)}`, log.data.slice(0, -66)]) {
+      const found = CctpCalls.receivedIn(EvmAddress.zero, [{ ...log, data: EvmHex.fromTrusted(data) }])
+      for (const one of found) assert.isUndefined(CctpMessage.receivedAs(sent, one), data)
+    }
+  })
+
   it("is called by its contracts' own functions and events", () => {
     const functions = {
       "localMessageTransmitter()": CctpCalls.getters.transmitter,
@@ -74,6 +107,8 @@ describe("a message of CCTP", () => {
     assert.strictEqual(CctpCalls.encodeDelivery({ message: attested, attestation: "0x0102" }), expected)
     const received = "MessageReceived(address,uint32,bytes32,bytes32,uint32,bytes)"
     assert.strictEqual(CctpCalls.receivedTopic, toEventSelector(received))
+    const minted = "MintAndWithdraw(address,uint256,address,uint256)"
+    assert.strictEqual(CctpCalls.mintTopic, toEventSelector(minted))
     const log = {
       address: EvmAddress.zero,
       topics: [toEventSelector("MessageSent(bytes)")],
