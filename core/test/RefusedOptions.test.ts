@@ -167,6 +167,21 @@ const refusals: ReadonlyArray<readonly [keyof typeof constructors, Loose, string
     "LocalFacilitator.layerMemory",
     { gasCeilings: { totals: 1n } },
     "gasCeilings.totals: unknown key; did you mean total?"
+  ],
+  [
+    "LocalFacilitator.layerMemory",
+    { channels: { leastClaims: 1n } },
+    "channels.leastClaims: unknown key; did you mean"
+  ],
+  [
+    "LocalFacilitator.layerMemory",
+    { channels: 5 },
+    "channels: expected a plain object, got a number; or expected a function"
+  ],
+  [
+    "LocalFacilitator.layerMemory",
+    { channels: () => ({ leastClaim: 0n }) },
+    "LocalFacilitator: channels on ledger:test: leastClaim: expected"
   ]
 ]
 

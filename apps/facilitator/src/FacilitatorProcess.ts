@@ -88,7 +88,8 @@ const serveOnce = Effect.fnUntraced(function* (
   const { allowedHosts, anonymousRates, callers, discovery, host, maximumConnections, port, webhooksToPrivate } =
     settings
   const { requestTimeoutMillis, settleTimeoutMillis } = settings
-  const { missing, schemes } = yield* Effect.provideService(ChainConnections.open(chains), EvmCrypto.EvmCrypto, crypto)
+  const connections = yield* Effect.provideService(ChainConnections.open(chains), EvmCrypto.EvmCrypto, crypto)
+  const { claims, missing, schemes } = connections
   for (const { network, node, problem } of missing) {
     yield* Effect.logWarning(
       `${network} is not ready: its node ${node} does not respond (${problem}); it is taken in when it does`
@@ -100,6 +101,7 @@ const serveOnce = Effect.fnUntraced(function* (
     settleTimeoutMillis,
     gasCeilings,
     intake,
+    channels: (network) => claims.get(network) ?? {},
     ...drainOf(settings)
   }).pipe(Layer.provideMerge(registryOf(schemes)), Layer.provide(Layer.succeed(EvmCrypto.EvmCrypto, crypto)))
   const facilitator = yield* Layer.build(Layer.provideMerge(retentionOf(settings), local))

@@ -42,11 +42,20 @@ const insistent = <A, E extends { readonly _tag: string }>(effect: Effect.Effect
     schedule: Schedule.spaced("20 millis")
   })
 
+/** Everything that is owed is claimed and paid out within seconds, by whichever service comes first. */
+const eager = {
+  PONTAGE_EVM_CHANNEL_POLL_MS: "100",
+  PONTAGE_EVM_CHANNEL_LEAST_CLAIM: "1",
+  PONTAGE_EVM_CHANNEL_MAXIMUM_UNCLAIMED: "1500",
+  PONTAGE_EVM_CHANNEL_MAXIMUM_AGE_MS: "1000",
+  PONTAGE_EVM_CHANNEL_LEAST_PAYOUT: "1"
+}
+
 const world = Effect.gen(function* () {
   const chain = yield* EvmTestChain.EvmTestChain
   yield* ChannelContracts.deploy(chain)
   const { database } = yield* PostgresServer.PostgresServer
-  const environment = DrawingShop.environmentOn(chain, Redacted.value(yield* database))
+  const environment = { ...DrawingShop.environmentOn(chain, Redacted.value(yield* database)), ...eager }
   const run = Effect.gen(function* () {
     const service = yield* ServiceProcess.run(environment)
     return { ...service, url: yield* service.url }
@@ -58,9 +67,11 @@ const world = Effect.gen(function* () {
 const both = Layer.merge(EvmTestChain.layer({ payers: 2 }), PostgresServer.layer)
 
 layer(both, { excludeTestServices: true, timeout: "5 minutes" })("draws at two services of one ledger", (it) => {
-  it.effect("are charged once each while one service is killed between grants and ends", () =>
+  it.effect("are charged and paid out once each while one service is killed between grants and ends", () =>
     Effect.gen(function* () {
       const { balancer, chain, first, run, second } = yield* world
+      const balanceOf = (shop: "shop" | "rival") => chain.balanceOf(payees(chain)[shop])
+      const before = { shop: yield* balanceOf("shop"), rival: yield* balanceOf("rival") }
       const granted = { count: 0, killed: yield* Deferred.make<void>() }
       /** The ninth grant kills the first service; the draws that are open then end after it. */
       const count = Effect.gen(function* () {
@@ -105,6 +116,15 @@ layer(both, { excludeTestServices: true, timeout: "5 minutes" })("draws at two s
           assert.deepInclude(standing, { owed, balance: 50_000n })
           assert.isUndefined(yield* creditsOf(yield* clientOf(url, keys[other])).standing(paymentId))
         }
+      }
+      for (const shop of ["shop", "rival"] as const) {
+        const own = channels.filter((one) => one.shop === shop)
+        const earned = before[shop] + own.reduce((sum, { owed }) => sum + owed, 0n)
+        const paid = yield* Effect.repeat(balanceOf(shop), {
+          until: (balance) => balance >= earned,
+          schedule: Schedule.spaced("100 millis")
+        })
+        assert.strictEqual(paid, earned)
       }
     }).pipe(Effect.scoped)
   )

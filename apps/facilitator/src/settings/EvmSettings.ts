@@ -438,7 +438,7 @@ export const contradictions = (
   mistakes.push(
     ...ChannelSettings.contradictions(values, {
       signerKey: evm.signerKey,
-      hasEntry: evm.entries?.some(({ channels }) => channels !== undefined),
+      entries: evm.entries?.flatMap(({ channels }) => channels ?? []),
       callers
     }),
     ...RouteSettings.contradictions(values, {

@@ -10,6 +10,8 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
+import type { ClaimTerms } from "../settings/ChannelSettings.ts"
+
 /** A chain of the settings, before its node has responded. */
 export interface ConfiguredChain {
   /** The name of the scheme, such as `exact`. */
@@ -19,6 +21,8 @@ export interface ConfiguredChain {
   /** The node's address without its path, its query and its credentials, which may hold keys. */
   readonly node: string
   readonly connect: FacilitatorScheme
+  /** When payment channels are claimed there; absent where the scheme has none. */
+  readonly claims?: ClaimTerms
 }
 
 /** A chain that the service runs without. */
@@ -31,6 +35,8 @@ export interface MissingChain extends ConfiguredChain {
 export interface Connections {
   readonly schemes: ReadonlyArray<SchemeFacilitator>
   readonly missing: ReadonlyArray<MissingChain>
+  /** When payment channels are claimed, by network. */
+  readonly claims: ReadonlyMap<string, ClaimTerms>
 }
 
 /** Four attempts within two seconds: a node that starts together with the service is often there by then. */
@@ -51,15 +57,20 @@ const longestLater = "20 seconds"
 export const open = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
   Effect.map(Effect.forEach(chains, opened, { concurrency: "unbounded" }), (all) => ({
     schemes: all.flatMap(({ schemes }) => schemes),
-    missing: all.flatMap(({ missing }) => missing)
+    missing: all.flatMap(({ missing }) => missing),
+    claims: new Map(all.flatMap(({ claims }) => [...claims]))
   }))
 
 const opened = (chain: ConfiguredChain): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
   Effect.map(
     tried(chain, patience, longest),
     Result.match({
-      onFailure: (missing) => ({ schemes: [], missing: [missing] }),
-      onSuccess: (scheme) => ({ schemes: [scheme], missing: [] })
+      onFailure: (missing) => ({ schemes: [], missing: [missing], claims: new Map() }),
+      onSuccess: (scheme) => ({
+        schemes: [scheme],
+        missing: [],
+        claims: new Map(chain.claims === undefined ? [] : [[scheme.network, chain.claims]])
+      })
     })
   )
 

@@ -11,7 +11,7 @@ import * as Redacted from "effect/Redacted"
 
 import * as CallerTerms from "../callers/CallerTerms.ts"
 import * as FacilitatorMetrics from "../metrics/FacilitatorMetrics.ts"
-import type * as ChannelSettings from "../settings/ChannelSettings.ts"
+import * as ChannelSettings from "../settings/ChannelSettings.ts"
 import type { EvmNetworkSettings } from "../settings/EvmSettings.ts"
 import type { FacilitatorSettings } from "../settings/FacilitatorSettings.ts"
 import * as TonSettings from "../settings/TonSettings.ts"
@@ -37,7 +37,7 @@ export const make = Effect.fnUntraced(function* (
     const exact = { ...place, scheme: "exact", connect: evmScheme(settings, one, signers, stock) }
     return channels === undefined || one.channels === undefined
       ? [exact]
-      : [exact, { ...place, scheme: "batch-settlement", connect: channelScheme(settings, one, one.channels, channels) }]
+      : [exact, { ...place, ...channelChain(settings, one, one.channels, channels) }]
   })
   chains.push(...(yield* RouteSchemes.deliveries(settings, crypto)))
   if (ton !== undefined) {
@@ -96,11 +96,22 @@ const channelSignersOf = Effect.fnUntraced(function* (
   }
 })
 
+const channelChain = (
+  settings: FacilitatorSettings,
+  one: EvmNetworkSettings,
+  terms: ChannelSettings.ChannelTerms,
+  signers: ChannelSigners
+) => ({
+  scheme: "batch-settlement",
+  connect: channelScheme(settings, one, terms, signers),
+  claims: ChannelSettings.claimTermsOf(terms)
+})
+
 /** The scheme of payment channels. The limits of `exact` hold for it too, each counted apart. */
 const channelScheme = (
   { callers, evmAssets: assets }: FacilitatorSettings,
   { network, rpcUrl, terms = {} }: EvmNetworkSettings,
-  channels: ChannelSettings.ChannelTerms,
+  { minimumDeposit }: ChannelSettings.ChannelTerms,
   { authorizer, senders }: ChannelSigners
 ): FacilitatorScheme =>
   Effect.flatMap(FacilitatorMetrics.rpcCounter, (countRequest) => {
@@ -114,7 +125,7 @@ const channelScheme = (
     const facilitator = channelEvm.facilitator({
       signer: senders,
       callers: CallerTerms.sharers(callers, network),
-      ...channels,
+      ...(minimumDeposit !== undefined && { minimumDeposit }),
       ...(banMillis !== undefined && { banMillis }),
       ...(finalityDepth !== undefined && { finalityDepth }),
       ...(lossBudget !== undefined && { lossBudget }),

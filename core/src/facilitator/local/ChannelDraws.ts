@@ -73,12 +73,12 @@ interface Wanted {
   readonly amount: bigint
 }
 
-/** Begins without waiting payers. A refund of less than `leastRefund` is not worth its transaction. */
-export const make = Effect.fnUntraced(function* (context: DrawContext, leastRefund: bigint) {
+/** Begins without waiting payers. A refund of less than a network's `leastRefundOf` is not worth its transaction. */
+export const make = Effect.fnUntraced(function* (context: DrawContext, leastRefundOf: (network: string) => bigint) {
   const line = yield* ChannelLine.make
   const turns = Turns.make()
   const free = FreeRuns.make(freeRuns)
-  const refunds = ChannelRefunds.make(context, leastRefund)
+  const refunds = ChannelRefunds.make(context, leastRefundOf)
   const signals = ChannelSignals.make()
   return {
     turns,

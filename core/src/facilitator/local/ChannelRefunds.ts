@@ -42,7 +42,7 @@ export interface WantedRefund {
 /** Makes refunds, or goes on with those under way. One at a time for each channel; another one does not wait for it. */
 export const make = (
   context: RefundContext,
-  least: bigint
+  leastOf: (network: string) => bigint
 ): ((wanted: WantedRefund) => Effect.Effect<Settled, PaymentFailure>) => {
   const underWay = new Set<string>()
   return (wanted) =>
@@ -51,7 +51,7 @@ export const make = (
       if (underWay.has(channelId)) return Effect.fail(busy)
       underWay.add(channelId)
       return Effect.ensuring(
-        refunded(context, wanted, least),
+        refunded(context, wanted, leastOf(wanted.presented.facilitator.network)),
         Effect.sync(() => underWay.delete(channelId))
       )
     })

@@ -5,10 +5,12 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 
 import * as BoundedMap from "../../platform/BoundedMap.ts"
 import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
+import type { Misconfigured } from "../../protocol/ProtocolError.ts"
 import type { ChannelParties } from "../../scheme/SchemeDraws.ts"
 import type { ClaimPolicy, ClaimRow } from "../channel/Channel.ts"
 import type { ChannelClaims, Watched } from "./ChannelClaims.ts"
@@ -39,7 +41,7 @@ export interface Options {
 const slowest = 30_000
 
 /** Checks {@link Options}. */
-export const check = OptionCheck.options<Options>({
+const check = OptionCheck.options<Options>({
   pollMillis: OptionCheck.optional(OptionCheck.whole(1, slowest)),
   leastClaim: OptionCheck.optional(OptionCheck.amount(1n)),
   maximumUnclaimed: OptionCheck.optional(OptionCheck.amount(1n)),
@@ -48,6 +50,27 @@ export const check = OptionCheck.options<Options>({
   maximumAgeMillis: OptionCheck.optional(OptionCheck.whole()),
   leastPayout: OptionCheck.optional(OptionCheck.amount(1n))
 })
+
+/** The same options on all networks, or each network's own. */
+export type ForNetworks = Options | ((network: string) => Options)
+
+/** Checks {@link ForNetworks}, up to what a function returns. */
+export const checkForNetworks = OptionCheck.either<Options, (network: string) => Options>(check, OptionCheck.callable())
+
+/** The options of these networks; `Misconfigured` for a mistake in what a function returns for one of them. */
+export const forNetworks = (
+  given: ForNetworks,
+  networks: ReadonlyArray<string>
+): Result.Result<(network: string) => Options, Misconfigured> => {
+  if (typeof given !== "function") return Result.succeed(() => given)
+  const found = new Map<string, Options>()
+  for (const network of networks) {
+    const options = OptionCheck.read(check, given(network), `LocalFacilitator: channels on ${network}`)
+    if (Result.isFailure(options)) return Result.fail(options.failure)
+    found.set(network, options.success)
+  }
+  return Result.succeed((network) => found.get(network) ?? {})
+}
 
 const day = Duration.toMillis("1 day")
 
@@ -59,15 +82,20 @@ const sideBySide = 4
 const forgetting = { age: day, steps: 10 }
 
 /** Watches until it is interrupted. A step that fails is logged, and comes again with the next look. */
-export const run = (context: DrawContext, claims: ChannelClaims, options: Options): Effect.Effect<void> => {
+export const run = (
+  context: DrawContext,
+  claims: ChannelClaims,
+  optionsOf: (network: string) => Options
+): Effect.Effect<void> => {
   const watched = context.intake.registry.schemes.flatMap((facilitator) => {
     const draws = facilitator.channels?.draws
     return draws === undefined ? [] : [{ facilitator, draws }]
   })
-  return Effect.forEach(watched, (one) => watch({ ...context, claims, watched: one, options, receivers: new Map() }), {
-    concurrency: "unbounded",
-    discard: true
-  })
+  const begin = (one: Watched) => {
+    const options = optionsOf(one.facilitator.network)
+    return watch({ ...context, claims, watched: one, options, receivers: new Map() })
+  }
+  return Effect.forEach(watched, begin, { concurrency: "unbounded", discard: true })
 }
 
 /** A receiver whose claims are paid out, and the instant since which money waits for it; Unix milliseconds. */

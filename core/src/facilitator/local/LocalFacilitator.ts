@@ -79,8 +79,8 @@ export interface Options {
   readonly drainMillis?: number
   /** The gate that a watcher may close; default always open. */
   readonly intake?: IntakeGate.IntakeGate
-  /** When payment channels are claimed, where the context has a `ChannelStore`. */
-  readonly channels?: ChannelWatch.Options
+  /** When payment channels are claimed, where the context has a `ChannelStore`: on all networks, or by a function on each one. */
+  readonly channels?: ChannelWatch.ForNetworks
 }
 
 /** Options of a self-contained facilitator: its schemes as a plain value, its records in memory. */
@@ -94,7 +94,7 @@ const keys: OptionCheck.Table<Options> = {
   gasCeilings: OptionCheck.optional(SpendLimits.check),
   drainMillis: OptionCheck.optional(OptionCheck.whole()),
   intake: OptionCheck.optional(IntakeGate.check),
-  channels: OptionCheck.optional(ChannelWatch.check)
+  channels: OptionCheck.optional(ChannelWatch.checkForNetworks)
 }
 
 const check = OptionCheck.options<Options>(keys)
@@ -249,13 +249,15 @@ interface Channels {
 const channelsOf = Effect.fnUntraced(function* (
   context: IntakeContext,
   ledger: ChannelStore["Service"] | undefined,
-  options: ChannelWatch.Options
+  given: ChannelWatch.ForNetworks
 ) {
+  const networks = context.registry.schemes.map(({ network }) => network)
+  const optionsOf = yield* Effect.fromResult(ChannelWatch.forNetworks(given, networks))
   const settling = ChannelSettling.make(context)
   if (ledger === undefined) return { settling, draws: undefined, credit: undefined } satisfies Channels
   const drawing = { intake: context, settling, ledger, health: yield* ChannelHealth.make, states: ChannelStates.make() }
-  yield* Effect.forkScoped(ChannelWatch.run(drawing, ChannelClaims.make(context, settling, ledger), options))
-  const draws = yield* ChannelDraws.make(drawing, ChannelWatch.leastClaimOf(options))
+  yield* Effect.forkScoped(ChannelWatch.run(drawing, ChannelClaims.make(context, settling, ledger), optionsOf))
+  const draws = yield* ChannelDraws.make(drawing, (network) => ChannelWatch.leastClaimOf(optionsOf(network)))
   return { settling, draws, credit: ChannelCredit.make(drawing, draws) } satisfies Channels
 })
 

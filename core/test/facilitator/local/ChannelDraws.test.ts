@@ -74,7 +74,7 @@ const shop = Effect.gen(function* () {
   const health = yield* ChannelHealth.make
   yield* health.looked(facilitator, 1n)
   const context = { intake, ledger, health, states: ChannelStates.make() } as unknown as ChannelDraws.DrawContext
-  const shared = yield* ChannelDraws.make(context, 1n)
+  const shared = yield* ChannelDraws.make(context, () => 1n)
   const { finish, take } = shared
   return {
     ledger,

@@ -88,7 +88,7 @@ const watched = Effect.fnUntraced(function* (
     yield* ledger.commit(channelId, channelId, amount)
   })
   return {
-    begin: Effect.forkScoped(ChannelWatch.run(context, claims, options)),
+    begin: Effect.forkScoped(ChannelWatch.run(context, claims, () => options)),
     ledger,
     health,
     facilitator,
