@@ -1,11 +1,11 @@
 /**
  * The facilitator's service with routes, set up by environment variables as an operator does, between two real nodes with LayerZero's
- * published contracts.
+ * published contracts or CCTP.
  */
 import { createServer } from "node:http"
 
 import { assert, describe, it } from "@effect/vitest"
-import { BridgedChains, RoutedSchemes } from "@pontage/devnet/bridge"
+import { LocalBridge, RoutedSchemes } from "@pontage/devnet/bridge"
 import { CutLine } from "@pontage/evm/testing"
 import { FacilitatorProcess, FacilitatorSettings } from "@pontage/facilitator"
 import * as Effect from "effect/Effect"
@@ -20,7 +20,7 @@ const feeTo = "0x00000000000000000000000000000000000000fe"
 const coinPrice = `${RoutedSchemes.coinPrice}`
 
 /** The variables of an operator who takes payments on the first chain for shops on the second one, whose node is at `farUrl`. */
-const environmentOf = ({ first, schemes, second }: CrossMarket.CrossChains, farUrl = second.rpcUrl) => {
+const environmentOf = ({ attester, bridges, first, second }: LocalBridge.LocalBridge, farUrl = second.rpcUrl) => {
   const { address, decimals, name, symbol, version } = first.token
   return {
     PORT: "0",
@@ -37,7 +37,8 @@ const environmentOf = ({ first, schemes, second }: CrossMarket.CrossChains, farU
     PONTAGE_EVM_ROUTES_FEE_TO: feeTo,
     PONTAGE_EVM_ROUTES_PUSH_AFTER_SECONDS: "0",
     PONTAGE_EVM_DELIVERY_SIGNER_KEY: second.accounts.signers[1].privateKey,
-    PONTAGE_EVM_BRIDGES: JSON.stringify(schemes.bridges)
+    PONTAGE_EVM_BRIDGES: JSON.stringify(bridges),
+    ...(attester && { PONTAGE_EVM_CCTP_ATTESTER_URL: attester.url })
   }
 }
 
@@ -52,20 +53,22 @@ const pageAt = (url: string) =>
     return { status: response.status, text: await response.text() }
   })
 
-describe("the service with routes", () => {
-  it.live("settles a purchase across chains and delivers it by its own signer where the executor leaves it", () =>
+describe.each(LocalBridge.kinds)("the service with routes over %s", (kind) => {
+  it.live("settles a purchase across chains and delivers it by its own signer where the bridge leaves it", () =>
     Effect.gen(function* () {
-      const { executor, facilitator, first, received, report, second } = yield* CrossMarket.open({
+      const { behave, facilitator, first, isArrived, received, report, router, second } = yield* CrossMarket.open({
+        kind,
         serve: "delivered",
         pushAfterSeconds: 0,
         facilitator: (chains) => serve(environmentOf(chains))
       })
-      yield* executor.behave("attest")
+      yield* behave("attest")
       const signer = { address: second.accounts.signers[1].address }
       const before = yield* Effect.promise(() => second.client.getTransactionCount(signer))
       const { body, status } = yield* report
       assert.strictEqual(status, 200, body)
-      assert.strictEqual(yield* received, CrossMarket.price)
+      assert.isTrue(isArrived(yield* received, CrossMarket.price))
+      assert.strictEqual(yield* first.balanceOf(router), 0n)
       assert.strictEqual(yield* Effect.promise(() => second.client.getTransactionCount(signer)), before + 1)
       assert.isAbove(Number(yield* first.balanceOf(feeTo)), 0)
       const supported = (yield* pageAt(`${facilitator}/supported`)).text
@@ -89,21 +92,18 @@ describe("the service with routes", () => {
       }
     })
   )
+})
 
+describe("the service with routes", () => {
   it.live("sells on the first network while the other one does not respond, and takes the routes in when it does", () =>
     Effect.gen(function* () {
-      const chains = yield* BridgedChains.make
-      const schemes = RoutedSchemes.make(chains)
-      const { first, second } = chains
+      const bridge = yield* LocalBridge.make("oft")
+      const { first, second } = bridge
       const far = yield* CutLine.make(second.rpcUrl)
       const life = yield* Effect.scope
       const url = yield* far.whileDown(
         Effect.gen(function* () {
-          const at = yield* Effect.provideService(
-            serve(environmentOf({ ...chains, schemes }, far.url)),
-            Scope.Scope,
-            life
-          )
+          const at = yield* Effect.provideService(serve(environmentOf(bridge, far.url)), Scope.Scope, life)
           const supported = (yield* pageAt(`${at}/supported`)).text
           assert.include(supported, `"network":"${first.network}"`)
           assert.include(supported, '"quotes":[]')
@@ -132,11 +132,10 @@ describe("the service with routes", () => {
 
   it.live("switches off the routes to one network whose node is silent, with that reason, and no others", () =>
     Effect.gen(function* () {
-      const chains = yield* BridgedChains.make
-      const schemes = RoutedSchemes.make(chains)
-      const { first, second } = chains
+      const bridge = yield* LocalBridge.make("oft")
+      const { first, second } = bridge
       const silent = yield* listen(createServer(() => {}))
-      const environment = environmentOf({ ...chains, schemes })
+      const environment = environmentOf(bridge)
       const to = JSON.parse(environment.PONTAGE_EVM_ROUTES_TO)
       to.unshift({ network: "optimism", rpcUrl: silent, coinPrice })
       const url = yield* serve({ ...environment, PONTAGE_EVM_ROUTES_TO: JSON.stringify(to) })

@@ -4,7 +4,7 @@ import { PaymentDeclined, PaymentJournal, SettlementPending } from "@pontage/cor
 import { DollarToken, LocalCctp } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { type Address, encodeFunctionData, isAddress, parseAbiItem } from "viem"
+import { encodeFunctionData, isAddress, parseAbiItem } from "viem"
 
 import * as TopUpMarket from "./TopUpMarket.ts"
 
@@ -21,7 +21,7 @@ const opened = Effect.gen(function* () {
   if (attester === undefined || !isAddress(transmitter)) return yield* Effect.die(new Error("there is no attester"))
   const { router } = market
   const departures = Effect.promise(() =>
-    first.client.getLogs({ address: router as Address, event: bridged, args: { from: account.address }, fromBlock: 0n })
+    first.client.getLogs({ address: router, event: bridged, args: { from: account.address }, fromBlock: 0n })
   )
   /** The transaction of the only departure, once there is one. */
   const departed = Effect.map(

@@ -9,7 +9,7 @@ import { join } from "node:path"
 
 import { Router } from "@koa/router"
 import { PaymentJournal } from "@pontage/core"
-import { LocalBridge, RoutedSchemes } from "@pontage/devnet/bridge"
+import { LocalBridge } from "@pontage/devnet/bridge"
 import { exactEvm, topUpEvm } from "@pontage/evm"
 import { make as makeFetch, type PayingFetchOptions } from "@pontage/fetch"
 import { paymentMiddleware } from "@pontage/koa"
@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import Koa from "koa"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
+import * as CrossMarket from "./CrossMarket.ts"
 import { listen } from "./OpenServer.ts"
 import * as TestMarket from "./TestMarket.ts"
 
@@ -56,12 +57,8 @@ export const { kinds } = LocalBridge
 /** Opens it over a bridge of this kind. */
 export const open = Effect.fnUntraced(function* (kind: LocalBridge.Kind) {
   const bridge = yield* LocalBridge.make(kind)
-  const { attester, bridges, first, second } = bridge
-  const schemes = RoutedSchemes.between(bridge, {
-    bridges,
-    pushAfterSeconds: 600,
-    ...(attester && { attesterUrl: attester.url })
-  })
+  const { bridges, first, second } = bridge
+  const schemes = LocalBridge.schemesOf(bridge, { pushAfterSeconds: 600 })
   const assets = [
     { network: first.network, ...first.token },
     { network: second.network, ...second.token }
@@ -157,9 +154,7 @@ export const open = Effect.fnUntraced(function* (kind: LocalBridge.Kind) {
     topUps: () => signed.filter((type) => type === "ReceiveWithAuthorization").length,
     here: first.balanceOf(account.address),
     there: second.balanceOf(account.address),
-    /** Whether this much has arrived: over CCTP the rest of a cent, and what the issuer was allowed to take and did not, arrive too. */
-    isArrived: (amount: bigint, expected: bigint) =>
-      amount >= expected && amount <= expected + (kind === "cctp" ? 20_000n : 0n)
+    isArrived: CrossMarket.isArrived(kind)
   }
 })
 

@@ -36,6 +36,14 @@ export const make: Effect.Effect<CctpChains, Anvil.AnvilFailed, Scope.Scope> = E
   const [first, second] = yield* Effect.all([EvmTestChain.make(), EvmTestChain.make({ chainId: 31_338 })], {
     concurrency: "unbounded"
   })
+  return yield* between(first, second)
+})
+
+/** Deploys all of the contracts on two running chains, which mine a block for each transaction meanwhile. */
+export const between = Effect.fnUntraced(function* (
+  first: EvmTestChain.Shape,
+  second: EvmTestChain.Shape
+): Effect.fn.Return<CctpChains> {
   const { deployer, signers } = first.accounts
   const [, , , attester] = signers
   const source = yield* first.deploy(LocalCctp, [first.token.address, domains.first, attester.address])

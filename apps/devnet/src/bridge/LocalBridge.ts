@@ -2,15 +2,16 @@
  * Two local chains and a bridge between them, in one shape for both kinds: LayerZero with its verifiers and its executor, or CCTP with its
  * attester. Either carries the first chain's dollars to those of the second.
  */
-import type { Anvil, EvmTestChain } from "@pontage/evm/testing"
+import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { type Address, getAddress } from "viem"
 
 import * as BridgedChains from "./BridgedChains.ts"
 import * as CctpChains from "./CctpChains.ts"
 import * as LayerZeroExecutor from "./LayerZeroExecutor.ts"
 import * as LocalAttester from "./LocalAttester.ts"
-import type { Bridges } from "./RoutedSchemes.ts"
+import * as RoutedSchemes from "./RoutedSchemes.ts"
 
 /** The kinds. */
 export const kinds = ["oft", "cctp"] as const
@@ -23,9 +24,9 @@ export interface LocalBridge {
   readonly first: EvmTestChain.Shape
   readonly second: EvmTestChain.Shape
   /** Both ends, as a facilitator, a shop and a payer are configured with. */
-  readonly bridges: Bridges
+  readonly bridges: RoutedSchemes.Bridges
   /** With its checksum. */
-  readonly router: string
+  readonly router: Address
   /** The attester over CCTP. */
   readonly attester: LocalAttester.LocalAttester | undefined
   /**
@@ -36,18 +37,32 @@ export interface LocalBridge {
 }
 
 /** Starts chains and bridge; they end with the scope. */
-export const make = (kind: Kind): Effect.Effect<LocalBridge, Anvil.AnvilFailed, Scope.Scope> =>
-  kind === "oft" ? overLayerZero : overCctp
-
-const overLayerZero = Effect.gen(function* () {
-  const chains = yield* Effect.flatMap(BridgedChains.make, BridgedChains.withDollars)
-  const { attester, away, bridges, first, home, router, second } = chains
-  const { behave } = yield* LayerZeroExecutor.make(home, away, attester)
-  return { kind: "oft", first, second, bridges, router, attester: undefined, behave } satisfies LocalBridge
+export const make = Effect.fnUntraced(function* (
+  kind: Kind
+): Effect.fn.Return<LocalBridge, Anvil.AnvilFailed, Scope.Scope> {
+  const chains = [EvmTestChain.make(), EvmTestChain.make({ chainId: BridgedChains.secondChainId })] as const
+  const [first, second] = yield* Effect.all(chains, { concurrency: "unbounded" })
+  return yield* kind === "oft" ? overLayerZero(first, second) : overCctp(first, second)
 })
 
-const overCctp = Effect.gen(function* () {
-  const chains = yield* CctpChains.make
+/** The schemes on it: of a facilitator on both chains, of a shop, and of a payer. */
+export const schemesOf = (bridge: LocalBridge, settings: RoutedSchemes.Settings = {}): RoutedSchemes.RoutedSchemes =>
+  RoutedSchemes.between(bridge, {
+    bridges: bridge.bridges,
+    ...(bridge.attester && { attesterUrl: bridge.attester.url }),
+    ...settings
+  })
+
+const overLayerZero = Effect.fnUntraced(function* (one: EvmTestChain.Shape, other: EvmTestChain.Shape) {
+  const chains = yield* Effect.flatMap(BridgedChains.between(one, other), BridgedChains.withDollars)
+  const { attester, away, bridges, first, home, router, second } = chains
+  const { behave } = yield* LayerZeroExecutor.make(home, away, attester)
+  const parts = { first, second, bridges, router: getAddress(router), attester: undefined, behave }
+  return { kind: "oft", ...parts } satisfies LocalBridge
+})
+
+const overCctp = Effect.fnUntraced(function* (one: EvmTestChain.Shape, other: EvmTestChain.Shape) {
+  const chains = yield* CctpChains.between(one, other)
   const { first, router, second } = chains
   const attester = yield* LocalAttester.make(first, chains.attester)
   return {

@@ -57,9 +57,9 @@ export const make = (chains: BridgedChains.BridgedChains, settings: Settings = {
 /** The schemes of two chains by these bridges. */
 export const between = (
   { first, second }: Pick<BridgedChains.BridgedChains, "first" | "second">,
-  settings: Settings & { readonly bridges: Bridges }
+  { bridges, ...settings }: Settings & { readonly bridges: Bridges }
 ) => {
-  const { attesterUrl, bridges, finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
+  const { attesterUrl, finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
   const { network, urls = { near: first.rpcUrl, far: second.rpcUrl } } = settings
   const assets = [{ network: first.network, ...first.token }]
   const [nearSigner] = first.accounts.signers
