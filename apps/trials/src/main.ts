@@ -1,5 +1,5 @@
 /**
- * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes | --inventory]`: runs one
+ * `npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes [--bridge oft|cctp] | --inventory]`: runs one
  * trial, prints what came out, and ends with 0 only if every promise was kept; with `--routes` or `--inventory` a part of its payments goes on to a second chain. `npm run trials -- attacks [--only <name>]
  * [--target pontage|x402|both] [--mutations]` carries out the battery of attacks; `npm run trials -- simulate [--seeds <number>]
  * [--from <seed>] [--minutes <number>] [--seed <seed>] [--mutation <name>] [--mutations]` simulates whole worlds.
@@ -33,6 +33,7 @@ const { positionals, values } = parseArgs({
     target: { type: "string", default: "pontage" },
     mutations: { type: "boolean", default: false },
     routes: { type: "boolean", default: false },
+    bridge: { type: "string" },
     inventory: { type: "boolean", default: false },
     seeds: { type: "string" },
     from: { type: "string" },
@@ -49,12 +50,16 @@ const decode = Schema.decodeUnknownOption(
     seed: Schema.String,
     mutation: Schema.UndefinedOr(Schema.Literals(mutationNames)),
     routes: Schema.Boolean,
+    bridge: Schema.UndefinedOr(Schema.Literals(["oft", "cctp"])),
     inventory: Schema.Boolean
   }).check(
     Schema.makeFilter(({ goal, inventory, routes }) => !(routes || inventory) || routedTrials.includes(goal), {
       expected: `routes or inventory with one of ${routedTrials.join(", ")}`
     }),
-    Schema.makeFilter(({ inventory, routes }) => !(routes && inventory), { expected: "routes or inventory, not both" })
+    Schema.makeFilter(({ inventory, routes }) => !(routes && inventory), { expected: "routes or inventory, not both" }),
+    Schema.makeFilter(({ bridge, routes }) => bridge === undefined || routes, {
+      expected: "a bridge with routes alone"
+    })
   )
 )
 
@@ -83,7 +88,7 @@ const decodeAttacks = Schema.decodeUnknownOption(
 )
 
 const usage = [
-  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes | --inventory]",
+  "npm run trials -- <goal> [--store sqlite|postgres|memory] [--size <number>] [--minutes <number>] [--seed <text>] [--mutation <name>] [--routes [--bridge oft|cctp] | --inventory]",
   "npm run trials -- attacks [--only <attack>]... [--target pontage|x402|both] [--mutations]",
   `attacks: ${battery.map(({ name }) => name).join(", ")}`,
   "npm run trials -- simulate [--seeds <number>] [--from <seed>] [--minutes <number>] [--seed <seed>] [--threads <number>] [--mutation <name>] [--mutations]",
@@ -132,8 +137,8 @@ const attacks = Effect.gen(function* () {
 })
 
 const trial = Effect.gen(function* () {
-  const { minutes, size, mutation, seed = randomBytes(4).toString("hex") } = values
-  const asked = decode({ ...values, goal: positionals[0], minutes, size, mutation, seed })
+  const { bridge, minutes, size, mutation, seed = randomBytes(4).toString("hex") } = values
+  const asked = decode({ ...values, goal: positionals[0], bridge, minutes, size, mutation, seed })
   if (Option.isNone(asked)) {
     yield* Console.error(usage)
     return false

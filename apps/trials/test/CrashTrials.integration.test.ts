@@ -29,6 +29,10 @@ describe.concurrent("a facilitator that is killed under load", () => {
     size: 2,
     store: "postgres"
   })
+  keeps("delivers each payment over CCTP once, beside an attester that is silent now and then, and strangers", {
+    run: (options) => CrashTrial.run({ ...options, routes: true, bridge: "cctp" }),
+    size: 2
+  })
 })
 
 describe.concurrent("a facilitator that is struck at a checkpoint", () => {

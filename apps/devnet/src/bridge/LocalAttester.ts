@@ -36,6 +36,8 @@ export interface LocalAttester {
   readonly terms: Terms
   /** Attests everything that was sent so far. */
   readonly attest: Effect.Effect<void>
+  /** Attests everything that was sent up to a block. */
+  readonly attestUpTo: (block: bigint) => Effect.Effect<void>
   /** The first attestation of the first message of a transaction, whatever it responds over HTTP. */
   readonly attested: (
     transaction: Hex
@@ -75,6 +77,7 @@ export const make = Effect.fnUntraced(function* (
     attest: Effect.promise(async () => {
       state.attestedUpTo = await client.getBlockNumber()
     }),
+    attestUpTo: (block) => Effect.sync(() => void (state.attestedUpTo = block)),
     attested: (transaction) =>
       Effect.promise(async () => {
         const [first] = await sentBy(state, transaction)
@@ -84,13 +87,16 @@ export const make = Effect.fnUntraced(function* (
   return made
 })
 
+/** The nonce of a message, by the transaction that has sent it and the place of its event in the block. */
+export const nonceOf = (transaction: Hex, logIndex: number): Hex => keccak256(concatHex([transaction, toHex(logIndex)]))
+
 const sentBy = async ({ attestedUpTo, client, terms }: State, hash: Hex): Promise<ReadonlyArray<Sent>> => {
   const receipt = await client.getTransactionReceipt({ hash }).catch(() => undefined)
   if (receipt === undefined) return []
   const isAttested = terms.attests || receipt.blockNumber <= attestedUpTo
   return parseEventLogs({ abi, eventName: "MessageSent", logs: receipt.logs }).map(({ args, logIndex }) => ({
     message: args.message,
-    nonce: keccak256(concatHex([hash, toHex(logIndex)])),
+    nonce: nonceOf(hash, logIndex),
     isAttested
   }))
 }

@@ -83,7 +83,8 @@ export const Log = Schema.Struct({
   data: Schema.String,
   blockNumber: Quantity,
   blockHash: Schema.String,
-  transactionHash: Schema.String
+  transactionHash: Schema.String,
+  logIndex: Quantity
 })
 const Transaction = Schema.Struct({
   hash: Schema.String,

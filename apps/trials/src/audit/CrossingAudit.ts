@@ -33,8 +33,10 @@ const looks = {
   /** Another amount arrives, or elsewhere. */
   "delivered-otherwise": ({ arrivals, departure }) => {
     const [arrival] = arrivals
-    const is = arrival?.amount
-    return departure !== undefined && is !== undefined && is !== departure.arriving && `has brought ${is}`
+    if (departure === undefined || arrival === undefined) return false
+    const { amount, fee } = arrival
+    const isRight = amount + fee === departure.sent && amount >= departure.arriving
+    return !isRight && `has brought ${amount} of ${departure.sent} for a fee of ${fee}`
   },
   /** Money that has departed has not arrived. */
   undelivered: ({ arrivals, departure }) =>
@@ -69,9 +71,9 @@ const looksAtAll = {
       .map(({ paymentId, transaction }) => `${paymentId} is settled by ${transaction}, and it has not departed there`),
   /** All that was taken in is delivered, a fee, or pending. */
   unbalanced: (facts) => {
-    const { fees, locked, taken } = facts.sums
-    const { arrived, pending } = sumsOf(facts)
-    const left = taken - fees - locked
+    const { locked, taken } = facts.sums
+    const { arrived, fees, pending } = sumsOf(facts)
+    const left = taken - facts.sums.fees - locked
     return [
       ...(left === 0n ? [] : [`the router took ${taken}, and ${left} of it are neither fees nor on the bridge`]),
       ...(taken === arrived + fees + pending
@@ -159,11 +161,13 @@ const crossingsOf = (
   })
 }
 
-const sumsOf = ({ arrivals, departures }: CrossingFacts) => {
+const sumsOf = ({ arrivals, departures, sums }: CrossingFacts) => {
   const here = new Set(arrivals.map(({ guid }) => guid))
   return {
     arrived: arrivals.reduce((sum, { amount }) => sum + amount, 0n),
-    pending: departures.filter(({ guid }) => !here.has(guid)).reduce((sum, { arriving }) => sum + arriving, 0n)
+    /** The router's fees, and those on the way. */
+    fees: arrivals.reduce((sum, { fee }) => sum + fee, sums.fees),
+    pending: departures.filter(({ guid }) => !here.has(guid)).reduce((sum, { sent }) => sum + sent, 0n)
   }
 }
 
@@ -171,14 +175,14 @@ const sumsOf = ({ arrivals, departures }: CrossingFacts) => {
 export const figures = ({ crossings: facts }: Testimony): Readonly<Record<string, number | string>> => {
   if (facts === undefined) return {}
   const { arrivals, departures, far, sums } = facts
-  const { arrived, pending } = sumsOf(facts)
+  const { arrived, fees, pending } = sumsOf(facts)
   const ours = new Set(far.transactions.map(({ hash }) => hash))
   return {
     departed: departures.length,
     "delivered by the executor": arrivals.filter(({ transaction }) => !ours.has(transaction)).length,
     "delivered by the facilitator": arrivals.filter(({ transaction }) => ours.has(transaction)).length,
     "pushes that came too late": far.transactions.filter(({ reverted }) => reverted).length,
-    "departures = deliveries + fees + pending": `${sums.taken} = ${arrived} + ${sums.fees} + ${pending}`
+    "departures = deliveries + fees + pending": `${sums.taken} = ${arrived} + ${fees} + ${pending}`
   }
 }
 

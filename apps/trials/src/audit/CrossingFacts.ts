@@ -13,7 +13,8 @@ export interface Departure {
   readonly nonce: string
   /** The message on the bridge. */
   readonly guid: string
-  /** The least amount that arrives. */
+  /** The amount that is sent, and the least that arrives of it. */
+  readonly sent: bigint
   readonly arriving: bigint
   readonly transaction: string
 }
@@ -23,6 +24,8 @@ export interface Arrival {
   readonly guid: string
   readonly to: string
   readonly amount: bigint
+  /** The part of the amount that was taken on the way. */
+  readonly fee: bigint
   readonly transaction: string
 }
 
@@ -53,8 +56,8 @@ const bridgedTopic = "0x3759f597f43bd0633e640eca7356e67acb8d52ef80e369fa82ae263a
 /** `OFTReceived(bytes32 indexed guid, uint32 srcEid, address indexed toAddress, uint256 amountReceivedLD)`. */
 const receivedTopic = "0xefed6d3500546b29533b128a29e3a94d70788727f0507505ac12eaf2e578fd9c"
 
-/** The router, the lockbox, and the account that gets the fees. */
-interface NearParties {
+/** The router, the bridge's contract, and the account that gets the fees. */
+export interface NearParties {
   readonly router: string
   readonly bridge: string
   readonly feeTo: string
@@ -82,6 +85,7 @@ export const readNear = Effect.fnUntraced(function* (
         payer: addressOf(topics[1]),
         nonce: (topics[2] ?? "").toLowerCase(),
         guid: (topics[3] ?? "").toLowerCase(),
+        sent: BigInt(data),
         arriving: BigInt(data),
         transaction: transactionHash.toLowerCase()
       })),
@@ -90,7 +94,7 @@ export const readNear = Effect.fnUntraced(function* (
 })
 
 /** The second chain's node, its token, and the facilitator's signer there. */
-interface FarParties {
+export interface FarParties {
   readonly rpc: ChainRpc
   readonly market: { readonly asset: string }
   readonly signer: string
@@ -111,6 +115,7 @@ export const readFar = Effect.fnUntraced(function* (
       to: addressOf(topics[2]),
       // Two words: the first chain's number on the bridge, and the amount.
       amount: BigInt(`0x${data.slice(66)}`),
+      fee: 0n,
       transaction: transactionHash.toLowerCase()
     }))
   }

@@ -76,7 +76,16 @@ export const readNear = Effect.fnUntraced(function* (
   const departures = taken.flatMap(({ from: payer, nonce, transaction, value }) =>
     nonce === undefined
       ? []
-      : [{ payer, nonce, guid: payoutOf(parties, payer, nonce), arriving: value - parties.fee, transaction }]
+      : [
+          {
+            payer,
+            nonce,
+            guid: payoutOf(parties, payer, nonce),
+            sent: value - parties.fee,
+            arriving: value - parties.fee,
+            transaction
+          }
+        ]
   )
   return {
     departures,
@@ -100,6 +109,12 @@ export const readFar = Effect.fnUntraced(function* (
     far,
     arrivals: all
       .filter(({ from }) => from === operator.toLowerCase())
-      .map(({ nonce, to, transaction, value }) => ({ guid: nonce ?? transaction, to, amount: value, transaction }))
+      .map(({ nonce, to, transaction, value }) => ({
+        guid: nonce ?? transaction,
+        to,
+        amount: value,
+        fee: 0n,
+        transaction
+      }))
   }
 })

@@ -1,8 +1,8 @@
 /**
- * LayerZero's verifiers and executor between the two chains of a trial. They attest every message; some they deliver at once, some late,
+ * The verifiers, and whoever delivers, between the two chains of a trial. They attest every message; some they deliver at once, some late,
  * and some never, so that the facilitator has to deliver, alone or beside them. The seed and a message's name decide.
  */
-import { type BridgedChains, LayerZeroRelay } from "@pontage/devnet/bridge"
+import type { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
@@ -37,45 +37,45 @@ export interface TrialExecutor {
 const pollMillis = 300
 /** The longest delay of a late delivery, in milliseconds: about as long as the facilitator's own takes. */
 const latest = 8_000
-/** Gas for the token's contract. */
-const receiverGas = 200_000n
-
-type Layer = BridgedChains.BridgedChains["away"]
+/** A bridge's own part: its messages, how they are attested, and how they are delivered. */
+export interface TrialCarrier<Message> {
+  /** The chain that sends. */
+  readonly chain: EvmTestChain.Shape
+  readonly sentIn: (fromBlock: bigint, toBlock: bigint) => Effect.Effect<ReadonlyArray<Message>>
+  readonly nameOf: (message: Message) => string
+  /** Attests the messages of a round, which are all those up to a block that were not attested earlier. */
+  readonly attest: (messages: ReadonlyArray<Message>, upTo: bigint) => Effect.Effect<void>
+  readonly deliver: (message: Message) => Effect.Effect<unknown>
+}
 
 /** Starts it; it ends with the scope. */
-export const make = Effect.fnUntraced(function* (
-  { attester, away, home }: BridgedChains.BridgedChains,
+export const make = Effect.fnUntraced(function* <Message>(
+  carrier: TrialCarrier<Message>,
   random: TrialRandom,
   shares: Shares
 ): Effect.fn.Return<TrialExecutor, never, Scope.Scope> {
   const counts: ExecutorCounts = { attested: 0, deliveredAtOnce: 0, deliveredLate: 0, left: 0 }
   const scope = yield* Effect.scope
-  const to = oneByOne(away)
   let isHeld = false
   let next = 0n
-  const deliver = (packet: LayerZeroRelay.Packet) => LayerZeroRelay.execute(to, packet, receiverGas)
-  const carry = Effect.fnUntraced(function* (packet: LayerZeroRelay.Packet) {
-    const luck = random.branch(packet.guid)
+  const carry = Effect.fnUntraced(function* (message: Message) {
+    const luck = random.branch(carrier.nameOf(message))
     const drawn = luck.below(1_000)
     if (drawn < shares.atOnce) {
       counts.deliveredAtOnce++
-      yield* deliver(packet)
+      yield* carrier.deliver(message)
     } else if (drawn < shares.atOnce + shares.late) {
       counts.deliveredLate++
-      yield* Effect.forkIn(Effect.andThen(Effect.sleep(luck.below(latest)), deliver(packet)), scope)
+      yield* Effect.forkIn(Effect.andThen(Effect.sleep(luck.below(latest)), carrier.deliver(message)), scope)
     } else counts.left++
   })
   const round = Effect.gen(function* () {
-    const head = yield* Effect.promise(() => home.chain.client.getBlockNumber())
+    const head = yield* Effect.promise(() => carrier.chain.client.getBlockNumber())
     if (isHeld || head < next) return
-    const range = { address: home.endpoint, fromBlock: next, toBlock: head }
-    const packets = LayerZeroRelay.packetsIn(yield* Effect.promise(() => home.chain.client.getLogs(range)))
-    const all = { concurrency: "unbounded", discard: true } as const
-    // A message can be delivered once all earlier ones of its channel are attested.
-    yield* Effect.forEach(packets, (packet) => LayerZeroRelay.attest(to, packet, attester), all)
-    yield* Effect.forEach(packets, (packet) => LayerZeroRelay.commit(to, packet), all)
-    counts.attested += packets.length
-    yield* Effect.forEach(packets, carry, all)
+    const messages = yield* carrier.sentIn(next, head)
+    yield* carrier.attest(messages, head)
+    counts.attested += messages.length
+    yield* Effect.forEach(messages, carry, { concurrency: "unbounded", discard: true })
     next = head + 1n
   })
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(round, Effect.sleep(pollMillis))))
@@ -87,10 +87,11 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /** The node gives two transactions that arrive together the same number, so they are sent one by one; their blocks they await together. */
-const oneByOne = (layer: Layer): Layer => {
-  const { chain } = layer
+export const oneByOne = (chain: EvmTestChain.Shape): EvmTestChain.Shape => {
   const sending = Semaphore.makeUnsafe(1)
-  const send: Layer["chain"]["send"] = (transaction) =>
-    Effect.flatMap(Semaphore.withPermits(sending, 1)(chain.submit(transaction)), (hash) => chain.receipt(hash))
-  return { ...layer, chain: { ...chain, send } }
+  return {
+    ...chain,
+    send: (transaction) =>
+      Effect.flatMap(Semaphore.withPermits(sending, 1)(chain.submit(transaction)), (hash) => chain.receipt(hash))
+  }
 }

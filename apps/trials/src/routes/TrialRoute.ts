@@ -9,8 +9,9 @@ import type { TrialRandom } from "../world/TrialRandom.ts"
 
 /** Where routes lead. */
 export interface RouteMarket {
+  readonly kind: "oft" | "cctp"
   readonly router: Address
-  /** The token's lockbox on the first chain. */
+  /** The token's lockbox on the first chain, or CCTP's messenger. */
   readonly bridge: Address
   readonly destination: number
   /** The second chain, and the token there. */
@@ -19,9 +20,17 @@ export interface RouteMarket {
   readonly feeTo: Address
 }
 
-/** The router's kind of LayerZero, and the executor's options that the facilitator quotes: 200,000 gas for the receiver. */
-const kind = 1n
-const options = `0x000301001101${200_000n.toString(16).padStart(32, "0")}`
+/**
+ * The number of each router's kind, and the options that the facilitator quotes: for LayerZero's executor 200,000 gas for the receiver, and
+ * for CCTP a fast attestation.
+ */
+const kinds = {
+  oft: { number: 1n, options: `0x000301001101${200_000n.toString(16).padStart(32, "0")}` },
+  cctp: { number: 2n, options: `0x${1_000n.toString(16).padStart(64, "0")}` }
+} as const
+
+/** The most that CCTP's issuer may take of an amount that arrives: it takes 1.3 basis points of all. */
+const allowed = ({ kind }: RouteMarket, amount: bigint): bigint => (kind === "oft" ? 0n : amount / 5_000n + 2n)
 
 /** The fee: fees for gas that a trial makes rise a hundredfold stay below it. */
 const fee = 1_000_000_000n
@@ -42,18 +51,20 @@ export const sign = async (
 ): Promise<TrialPayment.TrialPayment> => {
   const { amount, payer, payTo: recipient } = terms
   const { nonce: tag, payload: bound } = TrialPayment.drawnNonce(terms, random)
-  const { bridge, destination, feeTo: feeRecipient, router } = to
-  const route = { token: market.token.address, bridge, destination, recipient, amount, minimum: amount, fee }
+  const { bridge, destination, feeTo: feeRecipient, kind, router } = to
+  const { number, options } = kinds[kind]
+  const sent = amount + allowed(to, amount)
+  const route = { token: market.token.address, bridge, destination, recipient, amount: sent, minimum: amount, fee }
   const hash = keccak256(
     encodeAbiParameters(routeWords, [
       BigInt(market.chainId),
       router,
-      kind,
+      number,
       route.token,
       bridge,
       BigInt(destination),
       recipient,
-      amount,
+      sent,
       amount,
       fee,
       feeRecipient,
@@ -62,22 +73,22 @@ export const sign = async (
     ])
   )
   const nonce = hexOf(`${hash.slice(0, 50)}${"0".repeat(16)}`)
-  const onWire = { ...route, amount: `${amount}`, minimum: `${amount}`, fee: `${fee}`, feeRecipient, options, tag }
+  const onWire = { ...route, amount: `${sent}`, minimum: `${amount}`, fee: `${fee}`, feeRecipient, options, tag }
   const offered = {
-    kind: "oft",
+    kind,
     network: to.network,
     asset: to.asset,
     payTo: recipient,
     bridge,
     destination,
-    amount: `${amount}`,
+    amount: `${sent}`,
     minimum: `${amount}`,
     fee: `${fee}`,
     feeTo: feeRecipient,
     options,
     quotedUntil
   }
-  const total = { ...terms, payTo: router, amount: amount + fee }
+  const total = { ...terms, payTo: router, amount: sent + fee }
   return TrialPayment.authorized(market, { ...total, payer }, nonce, "ReceiveWithAuthorization", {
     payload: { route: onWire, ...bound },
     extra: { assetTransferMethod: "route", route: offered }

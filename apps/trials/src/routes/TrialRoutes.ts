@@ -1,17 +1,20 @@
 /**
- * The second chain of a trial, with LayerZero between it and the first: what a facilitator needs to settle payments by routes, where
+ * The second chain of a trial, with LayerZero or CCTP between it and the first: what a facilitator needs to settle payments by routes, where
  * the load's routes lead, and the executor, which holds the second leg by attesting nothing.
  */
-import { BridgedChains, RoutedSchemes } from "@pontage/devnet/bridge"
+import { BridgedChains, CctpChains, LocalAttester, RoutedSchemes } from "@pontage/devnet/bridge"
 import { type Anvil, EvmTestChain } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { isAddress } from "viem"
+import { type Address, isAddress } from "viem"
 
+import * as CctpFacts from "../audit/CctpFacts.ts"
 import * as CrossingFacts from "../audit/CrossingFacts.ts"
 import * as ChainRpc from "../world/ChainRpc.ts"
 import type { TrialRandom } from "../world/TrialRandom.ts"
+import * as CctpCarrier from "./CctpCarrier.ts"
+import * as LayerZeroCarrier from "./LayerZeroCarrier.ts"
 import type { OnwardLeg } from "./OnwardLeg.ts"
 import * as TrialExecutor from "./TrialExecutor.ts"
 import * as TrialRoute from "./TrialRoute.ts"
@@ -22,6 +25,8 @@ export interface Options {
   /** Seconds between blocks. */
   readonly blockTime: number
   readonly shares?: TrialExecutor.Shares | undefined
+  /** The bridge; default an OFT of LayerZero. */
+  readonly bridge?: "oft" | "cctp" | undefined
 }
 
 /**
@@ -39,32 +44,88 @@ export const putRight = (chain: EvmTestChain.Shape) =>
 /** The time at which such a chain begins, in seconds since 1970. */
 export const beginning = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000) - headStart)
 
+/** A bridge that is set up, and what the audit reads of it. */
+interface Crossing {
+  readonly kind: TrialRoute.RouteMarket["kind"]
+  readonly router: string
+  /** The bridge's contract on the first chain, the second one's number, and the token there. */
+  readonly bridge: Address
+  readonly destination: number
+  readonly asset: Address
+  readonly bridges: RoutedSchemes.Bridges
+  readonly attesterUrl?: string
+  readonly executor: TrialExecutor.TrialExecutor
+  readonly readNear: typeof CrossingFacts.readNear
+  readonly readFar: typeof CrossingFacts.readFar
+}
+
+/** Chances of those who carry messages. */
+type Carrying = Required<Pick<Options, "random" | "shares">>
+
+const overLayerZero = Effect.fnUntraced(function* (
+  first: EvmTestChain.Shape,
+  second: EvmTestChain.Shape,
+  { random, shares = TrialExecutor.usualShares }: Carrying
+) {
+  const chains = yield* BridgedChains.between(first, second)
+  const crossing: Crossing = {
+    kind: "oft",
+    router: chains.router,
+    bridge: chains.lockbox,
+    destination: BridgedChains.eids.second,
+    asset: chains.token,
+    bridges: RoutedSchemes.make(chains).bridges,
+    executor: yield* TrialExecutor.make(LayerZeroCarrier.make(chains), random, shares),
+    readNear: CrossingFacts.readNear,
+    readFar: CrossingFacts.readFar
+  }
+  return crossing
+})
+
+const overCctp = Effect.fnUntraced(function* (
+  first: EvmTestChain.Shape,
+  second: EvmTestChain.Shape,
+  { random, shares = TrialExecutor.usualShares }: Carrying
+) {
+  const chains = yield* CctpChains.between(first, second)
+  const attester = yield* LocalAttester.make(first, chains.attester)
+  attester.terms.attests = false
+  const carrier = CctpCarrier.make(chains, attester, random.branch("attester"))
+  const crossing: Crossing = {
+    kind: "cctp",
+    router: chains.router,
+    bridge: chains.source,
+    destination: CctpChains.domains.second,
+    asset: second.token.address,
+    bridges: CctpChains.bridgesOf(chains),
+    attesterUrl: attester.url,
+    executor: yield* TrialExecutor.make(carrier, random, shares),
+    readNear: CctpFacts.readNear,
+    readFar: (parties, payee) => CctpFacts.readFar({ ...parties, transmitter: chains.target }, payee)
+  }
+  return crossing
+})
+
 /** Starts the second chain, and connects the first with it. */
 export const make = Effect.fnUntraced(function* (
   first: EvmTestChain.Shape,
-  { blockTime, random, shares = TrialExecutor.usualShares }: Options
+  { blockTime, bridge = "oft", random, shares }: Options
 ): Effect.fn.Return<OnwardLeg, Anvil.AnvilFailed, Scope.Scope> {
   const chainId = BridgedChains.secondChainId
   const second = yield* EvmTestChain.make({ chainId, timestamp: yield* beginning })
-  const chains = yield* BridgedChains.between(first, second)
+  const connect = bridge === "oft" ? overLayerZero : overCctp
+  const crossing = yield* connect(first, second, { random: random.branch("executor"), shares })
   yield* putRight(second)
   yield* Effect.promise(() => second.client.setIntervalMining({ interval: blockTime }))
-  const { bridges } = RoutedSchemes.make(chains)
   const [signer] = second.accounts.signers
   const [near] = first.accounts.signers
   const rpc = ChainRpc.make(second.rpcUrl)
-  const { router } = chains
+  const { attesterUrl, bridges, executor, router } = crossing
   if (!isAddress(router)) return yield* Effect.die(new Error("the router has no address"))
-  const market: TrialRoute.RouteMarket = {
-    router,
-    bridge: chains.lockbox,
-    destination: BridgedChains.eids.second,
-    network: second.network,
-    asset: chains.token,
-    feeTo: near.address
-  }
+  const { asset, destination, kind } = crossing
+  const parts = { kind, router, bridge: crossing.bridge, destination, asset }
+  const market: TrialRoute.RouteMarket = { ...parts, network: second.network, feeTo: near.address }
   const firstBlock = yield* rpc.ask(ChainRpc.Quantity, "eth_blockNumber")
-  const executor = yield* TrialExecutor.make(chains, random.branch("executor"), shares)
   return {
     second,
     rpc,
@@ -75,13 +136,14 @@ export const make = Effect.fnUntraced(function* (
         coinPrice: RoutedSchemes.coinPrice,
         bridges,
         feeTo: near.address,
-        pushAfterSeconds: 2
+        pushAfterSeconds: 2,
+        ...(attesterUrl !== undefined && { attesterUrl })
       }
     },
-    sign: (near, terms, luck) => TrialRoute.sign(near, market, terms, luck),
+    sign: (place, terms, luck) => TrialRoute.sign(place, market, terms, luck),
     account: router,
-    readNear: (from) => CrossingFacts.readNear(ChainRpc.make(first.rpcUrl), first.token.address, market, from),
-    readFar: (payee) => CrossingFacts.readFar({ rpc, market, signer: signer.address, firstBlock }, payee),
+    readNear: (from) => crossing.readNear(ChainRpc.make(first.rpcUrl), first.token.address, market, from),
+    readFar: (payee) => crossing.readFar({ rpc, market, signer: signer.address, firstBlock }, payee),
     hold: executor.hold,
     release: executor.release,
     isReleased: (departed) => executor.counts.attested >= departed

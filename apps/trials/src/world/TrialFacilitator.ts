@@ -67,8 +67,11 @@ const inventoryOf = ({ inventory }: TrialSettings) => {
 
 const routesOf = ({ finalityDepth, routes }: TrialSettings) => {
   if (routes === undefined) return {}
-  const { bridges, coinPrice, feeTo, pushAfterSeconds, rpcUrl } = routes
-  return { routes: { to: [{ rpcUrl, coinPrice, finalityDepth }], coinPrice, bridges, feeTo, pushAfterSeconds } }
+  const { attesterUrl, bridges, coinPrice, feeTo, pushAfterSeconds, rpcUrl } = routes
+  const cctp = attesterUrl === undefined ? {} : { cctp: { attesterUrl } }
+  return {
+    routes: { to: [{ rpcUrl, coinPrice, finalityDepth }], coinPrice, bridges, feeTo, pushAfterSeconds, ...cctp }
+  }
 }
 
 const schemeOf = (settings: TrialSettings): FacilitatorScheme => {

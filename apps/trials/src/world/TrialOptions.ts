@@ -17,8 +17,10 @@ export interface TrialOptions {
   readonly seed: string
   readonly size: number | undefined
   readonly mutation: MutationName | undefined
-  /** Whether a part of the payments goes on to a second chain, by LayerZero; default not. */
+  /** Whether a part of the payments goes on to a second chain, by a bridge; default not. */
   readonly routes?: boolean | undefined
+  /** The bridge: an OFT of LayerZero, which is the default, or CCTP. */
+  readonly bridge?: "oft" | "cctp" | undefined
   /** Whether that part is delivered there from the operator's own money instead; default not. */
   readonly inventory?: boolean | undefined
   /** Duration in minutes, for trials that run by time; default by trial. */

@@ -37,6 +37,7 @@ const Asset = Schema.Struct({
 })
 
 const Bridge = Schema.Struct({
+  kind: Schema.optionalKey(Schema.Literals(["oft", "cctp"])),
   network: Schema.String,
   asset: Schema.String,
   bridge: Schema.String,
@@ -50,6 +51,8 @@ const Routes = Schema.Struct({
   /** Of both chains' coins, in millionths of a dollar. */
   coinPrice: Schema.BigIntFromString,
   bridges: Schema.Array(Bridge),
+  /** The attester of CCTP. */
+  attesterUrl: Schema.optionalKey(Schema.String),
   feeTo: Schema.String,
   pushAfterSeconds: Schema.Int
 })

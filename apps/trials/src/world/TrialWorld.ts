@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function* (
   const smart = operations ? yield* TrialAccounts.make(chain, payerBalance) : undefined
   const { shares } = world
   const onward = yield* isRouted
-    ? TrialRoutes.make(chain, { random, blockTime, shares })
+    ? TrialRoutes.make(chain, { random, blockTime, shares, bridge: options.bridge })
     : options.inventory === true
       ? TrialInventory.make(chain, { blockTime, finalityDepth })
       : Effect.undefined

@@ -16,10 +16,11 @@ type Departure = CrossingFacts["departures"][number]
 type Arrival = CrossingFacts["arrivals"][number]
 type Push = CrossingFacts["far"]["transactions"][number]
 
-const departureOf = (index: number): Departure => ({
+const departureOf = (index: number, sent = price): Departure => ({
   payer: payerOf(index),
   nonce: nonceOf(index),
   guid: guidOf(index),
+  sent,
   arriving: price,
   transaction: `0xd${index}`
 })
@@ -28,6 +29,7 @@ const arrivalOf = (index: number, changed: Partial<Arrival> = {}): Arrival => ({
   guid: guidOf(index),
   to: payee,
   amount: price,
+  fee: 0n,
   transaction: `0xa${index}`,
   ...changed
 })
@@ -131,6 +133,24 @@ describe("the audit of both chains", () => {
     assert.deepStrictEqual(checksOf(pending), ["undelivered", "delivery-open"])
     const { figures } = CrossingAudit
     assert.include(Object.values(figures(testimonyOf(pending))), "214 = 100 + 14 + 100")
+  })
+
+  it("counts what is taken on the way as a fee, and misses more than the payer has allowed", () => {
+    const departures = [1, 2].map((index) => departureOf(index, price + 3n))
+    const sums = { taken: 2n * (price + 3n + fee), fees: 2n * fee, locked: 2n * (price + 3n) }
+    const arriving = (amount: bigint, taken: bigint) => ({
+      departures,
+      sums,
+      arrivals: [arrivalOf(1, { amount: price + 3n }), arrivalOf(2, { amount, fee: taken })],
+      books: [1, 2].map((index) =>
+        recordOf(index, {
+          delivery: { status: "delivered", transaction: `0xA${index}`, amount: index === 1 ? price + 3n : amount }
+        })
+      )
+    })
+    assert.deepStrictEqual(checksOf(arriving(price + 1n, 2n)), [])
+    assert.deepStrictEqual(checksOf(arriving(price - 1n, 4n)), ["delivered-otherwise"])
+    assert.deepStrictEqual(checksOf(arriving(price + 1n, 1n)), ["delivered-otherwise", "unbalanced"])
   })
 
   it("misses money that was taken and is nowhere", () => {
