@@ -3,7 +3,7 @@
  * of them.
  */
 import type { DevNet } from "@pontage/devnet"
-import type { BridgedChains } from "@pontage/devnet/bridge"
+import type { DevBridge } from "@pontage/devnet/bridge"
 import type { EvmTestChain } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import type { Address } from "viem"
@@ -22,7 +22,7 @@ const ledgerOf = (chain: EvmTestChain.Shape, token: Address, payTo: string): Led
 })
 
 /** Both ledgers of a purchase across chains: the payer's money goes to the router, and the payee gets its price on the second chain. */
-export const crossLedgers = ({ first, router, second, token }: BridgedChains.BridgedChains) => ({
+export const crossLedgers = ({ first, router, second, token }: DevBridge.DevBridge) => ({
   near: ledgerOf(first, first.token.address, router),
   onward: ledgerOf(second, token, first.accounts.payee.address)
 })

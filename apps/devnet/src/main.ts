@@ -1,13 +1,16 @@
 /**
- * `npm run devnet`: starts the local chains and a bridge between two EVM chains, prints their accounts and runs until it is stopped. The
- * keys are known to everybody; never use them on a chain that matters.
+ * `npm run devnet`: starts the local chains and a bridge between two EVM chains, prints their accounts and runs until it is stopped;
+ * `BRIDGE=cctp` takes CCTP in the place of LayerZero. The keys are known to everybody; never use them on a chain that matters.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Cause from "effect/Cause"
+import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 import * as DevBridge from "./bridge/DevBridge.ts"
+import * as LocalBridge from "./bridge/LocalBridge.ts"
 import * as DevNet from "./DevNet.ts"
 import * as UsablePorts from "./UsablePorts.ts"
 
@@ -21,6 +24,7 @@ const program = Effect.gen(function* () {
   const tronPort = yield* UsablePorts.fromEnvironment("TRON_PORT", 9090)
   const secondPort = yield* UsablePorts.fromEnvironment("EVM2_PORT", 8546)
   const executorPort = yield* UsablePorts.fromEnvironment("EXECUTOR_PORT", 8547)
+  const kind = yield* Config.withDefault(Config.schema(Schema.Literals(LocalBridge.kinds), "BRIDGE"), "oft")
   const ports = {
     EVM_PORT: evmPort,
     TON_PORT: tonPort,
@@ -38,7 +42,7 @@ const program = Effect.gen(function* () {
   const chains = yield* DevNet.make({ evmPort, tonPort, tronPort })
   for (const line of DevNet.describe(chains)) yield* Console.log(line)
   // Later than the others: its contracts may have to be installed first, and the others run without it.
-  yield* Effect.catchCause(startBridge(chains, { evmPort: secondPort, executorPort }), (cause) =>
+  yield* Effect.catchCause(startBridge(chains, { kind, evmPort: secondPort, executorPort }), (cause) =>
     Console.error(`The bridge did not start; the chains above run without it. ${Cause.pretty(cause)}`)
   )
   return yield* Effect.never

@@ -92,8 +92,7 @@ describe("a top-up over CCTP", () => {
       assert.strictEqual((yield* receive(attested)).status, "reverted")
       const amount = yield* there
       assert.isTrue(isArrived(amount, price))
-      attester.terms.repeats = true
-      yield* behave("deliver")
+      yield* attester.behave("repeat")
       const receipt = yield* Effect.promise(() => buyer({ journal }).topUp(order))
       assert.strictEqual(receipt.amount, amount)
       assert.strictEqual(receipt.departed, transaction)
@@ -108,13 +107,13 @@ describe("a top-up over CCTP", () => {
     Effect.gen(function* () {
       const { attester, buyer, here, order, recordOf, there, topUps } = yield* opened
       const journal = kept()
-      attester.terms.forges = true
+      yield* attester.behave("forge")
       const { paymentId } = yield* pendingOf(buyer({ journal, waitSeconds: 1 }).topUp(order))
       const { delivery } = yield* once(recordOf(paymentId), (seen) => seen?.status === "stuck")
       assert.match(delivery?.detail ?? "", /InvalidSignature/)
       const left = yield* here
       assert.strictEqual(yield* there, 0n)
-      attester.terms.forges = false
+      yield* attester.behave("attest")
       const receipt = yield* Effect.promise(() => buyer({ journal }).topUp(order))
       assert.strictEqual(receipt.paymentId, paymentId)
       assert.deepStrictEqual([topUps(), yield* here, yield* there], [1, left, receipt.amount])

@@ -10,12 +10,14 @@ import type { PrivateKeyAccount } from "viem"
 import type { LayerZero } from "./LayerZero.ts"
 import * as LayerZeroRelay from "./LayerZeroRelay.ts"
 
-/** The part of its work that the executor does for the next messages. */
-export type Behaviour = "deliver" | "attest" | "ignore"
+/** The parts of its work that the executor can do for the next messages. */
+export const behaviours = ["deliver", "attest", "ignore"] as const
+
+/** One of them: `deliver` is the usual; `attest` leaves the delivery to others; `ignore` leaves messages unattested until it changes. */
+export type Behaviour = (typeof behaviours)[number]
 
 /** A running executor. */
 export interface LayerZeroExecutor {
-  /** `deliver` is the usual; `attest` leaves the delivery to others; `ignore` leaves messages unattested until it changes. */
   readonly behave: (behaviour: Behaviour) => Effect.Effect<void>
 }
 

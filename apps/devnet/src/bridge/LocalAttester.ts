@@ -30,10 +30,18 @@ export interface Terms {
   repeats: boolean
 }
 
+/** The ways in which it can be told to behave; `attest` is the usual. */
+export const behaviours = ["attest", "withhold", "fail", "forge", "repeat"] as const
+
+/** One of them. */
+export type Behaviour = (typeof behaviours)[number]
+
 /** The attester. */
 export interface LocalAttester {
   readonly url: string
   readonly terms: Terms
+  /** Sets its terms: `withhold` attests nothing that is not attested yet, `fail`, `forge` and `repeat` are those of {@link Terms}. */
+  readonly behave: (behaviour: Behaviour) => Effect.Effect<void>
   /** Attests everything that was sent so far. */
   readonly attest: Effect.Effect<void>
   /** Attests everything that was sent up to a block. */
@@ -64,7 +72,8 @@ interface State {
 /** Starts it for messages from a chain; it ends with the scope. */
 export const make = Effect.fnUntraced(function* (
   { client }: EvmTestChain.Shape,
-  attester: EvmTestAccounts.TestAccount
+  attester: EvmTestAccounts.TestAccount,
+  port = 0
 ) {
   const terms: Terms = { attests: true, expires: 0n, fails: false, forges: false, repeats: false }
   const state: State = { client, attester, terms, again: new Set(), attestedUpTo: 0n }
@@ -72,8 +81,15 @@ export const make = Effect.fnUntraced(function* (
     void respond(state, request.method ?? "GET", request.url ?? "/", response).catch(() => response.destroy())
   })
   const made: LocalAttester = {
-    url: yield* LoopbackServer.listen(server),
+    url: yield* LoopbackServer.listen(server, port),
     terms,
+    behave: (behaviour) =>
+      Effect.sync(() => {
+        terms.attests = behaviour !== "withhold"
+        terms.fails = behaviour === "fail"
+        terms.forges = behaviour === "forge"
+        terms.repeats = behaviour === "repeat"
+      }),
     attest: Effect.promise(async () => {
       state.attestedUpTo = await client.getBlockNumber()
     }),

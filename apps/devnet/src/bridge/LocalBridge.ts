@@ -72,6 +72,6 @@ const overCctp = Effect.fnUntraced(function* (one: EvmTestChain.Shape, other: Ev
     bridges: CctpChains.bridgesOf(chains),
     router,
     attester,
-    behave: (behaviour) => Effect.sync(() => void (attester.terms.attests = behaviour !== "ignore"))
+    behave: (behaviour) => attester.behave(behaviour === "ignore" ? "withhold" : "attest")
   } satisfies LocalBridge
 })
