@@ -41,7 +41,7 @@ interface Terms {
   readonly claimAt: bigint
   /** The deposit that the offers ask for; default 100 requests. */
   readonly deposit?: bigint
-  readonly watch?: LocalFacilitator.Options["channels"]
+  readonly watch?: Exclude<LocalFacilitator.Options["channels"], (network: string) => unknown>
   /** The least price of the network; default none. */
   readonly minimumPrice?: string
   readonly gasCeilings?: LocalFacilitator.Options["gasCeilings"]

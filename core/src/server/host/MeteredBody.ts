@@ -1,12 +1,15 @@
 /**
  * Joins a meter with the body of a `Response`. The body passes as its handler makes it, and is read on demand. In a stream of
- * server-sent events the gate's own events stand between the handler's.
+ * server-sent events the gate's own events stand between the handler's. The web platform says nothing of the connection but whether the
+ * host asks for more: a host asks once its reader has taken the last piece, so charges wait for that, and a body for which no host asks
+ * for too long breaks off.
  */
 import { HeldPieces } from "../http/HeldPieces.ts"
 import * as MeterEvents from "../http/MeterEvents.ts"
 import { MeterEnded } from "../http/PaymentMeter.ts"
 import * as QuietMoment from "../http/QuietMoment.ts"
-import type { MeteredSink, NeededVoucher, StreamMeter } from "../http/StreamMeter.ts"
+import { type MeteredSink, type NeededVoucher, stallMillis, type StreamMeter } from "../http/StreamMeter.ts"
+import { ReaderStalled } from "./WatchedBody.ts"
 
 /** The same body, which the meter may end. Its head leaves with this status. */
 export const join = (
@@ -20,7 +23,11 @@ export const join = (
   meter.begin(status, metered)
   if (meter.isCharged && MeterEvents.areIn(header("content-type"), encoding)) metered.addEvents()
   return new ReadableStream<Uint8Array>(
-    { pull: (controller) => metered.pull(controller), cancel: (reason) => metered.cancel(reason) },
+    {
+      start: (controller) => metered.watch(controller),
+      pull: (controller) => metered.pull(controller),
+      cancel: (reason) => metered.cancel(reason)
+    },
     { highWaterMark: 0 }
   )
 }
@@ -44,6 +51,11 @@ class MeteredReader implements MeteredSink {
   #wake: () => void = () => undefined
   #left: () => void = () => undefined
   #timer: ReturnType<typeof setInterval> | undefined
+  #isAsked = false
+  #isOver = false
+  #asked = 0
+  #stall: ReturnType<typeof setInterval> | undefined
+  #drained: (hasReader: boolean) => void = () => undefined
 
   constructor(reader: Reader, meter: StreamMeter, isPlain: boolean) {
     this.#reader = reader
@@ -55,7 +67,7 @@ class MeteredReader implements MeteredSink {
   addEvents(): void {
     this.#hasEvents = true
     this.#timer = setInterval(() => {
-      if (this.#place.completion === "") this.#put(MeterEvents.comment)
+      if (this.#place.completion === "" && this.#texts.length === 0) this.#put(MeterEvents.comment)
     }, MeterEvents.commentMillis)
   }
 
@@ -65,8 +77,19 @@ class MeteredReader implements MeteredSink {
 
   readonly release = (): void => this.#wake()
 
+  readonly isFull = (): boolean => !this.#isAsked && !this.#isOver
+
+  /** The meter lets one charge at a time wait. */
+  readonly drained = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      this.#drained = resolve
+    })
+
   readonly end = (): Promise<void> => {
     this.#isCut = true
+    // A handler that waits for the reader waits no more.
+    this.#drained(false)
+    if (this.#isOver) return Promise.resolve()
     const left = new Promise<void>((resolve) => {
       this.#left = resolve
     })
@@ -80,6 +103,30 @@ class MeteredReader implements MeteredSink {
   }
 
   async pull(controller: Controller): Promise<void> {
+    this.#asked++
+    this.#isAsked = true
+    this.#drained(true)
+    await this.#serve(controller)
+    this.#isAsked = false
+  }
+
+  /** Breaks off once its host has asked for nothing between two looks. */
+  watch(controller: Controller): void {
+    let last: number | undefined
+    this.#stall = setInterval(() => {
+      if (!this.#isAsked && this.#asked === last) this.#breakOff(controller)
+      last = this.#asked
+    }, stallMillis)
+  }
+
+  #breakOff(controller: Controller): void {
+    this.#stop()
+    const error = new ReaderStalled(stallMillis)
+    controller.error(error)
+    void this.#reader.cancel(error).catch(() => undefined)
+  }
+
+  async #serve(controller: Controller): Promise<void> {
     const added = this.#texts.shift()
     if (added !== undefined) return this.#enqueueText(controller, added)
     if (this.#send(controller)) return undefined
@@ -89,11 +136,11 @@ class MeteredReader implements MeteredSink {
     })
     try {
       const read = await (this.#pieces.isEmpty ? Promise.race([this.#next(), woken]) : woken)
-      if (read === undefined) return await this.pull(controller)
+      if (read === undefined) return await this.#serve(controller)
       this.#reading = undefined
       if (read.done) return await this.#finish(controller)
       this.#pieces.add(read.value)
-      return await this.pull(controller)
+      return await this.#serve(controller)
     } catch (error) {
       if (this.#isCut) return this.#drain(controller)
       this.#stop()
@@ -150,7 +197,10 @@ class MeteredReader implements MeteredSink {
   }
 
   #stop(): void {
+    this.#isOver = true
     clearInterval(this.#timer)
+    clearInterval(this.#stall)
+    this.#drained(false)
     this.#left()
   }
 }

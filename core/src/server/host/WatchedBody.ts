@@ -14,6 +14,15 @@ export interface BodyWatch {
   readonly over: (delivered: boolean) => void
 }
 
+/** The end of a body whose reader has taken nothing for too long. */
+export class ReaderStalled extends Error {
+  override readonly name = "ReaderStalled"
+
+  constructor(millis: number) {
+    super(`the reader has taken nothing of the response for ${millis / 1_000} seconds`)
+  }
+}
+
 /** Half of the body if its length is known and that is smaller, else the same bytes as on Node. */
 export const enoughOf = (headers: Headers): number => {
   const length = Number(headers.get("content-length") ?? Number.NaN)
@@ -39,6 +48,14 @@ export const watch = (
   }
   const stream = new ReadableStream<Uint8Array>(
     {
+      start: (controller) => {
+        // A host that waits for its reader asks for nothing, so the error must not wait for the next question.
+        reader.closed.catch((error: unknown) => {
+          if (!(error instanceof ReaderStalled)) return
+          progress.cut()
+          controller.error(error)
+        })
+      },
       pull: async (controller) => {
         progress.next()
         try {

@@ -6,7 +6,7 @@ import { HeldPieces } from "./HeldPieces.ts"
 import * as MeterEvents from "./MeterEvents.ts"
 import * as QuietMoment from "./QuietMoment.ts"
 import * as ResponseSeal from "./ResponseSeal.ts"
-import type { NeededVoucher, StreamMeter } from "./StreamMeter.ts"
+import { type NeededVoucher, stallMillis, type StreamMeter } from "./StreamMeter.ts"
 
 /** The members of Node's response that are used. */
 export interface MeterableResponse {
@@ -18,9 +18,6 @@ export interface MeterableResponse {
   readonly once: (event: string, listener: () => void) => unknown
   readonly destroy?: () => unknown
 }
-
-/** The longest time without a byte that a reader takes while others wait for it, in milliseconds. */
-export const stallMillis = 300_000
 
 /** Joins them. Call it before the handler runs. */
 export const join = (response: MeterableResponse, meter: StreamMeter): void => void new MeteredWriter(response, meter)

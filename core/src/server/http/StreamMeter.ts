@@ -54,12 +54,15 @@ export interface MeterSource {
   readonly receipt: (sums: Pick<MeterReceipt, "charged" | "units" | "end">) => Effect.Effect<MeterReceipt>
 }
 
+/** The longest time in which a reader takes nothing while something waits for it, in milliseconds. Then its response breaks off. */
+export const stallMillis = 300_000
+
 /** The response, as the meter acts on it. */
 export interface MeteredSink {
   readonly need: (voucher: NeededVoucher) => void
   /** More of what was written may leave (`StreamMeter.passing`). */
   readonly release: () => void
-  /** Whether more bytes wait for the reader than the host wants to keep. Absent where the body is read on demand. */
+  /** Whether what was sent waits for the reader. Absent for a response that is one message. */
   readonly isFull?: () => boolean
   /** Resolves once it is full no more; with `false` once the reader has left. */
   readonly drained?: () => Promise<boolean>

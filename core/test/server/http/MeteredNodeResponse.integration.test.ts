@@ -7,7 +7,7 @@ import { afterEach, assert, describe, it, vi } from "vitest"
 
 import * as MeteredNodeResponse from "../../../src/server/http/MeteredNodeResponse.ts"
 import { MeterEnded } from "../../../src/server/http/PaymentMeter.ts"
-import { StreamMeter } from "../../../src/server/http/StreamMeter.ts"
+import { stallMillis, StreamMeter } from "../../../src/server/http/StreamMeter.ts"
 
 /** A piece is more than a connection's buffers hold. */
 const piece = "x".repeat(16_000_000)
@@ -124,7 +124,7 @@ describe("a metered response of Node", () => {
         response.write(piece)
         const waiting = meter.charge().catch((error: unknown) => error)
         await turn()
-        vi.advanceTimersByTime(2 * MeteredNodeResponse.stallMillis)
+        vi.advanceTimersByTime(2 * stallMillis)
         end = await waiting
         assert.isTrue(response.destroyed)
       },
@@ -152,7 +152,7 @@ describe("a metered response of Node", () => {
         const closed = new Promise<void>((resolve) => {
           response.once("close", resolve)
         })
-        vi.advanceTimersByTime(2 * MeteredNodeResponse.stallMillis)
+        vi.advanceTimersByTime(2 * stallMillis)
         await closed
       },
       (socket) => socket.pause(),
