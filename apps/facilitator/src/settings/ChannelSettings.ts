@@ -35,7 +35,10 @@ export type ChannelTerms = typeof Terms.Type
 export type ClaimTerms = Omit<ChannelTerms, "minimumDeposit">
 
 /** The part of the terms by which channels are claimed. */
-export const claimTermsOf = ({ minimumDeposit: _, ...claims }: ChannelTerms): ClaimTerms => claims
+export const claimTermsOf = (terms: ChannelTerms): ClaimTerms => {
+  const { minimumDeposit: _, ...claims } = terms
+  return claims
+}
 
 const claimAmount = (name: string, meaning: string, example: string) =>
   make(

@@ -58,7 +58,7 @@ export const voucher = (
   if (verdict === "valid") return Effect.void
   const message =
     verdict === "contract"
-      ? "the channel has no payerAuthorizer, and accounts that validate vouchers by their code (ERC-1271) are not served here; open a channel with a key's address as payerAuthorizer"
+      ? "the channel has no payerAuthorizer, so its payer's code would validate the vouchers (ERC-1271), and that is not served here: the code may answer otherwise at the claim; open a channel with a key's address as payerAuthorizer"
       : `the voucher is not signed by ${EvmAddress.checksum(terms.payerAuthorizer)} as the contract requires: 65 bytes, s in the lower half, v of 27 or 28`
   return refuse("voucher_signature", message)
 }
@@ -73,6 +73,10 @@ export const isSignedBy = (
   const signature = EvmSignature.fromText(text)
   return signature._tag === "Ecdsa" && EvmSignature.recoverAddress(digest, signature, crypto) === account
 }
+
+/** The way in for accounts with code, for people. */
+export const fromCode =
+  "an account with code sends its deposit to the contract itself, and pays by vouchers of the channel's payerAuthorizer"
 
 /** The payer's own signature of a deposit. Tokens let the code of an account decide otherwise, so such accounts are refused later. */
 export const deposit = (
@@ -100,7 +104,7 @@ export const deposit = (
     ? Effect.void
     : refuse(
         "receive_authorization_signature",
-        `the deposit is not signed by the key of its payer ${EvmAddress.checksum(terms.payer)}`
+        `the deposit is not signed by the key of its payer ${EvmAddress.checksum(terms.payer)}; ${fromCode}`
       )
 }
 

@@ -199,7 +199,7 @@ const depositOf = (
 
 const byErc3009Alone = ChannelRefusal.make(
   "erc3009_authorization_required",
-  "deposits are made by transfer authorizations (ERC-3009) here; give deposit.authorization.erc3009Authorization"
+  "the deposit is signed for Permit2, and deposits by signature are transfer authorizations (ERC-3009) here; give deposit.authorization.erc3009Authorization, or send the deposit to the contract yourself and pay by vouchers"
 )
 
 const refundOf = (chainId: number, token: Asset, message: JobPayload.Refund): Read => {

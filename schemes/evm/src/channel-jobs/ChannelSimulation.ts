@@ -68,7 +68,7 @@ const verifyDeposit = Effect.fnUntraced(function* (
   const { payer } = job.config
   const [code, outcome] = yield* Effect.all([chain.rpc.getCode(payer), run(chain, job)], { concurrency: "unbounded" })
   if (code !== "0x") {
-    const message = `the payer ${EvmAddress.checksum(payer)} has code, and only plain accounts open channels here`
+    const message = `the payer ${EvmAddress.checksum(payer)} has code, and deposits by signature are taken from plain accounts alone; ${ChannelChecks.fromCode}`
     return yield* ChannelRefusal.make("receive_authorization_signature", message)
   }
   if (outcome._tag === "Returned") return
