@@ -17,9 +17,12 @@ const bridged = parseAbiItem(
 const opened = Effect.gen(function* () {
   const market = yield* TopUpMarket.open("cctp")
   const { account, attester, bridges, facilitator, first, second } = market
-  const transmitter = bridges[1]?.bridge ?? ""
-  if (attester === undefined || !isAddress(transmitter)) return yield* Effect.die(new Error("there is no attester"))
+  const messenger = bridges[1]?.bridge ?? ""
+  if (attester === undefined || !isAddress(messenger)) return yield* Effect.die(new Error("there is no attester"))
   const { router } = market
+  const transmitter = yield* Effect.promise(() =>
+    second.client.readContract({ address: messenger, abi: LocalCctp.abi, functionName: "localMessageTransmitter" })
+  )
   const departures = Effect.promise(() =>
     first.client.getLogs({ address: router, event: bridged, args: { from: account.address }, fromBlock: 0n })
   )

@@ -18,6 +18,8 @@ contract LocalCctp {
     mapping(bytes32 nonce => uint256) public usedNonces;
     mapping(uint32 domain => bytes32) public remoteTokenMessengers;
     mapping(uint32 domain => bytes32) private remoteTokens;
+    // The least fee of a message, in thousandths of a basis point.
+    uint256 public minFee;
 
     event MessageSent(bytes message);
     event MessageReceived(
@@ -42,6 +44,11 @@ contract LocalCctp {
     function link(uint32 domain, bytes32 messenger, bytes32 remoteToken) external {
         remoteTokenMessengers[domain] = messenger;
         remoteTokens[domain] = remoteToken;
+    }
+
+    /// @notice Sets the least fee. Anybody may: the chain is a local one.
+    function setMinFee(uint256 rate) external {
+        minFee = rate;
     }
 
     function localMessageTransmitter() external view returns (address) {
@@ -69,6 +76,8 @@ contract LocalCctp {
         require(amount > 0, "Amount must be nonzero");
         require(mintRecipient != 0, "Mint recipient must be nonzero");
         require(maxFee < amount, "Max fee must be less than amount");
+        uint256 least = amount * minFee / 10_000_000;
+        require(minFee == 0 || maxFee >= (least == 0 ? 1 : least), "Insufficient max fee");
         bytes32 messenger = remoteTokenMessengers[destinationDomain];
         require(messenger != 0, "No TokenMessenger for domain");
         require(token.transferFrom(msg.sender, address(this), amount), "Transfer operation failed");

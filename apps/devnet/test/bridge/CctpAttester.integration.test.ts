@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 
 import { assert, describe, it } from "@effect/vitest"
 import type { Departure, PaymentRequirements } from "@pontage/core"
-import { ReadBatch } from "@pontage/evm/testing"
+import { LocalCctp, ReadBatch } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { encodeFunctionData, isHex, parseTransaction } from "viem"
@@ -85,6 +85,25 @@ describe("a route over CCTP", () => {
       const arriving = BigInt(ready.push.requirements.maxAmountRequired)
       assert.isTrue(arriving > RoutedPayments.price && arriving < BigInt(String(amount)))
       assert.strictEqual(yield* received, 0n)
+    })
+  )
+
+  it.live("covers the least fee that the messenger accepts, where the attester names less", () =>
+    Effect.gen(function* () {
+      const { attester, bridges, facilitator, first, offer, read, second, source } = yield* opened
+      const least = encodeFunctionData({ abi: LocalCctp.abi, functionName: "setMinFee", args: [5_000n] })
+      assert.strictEqual((yield* first.send({ to: source, data: least })).status, "success")
+      // An offer of before is refused, and nothing is taken.
+      const verified = Effect.flatMap(read(offer), (payment) => facilitator.verify(payment))
+      assert.strictEqual(yield* wordOf(verified), "transfer_refused")
+      const schemes = RoutedSchemes.between({ first, second }, { bridges, attesterUrl: attester.url })
+      const later = yield* schemes.facilitator
+      const option = { asset: first.token.address, payTo: first.accounts.payee.address }
+      const dearer = yield* RoutedPayments.offerOf(schemes.server, later, option, second.network)
+      const { amount } = routeIn(dearer)
+      // Five basis points of the whole, and 30 % more.
+      assert.strictEqual(BigInt(String(amount)) - RoutedPayments.price, 6_505n)
+      yield* later.verify(yield* read(dearer))
     })
   )
 

@@ -16,6 +16,19 @@ export const getters = {
   domain: "0x8d3638f4"
 } as const
 
+/** Selector of `minFee()`. */
+const minFee = "0x24ec7590"
+
+/**
+ * The least rate of the issuer's fee that a messenger accepts, as `IssuerFee` counts it; zero for a messenger without such a bound, which
+ * came with version 2.1.
+ */
+export const leastRate = (
+  rpc: Pick<EvmRpc.Shape, "call">,
+  messenger: EvmAddress.Address
+): Effect.Effect<bigint, ChainUnavailable> =>
+  Effect.map(OftCalls.read(rpc, messenger, minFee), (word) => BigInt(word ?? 0))
+
 /** Calldata of `remoteTokenMessengers(uint32)`: the messenger of another chain that this one trusts. */
 export const remoteMessenger = (domain: number): EvmHex.Hex => `0x82a5e665${EvmHex.toWord(domain)}`
 

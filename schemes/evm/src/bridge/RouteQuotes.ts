@@ -20,6 +20,7 @@ import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type * as EvmHex from "../primitives/EvmHex.ts"
 import type { BridgeRoute } from "../route/BridgeRoute.ts"
 import type { BridgeCrossing } from "./BridgeCrossing.ts"
+import * as CctpCalls from "./CctpCalls.ts"
 import type { CoinPrice } from "./CoinPrice.ts"
 import * as DataFee from "./DataFee.ts"
 import type { FarRoute } from "./FarRoute.ts"
@@ -65,8 +66,16 @@ const executorOptions: EvmHex.Hex = `0x000301001101${200_000n.toString(16).padSt
 /** The options of routes over a crossing. */
 export const optionsOf = ({ attester }: BridgeCrossing): EvmHex.Hex => attester?.options ?? executorOptions
 
-const rateOf = ({ attester, far, near }: BridgeCrossing): Effect.Effect<bigint, ChainUnavailable> =>
-  attester === undefined ? Effect.succeed(0n) : attester.rate(near.endpointId, far.endpointId)
+/** The issuer's fee: what its attester says, or what its messenger asks at least. */
+const rateOf = (
+  { rpc }: EvmLagGuard.EvmLagGuard,
+  { attester, far, near }: BridgeCrossing
+): Effect.Effect<bigint, ChainUnavailable> =>
+  attester === undefined
+    ? Effect.succeed(0n)
+    : Effect.zipWith(attester.rate(near.endpointId, far.endpointId), CctpCalls.leastRate(rpc, near.bridge), greater, {
+        concurrent: true
+      })
 
 const million = 1_000_000n
 const coin = 10n ** 18n
@@ -103,7 +112,7 @@ export const priceOf = Effect.fnUntraced(function* (
   const usualGas = attester === undefined ? oftGas : cctpGas
   const fee = attester === undefined ? yield* OftCalls.messageFee(guard, route) : 0n
   if (fee === undefined) return undefined
-  const rate = yield* rateOf(crossing)
+  const rate = yield* rateOf(guard, crossing)
   const value = valueFor(fee)
   const [departing, near, far, nearData, farData, nearPrice, farPrice] = yield* Effect.all(
     [
