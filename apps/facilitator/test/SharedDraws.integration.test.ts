@@ -8,6 +8,7 @@ import { ChannelContracts, EvmTestChain } from "@pontage/evm/testing"
 import { PostgresServer } from "@pontage/sql/testing"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
@@ -177,6 +178,75 @@ layer(both, { excludeTestServices: true, timeout: "5 minutes" })("draws at two s
       const own = yield* clientOf(second.url)
       assert.deepInclude(yield* creditsOf(own).standing(id(price)), { owed: price, accepted: 5_000n })
       assert.deepInclude(yield* own.finish(id(price), claimOf("own").id, "served"), { amount: `${price}` })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("by two streams of one channel never use the same credit, which comes at either service", () =>
+    Effect.gen(function* () {
+      const { chain, first, second } = yield* world
+      const clients = [yield* clientOf(first.url), yield* clientOf(second.url)] as const
+      const { draw, id, request } = yield* opened(chain, clients[0])
+      yield* draw(price, "stream")
+      const paymentId = id(price)
+      const windowOf = (at: 0 | 1, name: string) =>
+        creditsOf(clients[at]).reserve({
+          paymentId,
+          claimId: claimOf(name).id,
+          amount: price,
+          known: 2n * price,
+          waitMillis: 20_000
+        })
+      const waiting = yield* Effect.forkScoped(
+        Effect.all([windowOf(0, "window-a"), windowOf(1, "window-b")], { concurrency: "unbounded" })
+      )
+      // The voucher covers one window more. Each service hears of what came at the other.
+      yield* Effect.flatMap(request(2n * price), creditsOf(clients[1]).voucher)
+      const ends = yield* Fiber.join(waiting)
+      assert.sameMembers(
+        ends.map(({ _tag }) => _tag),
+        ["Granted", "Wanting"]
+      )
+      const wanting = ends.find(({ _tag }) => _tag === "Wanting")
+      assert.deepInclude(wanting, { required: 3n * price })
+      const name = ends[0]?._tag === "Granted" ? "window-a" : "window-b"
+      yield* clients[1].finish(paymentId, claimOf(name).id, "served", 400n)
+      yield* clients[0].finish(paymentId, claimOf("stream").id, "served")
+      for (const client of clients)
+        assert.deepInclude(yield* creditsOf(client).standing(paymentId), { owed: price + 400n, accepted: 2n * price })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that come at once at both are each granted with a voucher of its own, after corrections", () =>
+    Effect.gen(function* () {
+      const { chain, first, second } = yield* world
+      const clients = [yield* clientOf(first.url), yield* clientOf(second.url)]
+      const { draw, id } = yield* opened(chain, clients[0] ?? assert.fail("no client"))
+      const sold = Effect.fnUntraced(function* (client: DrawingShop.Client, name: string) {
+        let maximum = price
+        for (let corrections = 0; ; corrections++) {
+          const end = yield* Effect.result(insistent(draw(maximum, `${name}-${corrections}`, client)))
+          if (end._tag === "Success") {
+            yield* client.finish(end.success.paymentId, claimOf(`${name}-${corrections}`).id, "served")
+            return maximum
+          }
+          assert.instanceOf(end.failure, ChannelCorrection)
+          const { channelState } = end.failure instanceof ChannelCorrection ? end.failure.facts : {}
+          maximum = price + BigInt(String(Reflect.get(Object(channelState), "chargedCumulativeAmount")))
+        }
+      })
+      const requests = Array.from({ length: 8 }, (_, request) => request)
+      const ends = yield* Effect.forEach(
+        requests,
+        (request) => sold(clients[request % 2] ?? assert.fail("no client"), `request-${request}`),
+        { concurrency: "unbounded" }
+      )
+      const maxima = ends.toSorted((one, other) => Number(one - other))
+      assert.deepStrictEqual(
+        maxima,
+        requests.map((request) => BigInt(request + 1) * price)
+      )
+      const owed = BigInt(requests.length) * price
+      for (const client of clients) assert.deepInclude(yield* creditsOf(client).standing(id(price)), { owed })
     }).pipe(Effect.scoped)
   )
 })
