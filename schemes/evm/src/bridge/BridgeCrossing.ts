@@ -9,17 +9,15 @@ import * as Effect from "effect/Effect"
 import * as EvmChainHead from "../node/EvmChainHead.ts"
 import * as EvmLagGuard from "../node/EvmLagGuard.ts"
 import * as EvmRpc from "../node/EvmRpc.ts"
-import * as EvmAddress from "../primitives/EvmAddress.ts"
-import type * as EvmHex from "../primitives/EvmHex.ts"
 import * as EvmNetwork from "../primitives/EvmNetwork.ts"
 import type * as EvmBridges from "../route/EvmBridges.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
+import * as BridgeEnds from "./BridgeEnds.ts"
 import type * as CctpAttester from "./CctpAttester.ts"
-import * as CctpEnds from "./CctpEnds.ts"
 import * as CoinPrice from "./CoinPrice.ts"
-import type { CrossingEnd } from "./CrossingEnd.ts"
+import type { CrossingEnd, CrossingSide } from "./CrossingEnd.ts"
 import * as DataFee from "./DataFee.ts"
-import * as OftCalls from "./OftCalls.ts"
+import * as OftEnds from "./OftEnds.ts"
 
 /** Another network that payments go on to. */
 export interface FarNetwork {
@@ -77,9 +75,14 @@ export const find = Effect.fnUntraced(function* (
     const asset = assets.find(rpc.network, near.token)
     if (asset === undefined || !EvmAsset.hasAuthorizations(asset)) continue
     for (const other of bridges.on(chain.network)) {
-      const ends = yield* endsOf(rpc, near, chain, other, terms)
-      if (ends === undefined) continue
-      yield* sameDecimals(chain, other.token, asset.decimals)
+      const [side, otherSide] = [
+        { rpc, bridge: near },
+        { rpc: chain.rpc, bridge: other }
+      ]
+      if (!(yield* leads(side, other, terms))) continue
+      const ends = yield* Effect.catchTag(BridgeEnds.find(side, otherSide, asset.decimals), "Misconfigured", (error) =>
+        wrong(error.message)
+      )
       const attester = near.kind === "cctp" ? terms.attester : undefined
       crossings.push({ ...ends, attester, chain, decimals: asset.decimals, lastGas: { departing: 0n } })
     }
@@ -87,25 +90,11 @@ export const find = Effect.fnUntraced(function* (
   return crossings.length > 0 ? crossings : yield* noCrossing(rpc.network, chain.network)
 })
 
-/** The ends of a crossing between two bridges; `undefined` where none leads from one to the other. */
-const endsOf = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
-  near: EvmBridges.EvmBridge,
-  chain: FarChain,
-  other: EvmBridges.EvmBridge,
-  { attester }: ConnectionTerms
-): Effect.fn.Return<Pick<BridgeCrossing, "near" | "far"> | undefined, Misconfigured | ChainUnavailable> {
-  if (near.kind !== other.kind) return undefined
-  if (near.kind === "cctp") {
-    if (attester === undefined) return undefined
-    return yield* CctpEnds.find({ rpc, bridge: near }, { rpc: chain.rpc, bridge: other })
-  }
-  const peer = yield* OftCalls.read(rpc, near.bridge, OftCalls.peers(other.endpointId))
-  if (peer !== OftCalls.toWord(other.bridge)) return undefined
-  const ends = { near: yield* endOf(rpc, near), far: yield* endOf(chain.rpc, other) }
-  yield* trusts(chain, ends.far, ends.near)
-  return ends
-})
+/** Whether a crossing leads from one bridge to another. */
+const leads = (side: CrossingSide, other: EvmBridges.EvmBridge, { attester }: ConnectionTerms) => {
+  if (side.bridge.kind !== other.kind) return Effect.succeed(false)
+  return other.kind === "cctp" ? Effect.succeed(attester !== undefined) : OftEnds.leads(side, other)
+}
 
 const connected = Effect.fnUntraced(function* (
   { coinPrice: price, finalityDepth, network: given, rpcUrl: url }: FarNetwork,
@@ -124,47 +113,6 @@ const connected = Effect.fnUntraced(function* (
   const coinPrice = yield* CoinPrice.make(rpc, price, terms)
   return { network, rpc, lagGuard, chainHead, coinPrice, dataFee: yield* DataFee.make(rpc) }
 })
-
-/** An OFT whose token and endpoint are as configured. */
-const endOf = Effect.fnUntraced(function* (
-  rpc: EvmRpc.Shape,
-  { bridge, endpointId, token }: EvmBridges.EvmBridge
-): Effect.fn.Return<CrossingEnd, Misconfigured | ChainUnavailable> {
-  const at = `the OFT ${EvmAddress.checksum(bridge)} on ${rpc.network}`
-  const carried = yield* OftCalls.read(rpc, bridge, OftCalls.getters.token)
-  if (carried !== OftCalls.toWord(token)) {
-    return yield* wrong(
-      `${at} carries ${shown(carried)}, not the token ${EvmAddress.checksum(token)}; correct the address in bridges`
-    )
-  }
-  const word = yield* OftCalls.read(rpc, bridge, OftCalls.getters.endpoint)
-  if (word === undefined) return yield* wrong(`${at} names no endpoint of LayerZero`)
-  const endpoint = EvmAddress.fromTail(word)
-  const id = yield* OftCalls.read(rpc, endpoint, OftCalls.getters.eid)
-  if (id === undefined || BigInt(id) !== BigInt(endpointId)) {
-    const found = id === undefined ? "none" : `${BigInt(id)}`
-    return yield* wrong(`the endpoint of ${at} has the id ${found}, not ${endpointId}; correct endpointId in bridges`)
-  }
-  return { token, bridge, endpoint, endpointId }
-})
-
-const trusts = Effect.fnUntraced(function* ({ rpc }: FarChain, { bridge: oft }: CrossingEnd, other: CrossingEnd) {
-  const peer = yield* OftCalls.read(rpc, oft, OftCalls.peers(other.endpointId))
-  if (peer === OftCalls.toWord(other.bridge)) return
-  const at = `the OFT ${EvmAddress.checksum(oft)} on ${rpc.network}`
-  return yield* wrong(`${at} takes messages of ${shown(peer)}, not of ${EvmAddress.checksum(other.bridge)}`)
-})
-
-const sameDecimals = Effect.fnUntraced(function* ({ rpc }: FarChain, token: EvmAddress.Address, decimals: number) {
-  const found = yield* OftCalls.read(rpc, token, OftCalls.getters.decimals)
-  if (found !== undefined && BigInt(found) === BigInt(decimals)) return
-  return yield* wrong(
-    `the token ${EvmAddress.checksum(token)} on ${rpc.network} does not have ${decimals} decimals, as on the first network`
-  )
-})
-
-const shown = (word: EvmHex.Hex | undefined) =>
-  word === undefined ? "nothing" : EvmAddress.checksum(EvmAddress.fromTail(word))
 
 const noCrossing = (network: string, other: string) =>
   wrong(`no known bridge leads from ${network} to ${other}; give it as one of bridges, or leave ${other} out`)

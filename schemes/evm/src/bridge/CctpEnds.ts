@@ -2,23 +2,16 @@
 import { type ChainUnavailable, Misconfigured } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
-import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as EvmAddress from "../primitives/EvmAddress.ts"
 import type { EvmBridge } from "../route/EvmBridges.ts"
 import * as CctpCalls from "./CctpCalls.ts"
-import type { CrossingEnd } from "./CrossingEnd.ts"
+import type { CrossingEnd, CrossingSide } from "./CrossingEnd.ts"
 import * as OftCalls from "./OftCalls.ts"
-
-/** One chain of a crossing. */
-interface Side {
-  readonly rpc: EvmRpc.Shape
-  readonly bridge: EvmBridge
-}
 
 /** Both ends; fails with `Misconfigured` where a chain contradicts. */
 export const find = Effect.fnUntraced(function* (
-  near: Side,
-  far: Side
+  near: CrossingSide,
+  far: CrossingSide
 ): Effect.fn.Return<{ readonly near: CrossingEnd; readonly far: CrossingEnd }, Misconfigured | ChainUnavailable> {
   const ends = { near: yield* endOf(near), far: yield* endOf(far) }
   yield* trusts(near, far.bridge)
@@ -27,7 +20,7 @@ export const find = Effect.fnUntraced(function* (
   return ends
 })
 
-const endOf = Effect.fnUntraced(function* ({ bridge, rpc }: Side) {
+const endOf = Effect.fnUntraced(function* ({ bridge, rpc }: CrossingSide) {
   const at = nameOf({ bridge, rpc })
   const word = yield* OftCalls.read(rpc, bridge.bridge, CctpCalls.getters.transmitter)
   if (word === undefined) return yield* wrong(`${at} names no transmitter of messages`)
@@ -40,14 +33,14 @@ const endOf = Effect.fnUntraced(function* ({ bridge, rpc }: Side) {
   return { token: bridge.token, bridge: bridge.bridge, endpoint, endpointId: bridge.endpointId }
 })
 
-const trusts = Effect.fnUntraced(function* (side: Side, other: EvmBridge) {
+const trusts = Effect.fnUntraced(function* (side: CrossingSide, other: EvmBridge) {
   const peer = yield* OftCalls.read(side.rpc, side.bridge.bridge, CctpCalls.remoteMessenger(other.endpointId))
   if (peer === OftCalls.toWord(other.bridge)) return
   return yield* wrong(`${nameOf(side)} does not trust ${EvmAddress.checksum(other.bridge)} of ${other.network}`)
 })
 
 /** The token that arrives is the one that is made for the first chain's. */
-const makes = Effect.fnUntraced(function* (side: Side, other: EvmBridge) {
+const makes = Effect.fnUntraced(function* (side: CrossingSide, other: EvmBridge) {
   const { bridge, rpc } = side
   const minter = yield* OftCalls.read(rpc, bridge.bridge, CctpCalls.getters.minter)
   const made =
@@ -59,7 +52,7 @@ const makes = Effect.fnUntraced(function* (side: Side, other: EvmBridge) {
   )
 })
 
-const nameOf = ({ bridge, rpc }: Side) => `CCTP's messenger ${EvmAddress.checksum(bridge.bridge)} on ${rpc.network}`
+const nameOf = ({ bridge, rpc }: CrossingSide) =>
+  `CCTP's messenger ${EvmAddress.checksum(bridge.bridge)} on ${rpc.network}`
 
-const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
-  Effect.fail(new Misconfigured({ message: `exactEvm.facilitator: routes: ${what}` }))
+const wrong = (what: string): Effect.Effect<never, Misconfigured> => Effect.fail(new Misconfigured({ message: what }))

@@ -34,6 +34,7 @@ import * as RouteRouters from "../route/RouteRouters.ts"
 import * as EvmAsset from "../transfer/EvmAsset.ts"
 import type { EvmSigner } from "../wallet/EvmSigner.ts"
 import * as TopUpAmount from "./TopUpAmount.ts"
+import * as TopUpEnds from "./TopUpEnds.ts"
 import * as TopUpEvidence from "./TopUpEvidence.ts"
 import * as TopUpNodes from "./TopUpNodes.ts"
 
@@ -82,6 +83,7 @@ interface Means {
   readonly nodes: TopUpNodes.TopUpNodes
   readonly assets: AssetTable.AssetTable
   readonly bridges: EvmBridges.EvmBridges
+  readonly ends: TopUpEnds.TopUpEnds
 }
 
 const source = (options: Options): TopUps.TopUpSource => {
@@ -95,12 +97,14 @@ const source = (options: Options): TopUps.TopUpSource => {
   const nodes = Result.getOrThrow(TopUpNodes.make(given.nodes))
   if (nodes.networks.length < 2) throw wrong("nodes: give the nodes of at least two networks")
   const facilitator = Effect.runSync(FacilitatorClient.make(at))
+  const known = Result.getOrThrow(EvmBridges.table(bridges))
   const means: Means = {
     payer,
     facilitator,
     nodes,
     assets: Result.getOrThrow(EvmAsset.table(assets)),
-    bridges: Result.getOrThrow(EvmBridges.table(bridges))
+    bridges: known,
+    ends: TopUpEnds.make(nodes, known)
   }
   const network = "eip155:*"
   const schemeClient = ExactEvmClient.signerClient({
@@ -142,11 +146,11 @@ const unitsOf = ({ digits, scale }: Price.Price, { decimals, dollar }: Asset): b
 
 /** The ways that the facilitator quotes: from each token that a bridge carries on the other networks. */
 const offers = Effect.fnUntraced(function* (means: Means, to: string, named: string | undefined) {
-  const { assets, nodes } = means
+  const { assets, ends, nodes } = means
   if (!nodes.networks.some((network) => network === to)) return []
   const arriving = assets.of(to).filter(({ address }) => named === undefined || address === named)
   const { kinds } = yield* means.facilitator.supported
-  const found: Array<Effect.Effect<TopUps.TopUpOffer | undefined, ChainUnavailable>> = []
+  const found: Array<Effect.Effect<TopUps.TopUpOffer | undefined, ChainUnavailable | Misconfigured>> = []
   for (const { network, quotes = [], scheme } of kinds) {
     const from = nodes.networks.find((one) => one === network && one !== to)
     if (scheme !== ExactEvm.scheme.name || from === undefined || quotes.length === 0) continue
@@ -154,7 +158,7 @@ const offers = Effect.fnUntraced(function* (means: Means, to: string, named: str
       for (const other of arriving) {
         const terms = yield* offerBy(means, asset, other, quotes)
         if (terms === undefined) continue
-        const balance = TopUpNodes.balanceOf(nodes, means.payer, asset)
+        const balance = Effect.andThen(ends(asset, other), TopUpNodes.balanceOf(nodes, means.payer, asset))
         found.push(Effect.map(balance, (available) => (available === undefined ? undefined : { ...terms, available })))
       }
     }
@@ -162,9 +166,9 @@ const offers = Effect.fnUntraced(function* (means: Means, to: string, named: str
   return yield* known(found)
 })
 
-/** The ways whose balance is known; fails if nodes are silent and no other way is left. */
+/** The ways that are right and whose balance is known; fails with the reason against one if no other is left. */
 const known = Effect.fnUntraced(function* (
-  ways: ReadonlyArray<Effect.Effect<TopUps.TopUpOffer | undefined, ChainUnavailable>>
+  ways: ReadonlyArray<Effect.Effect<TopUps.TopUpOffer | undefined, ChainUnavailable | Misconfigured>>
 ) {
   const asked = yield* Effect.forEach(ways, Effect.result, { concurrency: "unbounded" })
   const found = asked.flatMap((one) => (Result.isSuccess(one) && one.success !== undefined ? [one.success] : []))

@@ -3,7 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { ClientSchemeRegistry, PaymentClient, PaymentJournal } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { type Hex, pad, toHex } from "viem"
 
+import * as OftCalls from "../../src/bridge/OftCalls.ts"
 import { exactEvm, topUpEvm } from "../../src/index.ts"
 import * as EvmBridges from "../../src/route/EvmBridges.ts"
 import * as HostileNode from "../HostileNode.ts"
@@ -47,13 +49,27 @@ const supported = Effect.fnUntraced(function* (...networks: ReadonlyArray<string
   return { kinds, extensions: [], signers: {} }
 })
 
-/** A node of this network whose accounts have $100 of each token. */
-const nodeOf = (network: string) =>
-  HostileNode.make((response, request, incoming) => {
-    const chainId = `0x${Number(network.slice("eip155:".length)).toString(16)}`
-    const result = request.method === "eth_chainId" ? chainId : `0x${(100_000_000).toString(16).padStart(64, "0")}`
+const endpoint = `0x${"e".repeat(40)}` as const
+
+/** A node of this network, with the OFT and its endpoint, whose accounts have $100 of each token; `wrong` answers by calldata. */
+const nodeOf = Effect.fnUntraced(function* (network: string, wrong: Readonly<Record<string, Hex>> = {}) {
+  const own = yield* endOn(network)
+  const others = yield* Effect.forEach([arbitrum, optimism, polygon], endOn)
+  const answers = new Map<string, Hex>([
+    [OftCalls.getters.token, OftCalls.toWord(own.token)],
+    [OftCalls.getters.endpoint, pad(endpoint)],
+    [OftCalls.getters.eid, toHex(own.endpointId, { size: 32 })],
+    [OftCalls.getters.decimals, toHex(6, { size: 32 })],
+    ...others.map((other) => [OftCalls.peers(other.endpointId), OftCalls.toWord(other.bridge)] as const),
+    ...Object.entries(wrong)
+  ])
+  return yield* HostileNode.make((response, request, incoming) => {
+    const [call] = Array.isArray(request.params) ? request.params : []
+    const found = answers.get(String(Object(call).data)) ?? toHex(100_000_000, { size: 32 })
+    const result = request.method === "eth_chainId" ? toHex(Number(network.slice("eip155:".length))) : found
     return HostileNode.result(result)(response, request, incoming)
   })
+})
 
 const silentNode = HostileNode.make((response) => void response.destroy())
 
@@ -92,6 +108,30 @@ describe("a top-up", () => {
       assert.isEmpty(found.asked)
       assert.strictEqual(found.rule, "top_up_unavailable")
       assert.include(found.message, arbitrum)
+    })
+  )
+
+  it.live("is not made over a bridge that one of both networks contradicts", () =>
+    Effect.gen(function* () {
+      const near = yield* nodeOf(optimism)
+      const { endpointId } = yield* endOn(optimism)
+      for (const [wrong, expected] of [
+        [{ [OftCalls.getters.token]: pad("0x07") }, /carries 0x0+7, not the token/],
+        [{ [OftCalls.getters.eid]: pad("0x07") }, /has the id 7, not 30109/],
+        [{ [OftCalls.peers(endpointId)]: pad("0x07") }, /takes messages of 0x0+7/],
+        [{ [OftCalls.getters.decimals]: pad("0x12") }, /does not have 6 decimals/]
+      ] as const) {
+        const far = yield* nodeOf(polygon, wrong)
+        const found = yield* fromOf({ optimism: near.url, polygon: far.url })
+        assert.isEmpty(found.asked)
+        assert.strictEqual(found.rule, "top_up_unavailable")
+        assert.match(found.message, expected)
+      }
+      // Another way is taken where it is right.
+      const contradicting = yield* nodeOf(arbitrum, { [OftCalls.getters.eid]: pad("0x07") })
+      const far = yield* nodeOf(polygon)
+      const found = yield* fromOf({ arbitrum: contradicting.url, optimism: near.url, polygon: far.url })
+      assert.deepStrictEqual(found.asked, [optimism])
     })
   )
 })
