@@ -48,7 +48,9 @@ it.live.each(TopUpMarket.kinds)(
       const by = environment.FACILITATOR
       const quoted = yield* run("quote", url, "--top-up", by)
       assert.strictEqual(quoted.code, 0, quoted.err)
-      assert.match(quoted.err, /leave eip155:31337, \$\d+\.\d+ of it as a fee; 10 TUSD\s+on eip155:31338 arrive/)
+      // The lines are broken by their length, and the amounts differ.
+      const said = quoted.err.replaceAll(/\s+/g, " ")
+      assert.match(said, /leave eip155:31337, \$\d+\.\d+ of it as a fee; 10 TUSD on eip155:31338 arrive/)
       assert.strictEqual(yield* here, purse)
       // Stopped while it is under way.
       yield* behave("ignore")
@@ -57,7 +59,7 @@ it.live.each(TopUpMarket.kinds)(
       child.kill("SIGINT")
       const stopped = yield* Effect.promise(() => ended)
       assert.strictEqual(stopped.code, 5, stopped.err)
-      assert.match(stopped.err, /A top-up from eip155:31337 may be on its way: pay_/)
+      assert.match(stopped.err.replaceAll(/\s+/g, " "), /A top-up from eip155:31337 may be on its way: pay_/)
       const left = yield* here
       yield* behave("deliver")
       const paid = yield* run("pay", url, "--top-up", by, "--max", "30")

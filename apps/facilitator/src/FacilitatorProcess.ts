@@ -21,6 +21,7 @@ import * as Scope from "effect/Scope"
 
 import * as FacilitatorServer from "./api/FacilitatorServer.ts"
 import * as CallerTerms from "./callers/CallerTerms.ts"
+import * as Telemetry from "./logs/Telemetry.ts"
 import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 import * as ChainConnections from "./settling/ChainConnections.ts"
 import * as FacilitatorStorage from "./settling/FacilitatorStorage.ts"
@@ -29,13 +30,16 @@ import * as SettlingSchemes from "./settling/SettlingSchemes.ts"
 /**
  * Connects to the chains, listens, and logs the address. Runs until the scope closes. Chains that do not respond are taken in
  * when they do: then all open requests get their responses, and the service begins again on the same port with the same records.
- * Two services of one process count their metrics apart.
+ * Two services of one process count and export their metrics apart.
  */
-export const start = (settings: FacilitatorSettings.FacilitatorSettings) =>
-  Effect.suspend(() => Effect.provideService(run(settings), Metric.MetricRegistry, new Map()))
+export const start = (given: FacilitatorSettings.FacilitatorSettings) =>
+  Effect.gen(function* () {
+    const settings = yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, given, "settings"))
+    const telemetry = yield* Layer.build(Telemetry.layer(settings.telemetry))
+    return yield* Effect.provide(run(settings), telemetry)
+  }).pipe((service) => Effect.suspend(() => Effect.provideService(service, Metric.MetricRegistry, new Map())))
 
 const run = Effect.fnUntraced(function* (settings: FacilitatorSettings.FacilitatorSettings) {
-  yield* Effect.fromResult(OptionCheck.read(FacilitatorSettings.check, settings, "settings"))
   const crypto = yield* BestCrypto.make
   const chains = yield* SettlingSchemes.make(settings, crypto)
   const storage = yield* Layer.build(storageOf(settings))

@@ -16,7 +16,6 @@ import type * as Scope from "effect/Scope"
 
 import * as FacilitatorProcess from "./FacilitatorProcess.ts"
 import * as LogFormat from "./logs/LogFormat.ts"
-import * as Telemetry from "./logs/Telemetry.ts"
 import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
 import * as SettlerDeployment from "./settling/SettlerDeployment.ts"
 
@@ -26,12 +25,8 @@ const stopDeadlineMillis = 28_000
 const settings = Effect.suspend(() => FacilitatorSettings.fromEnvironment(process.env))
 
 const serve = Effect.gen(function* () {
-  const read = yield* settings
-  const service = Effect.andThen(
-    FacilitatorProcess.start(read),
-    Effect.onInterrupt(Effect.never, () => stopping)
-  )
-  yield* Effect.provide(Effect.scoped(service), Telemetry.layer(read.telemetry))
+  yield* FacilitatorProcess.start(yield* settings)
+  yield* Effect.onInterrupt(Effect.never, () => stopping)
 })
 
 const deploySettler = Effect.gen(function* () {
