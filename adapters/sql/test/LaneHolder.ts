@@ -1,6 +1,6 @@
 /**
  * Works lanes: while it holds one it prints an act, if its lease is valid, and raises the lane's number, whether its
- * lease is valid or not.
+ * lease is valid or not. The number's millions are the lease's epoch.
  */
 import { LaneLeases, PaymentStore } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ const holder = Effect.gen(function* () {
   const store = yield* PaymentStore.PaymentStore
   const leases = yield* LaneLeases.LaneLeases
   yield* leases.work(lanes.split(","), (lease) => {
-    let number = 0n
+    let number = 1_000_000n * BigInt(lease.epoch)
     const beat = Effect.gen(function* () {
       yield* Effect.sleep(20)
       if (lease.isValid()) yield* say(`act ${lease.lane} ${lease.epoch}`)
