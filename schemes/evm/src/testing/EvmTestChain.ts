@@ -96,7 +96,8 @@ const makeClient = (rpcUrl: string, chainId: number): ChainClient =>
     mode: "anvil",
     chain: { ...foundry, id: chainId },
     pollingInterval: 10,
-    transport: http(rpcUrl, { batch: true, retryCount: 0, timeout: 60_000 })
+    // A busy machine mines thousands of blocks for minutes.
+    transport: http(rpcUrl, { batch: true, retryCount: 0, timeout: 600_000 })
   })
     .extend(publicActions)
     .extend(walletActions)
