@@ -182,13 +182,13 @@ describe("a thousand calls at once", () => {
   it("within a budget for ten are ten signatures and ten paid requests", async () => {
     await using shop = await PaidShop.open()
     const { fetch, signed } = TestPayer.make({ limits: { perDay: "$0.10" } })
-    const calls = Array.from({ length: 1000 }, (_, index) =>
+    // A busy machine may take too long to connect: such a call is made again.
+    const call = (index: number): Promise<number | string> =>
       fetch(`${shop.origin}/${index % 3}`).then(
         ({ status }) => status,
-        (error: { readonly rule: string }) => error.rule
+        (error: { readonly rule?: string }) => error.rule ?? call(index)
       )
-    )
-    const outcomes = await Promise.all(calls)
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, (_, index) => call(index)))
     assert.strictEqual(signed.length, 10)
     assert.strictEqual(shop.paid().length, 10)
     assert.strictEqual(outcomes.filter((outcome) => outcome === 200).length, 10)

@@ -70,14 +70,16 @@ describe("the service on a chain", () => {
           concurrency: "unbounded"
         })
         const settled = yield* settle
-        assert.deepStrictEqual(
-          settled.map(({ execution, status }) => `${execution} ${status}`),
-          payers.map(() => "granted included")
-        )
+        for (const { execution, status } of settled) {
+          assert.strictEqual(execution, "granted")
+          assert.include(["included", "final"], status)
+        }
         assert.strictEqual(new Set(settled.map(({ paymentId }) => paymentId)).size, 64)
         const after = before + 64n * TestPayment.amount
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), after)
-        assert.deepStrictEqual(yield* settle, settled)
+        // Their blocks may be final by then.
+        const termsOf = (all: typeof settled) => all.map(({ status: _, ...terms }) => terms)
+        assert.deepStrictEqual(termsOf(yield* settle), termsOf(settled))
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), after)
         const [first] = settled
         const record = yield* client.payment(first?.paymentId ?? "")

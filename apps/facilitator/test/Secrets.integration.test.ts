@@ -17,7 +17,6 @@ import { TronTestChain } from "@pontage/tron/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as Metric from "effect/Metric"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
@@ -116,7 +115,7 @@ const shop = Effect.gen(function* () {
   return { url: `${yield* listen(server)}/payments?token=${canary.webhookToken}`, told }
 })
 
-/** Everything that leaves the service: what is logged, traced, counted and answered. */
+/** Everything that leaves the service: what is logged, traced and answered, its metrics among the answers. */
 const doors = () => {
   const out: Array<string> = []
   const tell = (what: unknown) =>
@@ -130,7 +129,6 @@ const doors = () => {
       })
     ]),
     Layer.succeed(References.MinimumLogLevel, "All"),
-    Layer.succeed(Metric.MetricRegistry, new Map()),
     Layer.succeed(
       Tracer.Tracer,
       Tracer.make({
@@ -156,6 +154,8 @@ const callersFile = (webhookUrl: string, networks: object) => {
       name: "shop",
       keys: [`sha256:${Buffer.from(digestOf(canary.apiKey)).toString("hex")}`],
       networks,
+      // So few a second that a slow machine is limited too.
+      rate: "1/100",
       webhook: { url: webhookUrl, secret: canary.webhookSecret }
     }
   ]

@@ -234,7 +234,8 @@ const assetOf = (network: string, address: string): CustomAsset => ({
 export const schemeFacilitator = Effect.fnUntraced(function* ({ tokens = [], ...options }: FacilitatorOptions = {}) {
   const { network, rpcUrl } = yield* TronTestChain.TronTestChain
   const assets = tokens.map((address) => assetOf(network, address))
-  return yield* exactTron.facilitator({ rpcUrl, network, assets, ...options })
+  // A node responds late on a busy machine, and no test means that.
+  return yield* exactTron.facilitator({ rpcUrl, network, assets, rpcTimeoutMillis: 600_000, ...options })
 })
 
 /** A payment as the scheme facilitator reads it. */
