@@ -32,12 +32,14 @@ const longestPeace = 6_000
 const crowdOf = (kills: number) => ({ callers: Math.min(30, 5 * kills), shopBuyers: Math.min(8, 2 * kills) })
 /** Time that a buyer of the shop repeats its payment, in milliseconds. */
 const usualPatience = 180_000
+/** Seconds that an authorization is good for: no caller repeats one that has expired before it was taken in. */
+const usualValidity = 300
 
 /** Runs the trial; its size counts the kills. */
 export const run = Effect.fnUntraced(function* (
   options: TrialOptions
 ): Effect.fn.Return<TrialReport, Anvil.AnvilFailed, Scope.Scope> {
-  const world = yield* TrialWorld.make(options, { leases, operations: true })
+  const world = yield* TrialWorld.make({ validSeconds: usualValidity, ...options }, { leases, operations: true })
   const kills = options.size ?? usualKills
   const { callers, shopBuyers } = crowdOf(kills)
   const facilitator = yield* world.facilitator()
