@@ -83,6 +83,8 @@ describe.each(TopUpMarket.kinds)("a top-up is declined before anything is signed
       assert.strictEqual(yield* refused({ carrier: dear }), "over_request_limit")
       const dearest = withQuotes({ fee: `${purse}` })
       assert.strictEqual(yield* refused({ carrier: dearest, limits: { perRequest: "$1000" } }), "insufficient_funds")
+      // A least amount by which the facilitator would have nearly all of the money moved.
+      assert.strictEqual(yield* refused({ carrier: withQuotes({ minimumAmount: "90000000" }) }), "over_request_limit")
       // A quote that has ended, or is about to; a bridge or a place that this client does not know; more than there is.
       const now = Math.floor(Date.now() / 1000)
       assert.strictEqual(yield* refused({ carrier: withQuotes({ quotedUntil: now - 1 }) }), "top_up_unavailable")

@@ -6,8 +6,9 @@ import * as Result from "effect/Result"
 import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import * as PaymentPolicy from "../../src/client/PaymentPolicy.ts"
 import * as TopUps from "../../src/client/topup/TopUps.ts"
+import * as Network from "../../src/protocol/Network.ts"
 import { ChainUnavailable, FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
-import type { TopUpSource } from "../../src/scheme/TopUpSource.ts"
+import type { TopUpOffer, TopUpSource } from "../../src/scheme/TopUpSource.ts"
 import * as Wallet from "./Wallet.ts"
 
 const { schemeClient } = Wallet.make()
@@ -30,7 +31,7 @@ const options = Array.from({ length: 60 }, (_, index) => {
 })
 
 /** Top-ups of an account with this balance; `asked` holds the questions. */
-const topUpsOf = (balanceOf: TopUpSource["balanceOf"]) => {
+const topUpsOf = (balanceOf: TopUpSource["balanceOf"], quoted: ReadonlyArray<TopUpOffer> = []) => {
   const asked: Array<string> = []
   const source: TopUpSource = {
     facilitator: "https://facilitator.example",
@@ -45,7 +46,8 @@ const topUpsOf = (balanceOf: TopUpSource["balanceOf"]) => {
     },
     offers: (_, asset) => {
       asked.push(`ways to ${asset}`)
-      return Effect.andThen(Effect.yieldNow, Effect.fail(new FacilitatorUnavailable({ message: "silent" })))
+      const silent = Effect.fail(new FacilitatorUnavailable({ message: "silent" }))
+      return Effect.andThen(Effect.yieldNow, quoted.length === 0 ? silent : Effect.succeed(quoted))
     },
     submit: () => Effect.die("nothing is signed"),
     observe: () => Effect.die("nothing is signed")
@@ -78,6 +80,44 @@ describe("a shop's options", () => {
       const { allowed } = yield* topUps.judge(context, judged, undefined)
       assert.deepStrictEqual(allowed, options)
       assert.deepStrictEqual(asked, ["balance of USDC", "balance of GOLD"])
+    })
+  )
+})
+
+describe("a facilitator's least amount", () => {
+  it.effect.each([
+    [5_000_000n, undefined],
+    [30_000_000n, undefined],
+    [90_000_000n, "over_request_limit"]
+  ] as const)("of %d is brought where what it adds keeps the limit of a request: %s", ([minimum, rule]) =>
+    Effect.gen(function* () {
+      const fee = 1_000_000n
+      const from = { ...Wallet.dollars, network: Network.make("eip155:42161") }
+      const way: TopUpOffer = {
+        from,
+        to: Wallet.dollars,
+        available: 100_000_000n,
+        feeFor: () => fee,
+        arrivingOf: (total) => total - fee,
+        minimum,
+        quotedUntil: 4_102_444_800,
+        expectedSeconds: 60,
+        requirements: (amount) => Wallet.offer({ network: from.network, maxAmountRequired: `${amount + fee}` })
+      }
+      const limited = Result.getOrThrow(PaymentPolicy.make({ perRequest: "$30" }, {}, [schemeClient]))
+      const request = { method: "GET", url: new URL("https://shop.example/report") }
+      const option = Result.getOrThrow(
+        limited.judge(request, Wallet.offer({ maxAmountRequired: "10000000" }), schemeClient)
+      )
+      const { topUps } = topUpsOf(() => Effect.succeed(0n), [way])
+      const judgment = yield* topUps.judge(
+        { ...context, policy: limited },
+        { allowed: [option], declined: [] },
+        undefined
+      )
+      assert.strictEqual(judgment.declined[0]?.rule, rule)
+      const least = minimum > 10_000_000n ? minimum : 10_000_000n
+      assert.strictEqual(judgment.allowed[0]?.quote.topUp?.amount, rule === undefined ? least : undefined)
     })
   )
 })

@@ -136,7 +136,8 @@ const planFor = Effect.fnUntraced(function* (
   if (Result.isFailure(offers)) return Result.fail(because(declined, unavailable(offers.failure)))
   const found = yield* best(source, context, asset.network, offers.success, (offer) => {
     const needed = greater(missing, offer.minimum)
-    return { needed, wanted: greater(needed, source.least(asset)) }
+    const own = greater(missing, source.least(asset))
+    return { needed, wanted: greater(needed, own), own }
   })
   if (Result.isFailure(found)) return Result.fail(because(declined, found.failure))
   const { plan, topUp } = found.success
@@ -184,8 +185,11 @@ const underway = ({ account }: TopUpSource, to: Asset, entry: JournalEntry): Top
   }
 }
 
-/** The least that is needed of an offer, and what is wanted where the balance allows it. */
-type Sizes = (offer: TopUpOffer) => { readonly needed: bigint; readonly wanted: bigint }
+/**
+ * The least that is needed of an offer, what is wanted where the balance allows it, and how much of that is the payer's own wish: a
+ * facilitator's minimum may be more.
+ */
+type Sizes = (offer: TopUpOffer) => { readonly needed: bigint; readonly wanted: bigint; readonly own: bigint }
 
 interface Found {
   readonly plan: WantedTopUp
@@ -217,7 +221,7 @@ const sized = Effect.fnUntraced(function* (
   source: TopUpSource,
   { journal, policy }: Context,
   offer: TopUpOffer,
-  { needed, wanted }: ReturnType<Sizes>
+  { needed, own, wanted }: ReturnType<Sizes>
 ): Effect.fn.Return<Result.Result<Found, PaymentDeclined>, JournalUnavailable> {
   const { from, minimum, quotedUntil, to } = offer
   const price = (amount: bigint) => priceOf(amount, from)
@@ -243,6 +247,18 @@ const sized = Effect.fnUntraced(function* (
   const judged = policy.judge(asked, { ...requirements, maxAmountRequired: `${fee}` }, source.schemeClient, from)
   if (Result.isFailure(judged)) return Result.fail(judged.failure)
   const { exceeds, quote } = judged.success
+  // Else a facilitator could have all of the payer's money moved, by a minimum that nobody has agreed to.
+  const beyond = greater(amount - own, 0n)
+  const moved = policy.judge(
+    asked,
+    { ...requirements, maxAmountRequired: `${fee + beyond}` },
+    source.schemeClient,
+    from
+  )
+  if (Result.isFailure(moved)) {
+    const message = `${source.facilitator} sends at least ${price(minimum)}, ${price(beyond)} more than is wanted: ${moved.failure.message}`
+    return Result.fail(decline(moved.failure.rule, message))
+  }
   const over = exceeds(yield* journal.spent)
   if (over !== undefined) return Result.fail(over)
   return Result.succeed({
@@ -292,7 +308,11 @@ export const order = Effect.fnUntraced(function* (
   if (open !== undefined) {
     return { quote: { ...quote, topUp: underway(source, to, open) }, plan: { _tag: "Underway", asset: to } }
   }
-  const found = yield* best(source, context, place.network, offers, () => ({ needed: amount, wanted: amount }))
+  const found = yield* best(source, context, place.network, offers, () => ({
+    needed: amount,
+    wanted: amount,
+    own: amount
+  }))
   const { plan, topUp } = yield* Effect.fromResult(found)
   return { quote: { ...quote, requirements: plan.offer.requirements(amount), topUp }, plan }
 })
