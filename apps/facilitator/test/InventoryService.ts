@@ -89,10 +89,20 @@ export const between = (first: EvmTestChain.Shape, far: FarPlace, perDay = 1_000
   return { operator, environment, offerTo, paid, settle }
 }
 
-/** Starts the service. */
+/** Whether the nodes of all networks have responded to the service. It listens on the same port anew each time that one does. */
+const isWhole = (url: string) =>
+  Effect.promise(async () => {
+    const response = await fetch(`${url}/supported`).catch(() => undefined)
+    return (
+      response !== undefined && !Object.hasOwn(Object(await response.json().catch(() => ({ pending: [] }))), "pending")
+    )
+  })
+
+/** Starts the service, and waits until it settles on all its networks. */
 export const started = Effect.fnUntraced(function* (environment: Readonly<Record<string, string>>) {
   const service = yield* ServiceProcess.run(environment)
   const url = yield* service.url
+  yield* Effect.repeat(isWhole(url), { until: (whole) => whole, schedule: often })
   const kill = Effect.andThen(
     Effect.sync(() => service.process.kill("SIGKILL")),
     service.exited

@@ -44,6 +44,11 @@ export interface LossParty {
   readonly payer: string
   readonly caller: string
   readonly codeHash?: string | undefined
+  /**
+   * The payment is the facilitator's own delivery (`Delivery.isPush`). Whatever strangers have done to earlier ones, and whatever other
+   * payers have lost, somebody is owed it: it is never refused, and counts nothing. Its attempts and the gas ceiling bound it.
+   */
+  readonly isOwn?: boolean
 }
 
 /** A payment to be signed for, and the most that may be lost with it. */
@@ -172,11 +177,11 @@ export const make = (limits: Limits): Effect.Effect<LossBudget, Misconfigured> =
     ended: BoundedMap.oldestOut(capacity)
   }
   return Effect.succeed({
-    judge: (risk) => now((at) => judged(ledger, risk, at).verdict),
-    reserve: (id, risk, until) => now((at) => reserve(ledger, id, risk, until, at)),
-    hold: (id, risk, until) => now((at) => hold(ledger, id, risk, until, at)),
-    settle: (id, party) => now((at) => settle(ledger, id, party, at)),
-    lose: (id, loss) => now((at) => lose(ledger, id, loss, at)),
+    judge: (risk) => counted(risk, open, (at) => judged(ledger, risk, at).verdict),
+    reserve: (id, risk, until) => counted(risk, open, (at) => reserve(ledger, id, risk, until, at)),
+    hold: (id, risk, until) => counted(risk, undefined, (at) => hold(ledger, id, risk, until, at)),
+    settle: (id, party) => counted(party, undefined, (at) => settle(ledger, id, party, at)),
+    lose: (id, loss) => counted(loss, undefined, (at) => lose(ledger, id, loss, at)),
     retract: (id) => Effect.sync(() => retract(ledger, id)),
     release: (id) => Effect.sync(() => end(ledger, id)),
     bannedUntil: (name) => now((at) => banOf(ledger, name, at))
@@ -187,6 +192,10 @@ const wrong = (what: string): Effect.Effect<never, Misconfigured> =>
   Effect.fail(new Misconfigured({ message: `the loss budget: ${what}` }))
 
 const now = <A>(run: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, run)
+
+/** The same for payments that count: the facilitator's own ones give `none`. */
+const counted = <A>({ isOwn }: LossParty, none: A, run: (now: number) => A): Effect.Effect<A> =>
+  isOwn === true ? Effect.succeed(none) : now(run)
 
 /**
  * Succeeds if a payment may be signed for. A ban is a verdict about the payer; an exhausted budget is none about the payment, which may

@@ -378,3 +378,21 @@ describe("a loss that is taken back with its block", () => {
     })
   )
 })
+
+describe("the facilitator's own delivery", () => {
+  it.effect("is signed for whatever its account and others have lost, and counts nothing", () =>
+    Effect.gen(function* () {
+      const budget = yield* LossBudget.make({ total: 20n, perCaller: 20n, perPayer: 20n })
+      const own = { ...risk("operator"), isOwn: true }
+      for (const id of ["1", "2", "3"]) assert.strictEqual(yield* lost(budget, id, own), "Open")
+      assert.strictEqual(yield* judged(budget, risk("a", 20n)), "Open")
+      for (const payer of ["b", "c"]) yield* lost(budget, payer, risk(payer))
+      assert.strictEqual(yield* judged(budget, risk("a")), "caller exhausted")
+      assert.strictEqual(yield* judged(budget, own), "Open")
+      assert.strictEqual(yield* reserved(budget, "4", { ...own, amount: 1_000n }), "Open")
+      yield* budget.hold("5", own, never)
+      yield* budget.settle("4", own)
+      assert.strictEqual(yield* judged(budget, risk("operator")), "caller exhausted")
+    })
+  )
+})

@@ -117,7 +117,7 @@ const onTron = (key: Redacted.Redacted, { apiKey, rpcUrl, terms }: TronSettings)
 
 /** The wallet on TON; the first relayer gets its unused TON. */
 const onTon = (key: Redacted.Redacted, { apiKey, rpcUrl, signerKeys, terms }: TonSettings.TonSettings): Account => {
-  const { assets, network = TonNetwork.mainnet, subwallet } = terms
+  const { assets, attachedTon, network = TonNetwork.mainnet, subwallet } = terms
   const [relayer] = signerKeys.map(TonSettings.keyPairOf)
   const walletId = TonNetwork.walletId(TonNetwork.fromText(network) ?? TonNetwork.mainnet, subwallet)
   const payouts = exactTon.payouts({
@@ -126,7 +126,8 @@ const onTon = (key: Redacted.Redacted, { apiKey, rpcUrl, signerKeys, terms }: To
     rpcUrl: Redacted.value(rpcUrl),
     network,
     ...(apiKey !== undefined && { apiKey: Redacted.value(apiKey) }),
-    ...(assets !== undefined && { assets })
+    ...(assets !== undefined && { assets }),
+    ...(attachedTon !== undefined && { attachedTon })
   })
   return { network, payouts }
 }

@@ -3,6 +3,7 @@
  * whose simulation had succeeded. A loss budget limits them.
  */
 import {
+  Delivery,
   type FacilitatorUnavailable,
   LossBudget,
   type Misconfigured,
@@ -83,11 +84,13 @@ const usualGas = 150_000n
 const partyOf = ({
   authorization: { payer },
   caller = "",
-  payload: { cache }
+  payload: { cache },
+  requirements
 }: Payment<CountedPayload>): LossBudget.LossParty => ({
   payer,
   caller,
-  codeHash: cache.codeHash
+  codeHash: cache.codeHash,
+  isOwn: Delivery.isPush(requirements)
 })
 
 /** The nonce that the chain uses up, by its token and payer. */

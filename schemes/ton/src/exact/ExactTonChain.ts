@@ -6,7 +6,6 @@ import { type Asset, type AssetTable, ChainUnavailable, type LossBudget, Misconf
 import type { Network } from "@pontage/core/Network"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import type { Cell } from "@ton/core"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import * as Ed25519 from "../crypto/Ed25519.ts"
@@ -20,11 +19,11 @@ import * as ExactTon from "../payment/ExactTon.ts"
 import { handedOn } from "../payment/SettlementPayload.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
+import * as CurrentTariff from "../sending/CurrentTariff.ts"
 import * as PendingPayers from "../sending/PendingPayers.ts"
 import * as TonLosses from "../sending/TonLosses.ts"
-import * as TonPrices from "../sending/TonPrices.ts"
 import * as TonRelayer from "../sending/TonRelayer.ts"
-import * as TonTariff from "../sending/TonTariff.ts"
+import type * as TonTariff from "../sending/TonTariff.ts"
 import * as TonAsset from "../transfer/TonAsset.ts"
 import type { TonEmulation } from "../transfer/TonEmulation.ts"
 import * as TonJettons from "../transfer/TonJettons.ts"
@@ -177,8 +176,8 @@ export const connect = Effect.fnUntraced(function* (
   if (network === undefined) return yield* wrong(`network "${rpc.network}" is not a TON network`)
   const relayers = yield* deployed(rpc, network, options)
   const losses = yield* TonLosses.make(limitsOf(options))
-  const config = refreshed(rpc.config)
-  const tariff = tariffOf(network, config, options.attachedTon)
+  const config = CurrentTariff.refreshed(rpc.config)
+  const tariff = CurrentTariff.make(network, config, options.attachedTon)
   const { maxInnerTon = larger(yield* largestNeed(tariff, network, assets, options), handedOn) } = options
   return {
     rpc,
@@ -222,26 +221,6 @@ const limitsOf = ({ banMillis, ...options }: Options): LossBudget.Limits => {
 const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
 
 const part = (whole: bigint, parts: bigint): bigint => (whole < parts ? 1n : whole / parts)
-
-/** The tariff of the configuration, remembered while the configuration stays the same. */
-const tariffOf = (
-  network: Network,
-  config: Effect.Effect<Cell, ChainUnavailable>,
-  attachedTon: bigint | undefined
-): ExactTonChain["tariff"] => {
-  let known: { readonly cell: Cell; readonly tariff: TonTariff.TonTariff } | undefined
-  return Effect.flatMap(config, (cell) => {
-    if (known?.cell === cell) return Effect.succeed(known.tariff)
-    const prices = TonPrices.read(cell)
-    if (prices === undefined) {
-      const message = `the configuration of ${network} has no readable prices`
-      return Effect.fail(new ChainUnavailable({ network, message }))
-    }
-    const tariff = TonTariff.make(prices, TonAsset.isKnown, attachedTon)
-    known = { cell, tariff }
-    return Effect.succeed(tariff)
-  })
-}
 
 /** The largest need of a transfer among the tokens, in nanotons: today's offers name it. */
 const largestNeed = (
@@ -301,20 +280,6 @@ const provingOnce = (rpc: TonRpc.TonRpc) => {
           Effect.andThen(Effect.sync(() => void proven.add(token))),
           Effect.catchTag("Misconfigured", (error) => notSettleable(rpc.network, error))
         )
-}
-
-/** Milliseconds that a configuration is used: prices change seldom, by a vote. */
-const configMillis = 600_000
-
-const refreshed = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => {
-  let known: { readonly value: A; readonly until: number } | undefined
-  return Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    if (known !== undefined && now < known.until) return known.value
-    const value = yield* request
-    known = { value, until: now + configMillis }
-    return value
-  })
 }
 
 /** Logs a token that is not what the operator's table says: it is the operator's mistake, and says nothing about the payment. */

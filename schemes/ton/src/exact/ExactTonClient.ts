@@ -2,7 +2,14 @@
  * The scheme client of `exact` on TON: it reads the payer's number and Jetton wallet from the chain, and signs the request that
  * the core has decided on.
  */
-import { Misconfigured, type SchemeClient, type SignedPayment, SigningFailed, type SigningRequest } from "@pontage/core"
+import {
+  type Asset,
+  Misconfigured,
+  type SchemeClient,
+  type SignedPayment,
+  SigningFailed,
+  type SigningRequest
+} from "@pontage/core"
 import { Entropy } from "@pontage/core/Entropy"
 import type { Network } from "@pontage/core/Network"
 import * as OptionCheck from "@pontage/core/OptionCheck"
@@ -69,13 +76,30 @@ interface Order {
   readonly validUntil: number
   readonly jettonWallet: TonAddress.Address
   readonly transfer: JettonTransfer.JettonTransfer
+  /** The TON that the wallet pays out of what it received, in nanotons; with mode 64 it hands on all that a relayer attaches. */
   readonly value: bigint
-  /** Whether the wallet pays `value` itself out of what it received; else it hands on all that a relayer attaches. */
-  readonly isFixed: boolean
+  readonly mode: Mode
 }
 
+/**
+ * How the wallet hands TON on. x402's facilitators accept no other mode than 1 and 3. With 3 the number is used, and the request over,
+ * where the action fails; with 1 the request stays good then.
+ */
+type Mode = 64 | 3 | 1
+
+/** The nanotons that a wallet hands on with a transfer of a token, by mode 1. */
+export type HandedOn = (asset: Asset) => Effect.Effect<bigint, SigningFailed>
+
 /** The scheme client. Throws `Misconfigured` for an invalid network, signer, RPC URL or asset. */
-export const client = (options: Options): SchemeClient => {
+export const client = (options: Options): SchemeClient => clientOf(options, undefined)
+
+/**
+ * The client of an account whose payments nobody can use up: a stranger who carries a request to the wallet with too little TON leaves
+ * it as it was. The wallet keeps what its relayer attaches beyond its need.
+ */
+export const keepingClient = (options: Options, handedOn: HandedOn): SchemeClient => clientOf(options, handedOn)
+
+const clientOf = (options: Options, handedOn: HandedOn | undefined): SchemeClient => {
   Result.getOrThrow(OptionCheck.read(check, options, "exactTon.client"))
   const { apiKey, assets, kind = "w5-internal", network: text, rpcUrl, signer } = options
   const table = Result.getOrThrow(TonAsset.table(assets ?? []))
@@ -93,7 +117,7 @@ export const client = (options: Options): SchemeClient => {
       const obstacle = ExactTon.termsOf(requirements)?.obstacle
       return obstacle && `the offer ${obstacle}, which this client does not sign`
     },
-    sign: (request) => sign(payer, jettons, kind, request)
+    sign: (request) => sign({ payer, jettons, kind, handedOn }, request)
   }
 }
 
@@ -101,10 +125,16 @@ const wrong = (what: string) => new Misconfigured({ message: `exactTon.client: $
 
 const failed = (message: string) => Effect.fail(new SigningFailed({ message }))
 
+/** The parts that payments are signed with. */
+interface Signing {
+  readonly payer: Payer
+  readonly jettons: TonJettons.TonJettons
+  readonly kind: ExactTon.Kind
+  readonly handedOn: HandedOn | undefined
+}
+
 const sign = Effect.fnUntraced(function* (
-  payer: Payer,
-  jettons: TonJettons.TonJettons,
-  kind: ExactTon.Kind,
+  { handedOn, jettons, kind, payer }: Signing,
   request: SigningRequest
 ): Effect.fn.Return<SignedPayment, SigningFailed> {
   const { asset, binding, requirements, validBefore } = request
@@ -132,9 +162,9 @@ const sign = Effect.fnUntraced(function* (
     ...(terms.emptyPayload !== undefined && { emptyPayload: terms.emptyPayload })
   }
   const most = terms.takesSettlement ? SettlementPayload.handedOn : usualHandedOn
-  const value = terms.maxInnerTon < most ? terms.maxInnerTon : most
-  const isFixed = kind === "external" || terms.takesSettlement
-  const boc = yield* payer.sign({ kind, validUntil: validBefore, jettonWallet, transfer, value, isFixed })
+  const value = handedOn ? yield* handedOn(asset) : terms.maxInnerTon < most ? terms.maxInnerTon : most
+  const mode = handedOn ? 1 : kind === "external" || terms.takesSettlement ? 3 : 64
+  const boc = yield* payer.sign({ kind, validUntil: validBefore, jettonWallet, transfer, value, mode })
   const signed = TonAuthorization.read({ kind, boc, from: payer.address }, terms)
   if (Result.isFailure(signed)) return yield* failed(`the wallet signed something else: ${signed.failure.message}`)
   if (!fulfils(signed.success, { jettonWallet, transfer, validUntil: validBefore }))
@@ -219,13 +249,10 @@ const keyOf = (
   }
 }
 
-/**
- * The request to sign. It hands on all the attached TON (mode 64), or a fixed amount (mode 3): x402's facilitators accept no
- * other mode than 1 and 3, and only with 3 is the number used, and the request over, where the action fails.
- */
+/** The request to sign. */
 const requestFor = (order: Order, walletId: number, seqno: number) => {
-  const { isFixed, jettonWallet, kind, transfer, validUntil, value } = order
-  const message = TonMessage.internal(jettonWallet, isFixed ? value : 0n, JettonTransfer.toCell(transfer))
-  const actions = WalletRequest.actionsOf([{ mode: isFixed ? 3 : 64, message }])
+  const { jettonWallet, kind, mode, transfer, validUntil, value } = order
+  const message = TonMessage.internal(jettonWallet, mode === 64 ? 0n : value, JettonTransfer.toCell(transfer))
+  const actions = WalletRequest.actionsOf([{ mode, message }])
   return WalletRequest.unsignedW5({ walletId, validUntil, seqno }, actions, kind === "external")
 }

@@ -5,12 +5,14 @@
  * requests with one number it carries out one, and the other one is over.
  */
 import {
+  type Asset,
   ChainUnavailable,
   Misconfigured,
   type Payouts,
   type PayoutOrder,
   type PayoutSigning,
-  type Push
+  type Push,
+  SigningFailed
 } from "@pontage/core"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
@@ -27,11 +29,13 @@ import { recall } from "../payment/ExactTonReading.ts"
 import * as TonPayer from "../payment/TonPayer.ts"
 import * as TonAddress from "../primitives/TonAddress.ts"
 import * as TonNetwork from "../primitives/TonNetwork.ts"
+import * as CurrentTariff from "../sending/CurrentTariff.ts"
+import type * as TonTariff from "../sending/TonTariff.ts"
 import * as TonAsset from "../transfer/TonAsset.ts"
 import * as TonJettons from "../transfer/TonJettons.ts"
 import * as TonSigner from "../wallet/TonSigner.ts"
 import * as TonWallet from "../wallet/TonWallet.ts"
-import { client } from "./ExactTonClient.ts"
+import { keepingClient } from "./ExactTonClient.ts"
 import * as ExactTonVerification from "./ExactTonVerification.ts"
 
 /** Options of the payments. */
@@ -49,6 +53,8 @@ export interface Options {
   readonly network?: string
   /** Jettons beside the known ones. */
   readonly assets?: ReadonlyArray<TonAsset.CustomAsset>
+  /** The facilitator's own amount to attach to a payment, in nanotons, where it has one. */
+  readonly attachedTon?: bigint
 }
 
 const check = OptionCheck.options<Options>({
@@ -61,7 +67,8 @@ const check = OptionCheck.options<Options>({
   rpcUrl: OptionCheck.nodeUrl("https://toncenter.com/api/v2/jsonRPC"),
   apiKey: OptionCheck.optional(OptionCheck.text),
   network: OptionCheck.optional(OptionCheck.text),
-  assets: OptionCheck.optional(TonAsset.check)
+  assets: OptionCheck.optional(TonAsset.check),
+  attachedTon: OptionCheck.optional(OptionCheck.amount(1n))
 })
 
 /** Seconds for which a payment can be made: longer than a relayer's queue, and the pause after a payment that was not relayed. */
@@ -70,7 +77,9 @@ const validSeconds = 300
 /** The parts that the payments are made with. */
 interface Context extends TonPayoutEvidence.Context {
   readonly ed25519: Ed25519.Shape
-  readonly payer: ReturnType<typeof client>
+  readonly payer: ReturnType<typeof keepingClient>
+  /** The nanotons that a transfer of a token needs. */
+  readonly needOf: (asset: Asset) => Effect.Effect<bigint, ChainUnavailable>
   readonly account: TonAddress.Address
   readonly relayer: TonAddress.Address
   /** The last payment that may still be made, as this process knows. */
@@ -114,6 +123,7 @@ const wrong = (reason: string) => new Misconfigured({ message: `exactTon.payouts
 const contextOf = ({
   apiKey,
   assets,
+  attachedTon,
   network: text,
   relayer: relayerText,
   rpcUrl,
@@ -130,6 +140,7 @@ const contextOf = ({
   if (account === relayer) throw wrong("the relayer is the wallet that pays; give it a key of its own")
   const node = { network, ...(apiKey !== undefined && { apiKey }) }
   const rpc = Effect.runSync(TonRpc.make({ url: rpcUrl, ...node }))
+  const needOf = needing(CurrentTariff.make(network, CurrentTariff.refreshed(rpc.config), attachedTon))
   const own = { signer, rpcUrl, ...(assets && { assets }), ...(subwallet !== undefined && { subwallet }) }
   return {
     rpc,
@@ -138,11 +149,27 @@ const contextOf = ({
     searches: TonSearches.make(rpc),
     ends: TonPayoutEvidence.makeEnds(),
     ed25519: Effect.runSync(Ed25519.Ed25519),
-    payer: client({ ...node, ...own }),
+    // Anybody has the request once it is sent, and may carry it to the wallet with too little TON: that must not use its number up.
+    payer: keepingClient({ ...node, ...own }, (asset) =>
+      Effect.mapError(needOf(asset), ({ message }) => new SigningFailed({ message }))
+    ),
+    needOf,
     account,
     relayer,
     last: undefined
   }
+}
+
+/** The need by the tariff, and no more than at first: a facilitator reads no request that hands on more than its start has named. */
+const needing = (tariff: Effect.Effect<TonTariff.TonTariff, ChainUnavailable>): Context["needOf"] => {
+  const first = new Map<string, bigint>()
+  return (asset) =>
+    Effect.map(tariff, ({ transfer }) => {
+      const now = transfer(asset)
+      const most = first.get(asset.address) ?? now
+      first.set(asset.address, most)
+      return now < most ? now : most
+    })
 }
 
 const sign = Effect.fnUntraced(function* (
@@ -163,6 +190,7 @@ const sign = Effect.fnUntraced(function* (
     extra: { ...asset.extra, responseDestination: relayer }
   }
   const validBefore = state.head.time + validSeconds
+  yield* context.needOf(asset)
   const signed = yield* Effect.result(
     payer.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
   )

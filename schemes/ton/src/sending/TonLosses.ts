@@ -4,6 +4,7 @@
  * for, within the budgets of the payer, of its caller, and of all payers; and the account to blame is banned for a while.
  */
 import {
+  Delivery,
   type FacilitatorUnavailable,
   invalid,
   LossBudget,
@@ -104,6 +105,10 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Miscon
 const untilOf = ({ payload: { request } }: TonPayment, now: number): number =>
   Math.min(request.validUntil * 1000 + graceMillis, now + longestMillis)
 
-const partyOf = ({ caller = "", payload: { payer } }: TonPayment): LossBudget.LossParty => ({ payer, caller })
+const partyOf = ({ caller = "", payload: { payer }, requirements }: TonPayment): LossBudget.LossParty => ({
+  payer,
+  caller,
+  isOwn: Delivery.isPush(requirements)
+})
 
 const idOf = ({ payload: { nonce, payer } }: TonPayment): string => `${payer} ${nonce}`
