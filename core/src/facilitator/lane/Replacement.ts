@@ -32,10 +32,10 @@ const plus = (cost: bigint, more: bigint | undefined): bigint | undefined =>
 /** The ceilings' room for these callers; the books count the transaction's cost already. */
 const roomFor = Effect.fnUntraced(function* (state: LaneState, transaction: TrackedTransaction) {
   const { limits, scheme, store } = state
-  const { callers } = expenseOf(transaction)
+  const { callers, held } = expenseOf(transaction)
   if (!SpendLimits.hold(limits, scheme.network, callers)) return undefined
   const books = yield* store.books(scheme.network, yield* since(state))
-  return SpendLimits.room(limits, scheme.network, books).most(callers)
+  return SpendLimits.room(limits, scheme.network, books).most(held)
 })
 
 const since = ({ store }: LaneState) => Effect.map(store.now, (now) => now - SpendLimits.periodMillis)
@@ -49,11 +49,11 @@ export const allowanceFor = Effect.fnUntraced(function* (
   highest: bigint
 ) {
   const { limits, scheme } = state
-  const { callers, cost } = expenseOf(transaction)
+  const { callers, cost, held } = expenseOf(transaction)
   if (highest <= cost || !SpendLimits.hold(limits, scheme.network, callers)) return undefined
   const allowance: Allowance = {
     since: yield* since(state),
-    allows: (books) => SpendLimits.allow(limits, scheme.network, [{ callers, cost: highest - cost }], books)
+    allows: (books) => SpendLimits.allow(limits, scheme.network, [{ callers, held, cost: highest - cost }], books)
   }
   return allowance
 })

@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 
 import type { ChainHead, Payment } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
+import * as Delivery from "../store/Delivery.ts"
 import type { Allowance, NetworkSpend, OpenExpense } from "../store/NetworkSpend.ts"
 import type { PlannedTransaction, StoredPayment } from "../store/PaymentStore.ts"
 import { placesTaken } from "./LanePlaces.ts"
@@ -16,7 +17,14 @@ import { type LaneState, withOpenSlot, type Stopped } from "./LaneState.ts"
 import { anEighthMore } from "./Replacement.ts"
 import * as SignerFunds from "./SignerFunds.ts"
 import * as SpendLimits from "./SpendLimits.ts"
-import { begin, type BatchedPayment, expenseOf, lastAttempt, type TrackedTransaction } from "./TrackedTransaction.ts"
+import {
+  begin,
+  type BatchedPayment,
+  expenseOf,
+  heldCallers,
+  lastAttempt,
+  type TrackedTransaction
+} from "./TrackedTransaction.ts"
 
 /** A verified payment. */
 export interface Ready {
@@ -110,7 +118,7 @@ const signWithin = Effect.fnUntraced(function* (
   let rest = ready
   while (rest.length > 0 && transactions.length < places) {
     const number = slots.next + BigInt(transactions.length)
-    const ceiling = room.most(rest.map(({ stored }) => stored.caller))
+    const ceiling = room.most(heldCallers(rest.map(storedOf)))
     const prepared = yield* Effect.result(
       prepareWithin(state, rest, number, chainHead, { signed: transactions, ceiling })
     )
@@ -130,7 +138,8 @@ const signWithin = Effect.fnUntraced(function* (
     const expense = expenseOf(transaction)
     const broken = room.broken(expense)
     if (broken.length > 0) {
-      const stays = ({ stored }: Ready) => !broken.includes(undefined) && !broken.includes(stored.caller)
+      const isHeld = (stored: StoredPayment) => broken.includes(stored.caller) && !Delivery.isPush(stored.requirements)
+      const stays = ({ stored }: Ready) => !broken.includes(undefined) && !isHeld(stored)
       yield* release(state, rest.slice(0, count))
       const note = broken.includes(undefined) ? ceilingReached : shareUsedUp
       yield* putBack(state, rest.filter((one) => !stays(one)).map(storedOf), note)

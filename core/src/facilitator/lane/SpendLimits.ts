@@ -77,12 +77,12 @@ export const room = (limits: SpendLimits, network: string, { open, spent }: Netw
   }
   return {
     spend,
-    broken: ({ callers, cost }) => {
+    broken: ({ callers, cost, held = callers }) => {
       const breaking: Array<string | undefined> = total !== undefined && cost > total - all ? [undefined] : []
       let more = 0n
       for (const [caller, part] of callers.length === 0 ? [] : TransactionCost.shares(cost, callers)) {
         const most = left(caller, more)
-        if (most !== undefined && part > most) breaking.push(caller)
+        if (most !== undefined && part > most && held.includes(caller)) breaking.push(caller)
         more += part
       }
       return breaking

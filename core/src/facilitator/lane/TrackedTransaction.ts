@@ -4,6 +4,7 @@
  */
 import { isDead, isSettled } from "../../protocol/Settlement.ts"
 import type { Inclusion, ObservedPayment, Payment, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
+import * as Delivery from "../store/Delivery.ts"
 import type { OpenExpense } from "../store/NetworkSpend.ts"
 import * as PaymentChange from "../store/PaymentChange.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
@@ -144,10 +145,20 @@ const earliestOf = ({ history }: StoredPayment, startedAt: number): number | und
 }
 
 /** The most that the transaction may cost, and the callers of its payments. */
-export const expenseOf = (transaction: TrackedTransaction): OpenExpense => ({
-  cost: lastAttempt(transaction).cost,
-  callers: [...transaction.payments.map(({ stored }) => stored), ...transaction.unreadable].map(({ caller }) => caller)
-})
+export const expenseOf = (transaction: TrackedTransaction): OpenExpense & Required<Pick<OpenExpense, "held">> => {
+  const all = [...transaction.payments.map(({ stored }) => stored), ...transaction.unreadable]
+  return {
+    cost: lastAttempt(transaction).cost,
+    callers: all.map(({ caller }) => caller),
+    held: heldCallers(all)
+  }
+}
+
+/** The callers whose ceilings hold for some of these payments: for all but deliveries. */
+export const heldCallers = (
+  payments: ReadonlyArray<Pick<StoredPayment, "caller" | "requirements">>
+): ReadonlyArray<string> =>
+  payments.flatMap(({ caller, requirements }) => (Delivery.isPush(requirements) ? [] : [caller]))
 
 /** The end of the validity of all its payments, in Unix seconds. */
 export const validBefore = ({ payments, unreadable }: TrackedTransaction): number =>

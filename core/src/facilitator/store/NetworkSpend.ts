@@ -9,6 +9,11 @@ export interface OpenExpense {
   readonly cost: bigint
   /** The caller of each of its payments: they share the cost. */
   readonly callers: ReadonlyArray<string>
+  /**
+   * The callers whose own ceilings and shares hold for it; default all of them. The network's ceiling alone holds for a delivery, which
+   * its recipient is owed: one that waited for its caller's ceiling could hold up the deliveries of others.
+   */
+  readonly held?: ReadonlyArray<string>
 }
 
 /** The books of a network. */

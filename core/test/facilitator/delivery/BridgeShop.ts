@@ -6,6 +6,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 import { Checkpoint, type Strike } from "../../../src/facilitator/Checkpoint.ts"
 import type { PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
+import type { SpendLimits } from "../../../src/facilitator/lane/SpendLimits.ts"
 import * as MemoryPaymentStore from "../../../src/facilitator/store/MemoryPaymentStore.ts"
 import type { PaymentStore } from "../../../src/facilitator/store/PaymentStore.ts"
 import * as Binding from "../../../src/protocol/Binding.ts"
@@ -23,6 +24,8 @@ export const route = "acct-to-shop"
 
 export interface Options {
   readonly settleTimeoutMillis?: number
+  /** The ceilings of what settling may cost. */
+  readonly gasCeilings?: SpendLimits
   /** Changes of the store. */
   readonly store?: (store: PaymentStore["Service"]) => PaymentStore["Service"]
   /** Changes of the bridge. */
@@ -53,18 +56,17 @@ export const open = Effect.fnUntraced(function* (options: Options = {}) {
     TestScheme.facilitator(near, { onward: options.onward?.(bridge.onward, far) ?? bridge.onward }),
     ...(options.pushes === false ? [] : [settlesFar(["signer-far"])])
   ]
-  const { settleTimeoutMillis } = options
+  const { gasCeilings, settleTimeoutMillis } = options
   const owner = yield* Effect.scope
   let life = yield* Scope.make()
   const live = Effect.fnUntraced(function* (strike: Strike = () => Effect.void) {
     yield* Scope.close(life, Exit.void)
     life = yield* Scope.make()
     yield* Scope.addFinalizer(owner, Scope.close(life, Exit.void))
-    const opening = LedgerShop.facilitatorOf(
-      schemes,
-      store,
-      settleTimeoutMillis === undefined ? {} : { settleTimeoutMillis }
-    )
+    const opening = LedgerShop.facilitatorOf(schemes, store, {
+      ...(gasCeilings !== undefined && { gasCeilings }),
+      ...(settleTimeoutMillis !== undefined && { settleTimeoutMillis })
+    })
     return yield* Effect.provideService(Scope.provide(opening, life), Checkpoint, strike)
   })
   return {

@@ -130,6 +130,19 @@ describe("a push that is another payment each time it is signed", () => {
     )
   }
 
+  // One that waited for its caller would hold up the deliveries of others, where an account makes one payment at a time.
+  it.effect.each(["caller", "total"] as const)("waits for no ceiling but the network's: %s", (limit) =>
+    Effect.gen(function* () {
+      const least = (network: string) => (network === farNetwork ? 1n : undefined)
+      const gasCeilings =
+        limit === "total" ? { total: least } : { caller: (_: string, network: string) => least(network) }
+      const shop = yield* opened({ gasCeilings })
+      yield* departed(shop)
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual(BridgeShop.arrivals(shop).length, limit === "caller" ? 1 : 0)
+    })
+  )
+
   it.effect("is the one on record, of two processes that sign at once", () =>
     Effect.gen(function* () {
       // Another process, whose lease is over, has recorded its push between this one's observation and its record.

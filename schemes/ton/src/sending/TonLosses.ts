@@ -63,8 +63,8 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<TonLosses, Miscon
         end,
         Effect.sync(() => counted.delete(idOf(payment)))
       )
-    const recipientAllowed = Effect.fnUntraced(function* ({ payload: { transfer } }: TonPayment) {
-      if ((yield* budget.bannedUntil(transfer.to)) === undefined) return
+    const recipientAllowed = Effect.fnUntraced(function* ({ payload: { transfer }, requirements }: TonPayment) {
+      if (Delivery.isPush(requirements) || (yield* budget.bannedUntil(transfer.to)) === undefined) return
       const message = `an earlier payment to ${transfer.to} bounced on its way; try again later`
       return yield* invalid("unsupported_authorization", "account_banned", message)
     })

@@ -72,6 +72,10 @@ describe("TonLosses", () => {
         "unsupported_authorization account_banned"
       )
       assert.strictEqual(yield* Trial.wordOf(losses.allow(paymentOf("another", relayer), 10n)), "ok")
+      // A delivery is owed to it.
+      const { requirements, ...owed } = paymentOf("another")
+      const push = { ...owed, requirements: { ...requirements, extra: { delivers: "pay_of_a_shop" } } }
+      assert.strictEqual(yield* Trial.wordOf(losses.allow(push, 10n)), "ok")
     })
   )
 
