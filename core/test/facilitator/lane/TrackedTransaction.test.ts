@@ -125,8 +125,16 @@ describe("a lane transaction", () => {
   it("costs what its last bytes may cost, for the callers of all its payments, readable or not", () => {
     const transaction = begun([batched("sent")])
     transaction.attempts = [slotted, { ...slotted, transaction: "tx-2", cost: 34n }]
-    transaction.unreadable = [stored("sent", { paymentId: "unreadable", caller: "other shop" })]
-    assert.deepStrictEqual(TrackedTransaction.expenseOf(transaction), { cost: 34n, callers: ["shop", "other shop"] })
+    const requirements = { ...stored("sent").requirements, extra: { delivers: "pay_of_a_shop" } }
+    transaction.unreadable = [
+      stored("sent", { paymentId: "unreadable", caller: "other shop" }),
+      stored("sent", { paymentId: "delivery", caller: "third shop", requirements })
+    ]
+    assert.deepStrictEqual(TrackedTransaction.expenseOf(transaction), {
+      cost: 34n,
+      callers: ["shop", "other shop", "third shop"],
+      held: ["shop", "other shop"]
+    })
   })
 
   it("is valid as long as the longest of its payments, readable or not", () => {
