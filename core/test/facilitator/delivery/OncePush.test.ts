@@ -123,6 +123,9 @@ const departed = Effect.fnUntraced(function* (shop: Effect.Success<ReturnType<ty
   return stored?.paymentId ?? ""
 })
 
+/** A ceiling on the far network that no transaction keeps. */
+const least = (network: string) => (network === farNetwork ? 1n : undefined)
+
 describe("a push that is another payment each time it is signed", () => {
   for (const place of checkpoints) {
     it.effect(`is made once by the successor of a process that ends at ${place}`, () =>
@@ -133,7 +136,6 @@ describe("a push that is another payment each time it is signed", () => {
   // One that waited for its caller would hold up the deliveries of others, where an account makes one payment at a time.
   it.effect.each(["caller", "total"] as const)("waits for no ceiling but the network's: %s", (limit) =>
     Effect.gen(function* () {
-      const least = (network: string) => (network === farNetwork ? 1n : undefined)
       const gasCeilings =
         limit === "total" ? { total: least } : { caller: (_: string, network: string) => least(network) }
       const shop = yield* opened({ gasCeilings })
