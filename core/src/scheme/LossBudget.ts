@@ -45,8 +45,8 @@ export interface LossParty {
   readonly caller: string
   readonly codeHash?: string | undefined
   /**
-   * The payment is the facilitator's own delivery (`Delivery.isPush`). Whatever strangers have done to earlier ones, and whatever other
-   * payers have lost, somebody is owed it: it is never refused, and counts nothing. Its attempts and the gas ceiling bound it.
+   * The payment is the facilitator's own delivery (`Delivery.isPush`). Its recipient is owed it, whatever strangers have done to earlier
+   * ones and other payers have lost: it is never refused, and counts nothing. Its attempts and the gas ceiling bound it.
    */
   readonly isOwn?: boolean
 }

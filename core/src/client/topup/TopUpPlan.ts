@@ -247,7 +247,7 @@ const sized = Effect.fnUntraced(function* (
   const judged = policy.judge(asked, { ...requirements, maxAmountRequired: `${fee}` }, source.schemeClient, from)
   if (Result.isFailure(judged)) return Result.fail(judged.failure)
   const { exceeds, quote } = judged.success
-  // Else a facilitator could have all of the payer's money moved, by a minimum that nobody has agreed to.
+  // Else a facilitator could have all of the payer's money moved, by a minimum that its owner has not agreed to.
   const beyond = greater(amount - own, 0n)
   const moved = policy.judge(
     asked,

@@ -13,6 +13,7 @@ const stored = (status: Status, changed: Partial<StoredPayment> = {}): StoredPay
     paymentId: "payment-1",
     status,
     caller: "shop",
+    requirements: { scheme: "exact", network: "ledger:test" },
     authorization: { validBefore: 100 },
     history: [{ status: "accepted", at: 0 }],
     ...changed

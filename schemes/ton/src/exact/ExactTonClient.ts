@@ -94,7 +94,7 @@ export type HandedOn = (asset: Asset) => Effect.Effect<bigint, SigningFailed>
 export const client = (options: Options): SchemeClient => clientOf(options, undefined)
 
 /**
- * The client of an account whose payments nobody can use up: a stranger who carries a request to the wallet with too little TON leaves
+ * The client of an account whose payments strangers cannot use up: one who carries a request to the wallet with too little TON leaves
  * it as it was. The wallet keeps what its relayer attaches beyond its need.
  */
 export const keepingClient = (options: Options, handedOn: HandedOn): SchemeClient => clientOf(options, handedOn)
