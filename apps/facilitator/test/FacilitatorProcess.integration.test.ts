@@ -78,7 +78,7 @@ describe("the service on a chain", () => {
         const after = before + 64n * TestPayment.amount
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), after)
         // Their blocks may be final by then.
-        const termsOf = (all: typeof settled) => all.map(({ status: _, ...terms }) => terms)
+        const termsOf = (all: typeof settled) => all.map((one) => ({ ...one, status: "settled" }))
         assert.deepStrictEqual(termsOf(yield* settle), termsOf(settled))
         assert.strictEqual(yield* chain.balanceOf(chain.accounts.payee.address), after)
         const [first] = settled
