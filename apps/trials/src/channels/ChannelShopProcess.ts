@@ -1,6 +1,6 @@
 /**
  * A shop of channels under trial, as a process: the facilitator, the ledger and the watch that claims are in it. Beside its goods it shows
- * the ledger's record of a channel, for the audit. Its environment configures it: `TRIAL_SETTINGS`, `FAILPOINT`, `MUTATION`.
+ * the ledger's record of a channel and the lane transactions that are not over, for the audit. Its environment configures it: `TRIAL_SETTINGS`, `FAILPOINT`, `MUTATION`.
  */
 import { createServer } from "node:http"
 import { flushCompileCache } from "node:module"
@@ -12,6 +12,7 @@ import {
   Facilitator,
   FacilitatorSchemeRegistry,
   LocalFacilitator,
+  PaymentStore,
   protocolSeller,
   x402v2Seller
 } from "@pontage/core"
@@ -32,6 +33,7 @@ import { deposit, goods } from "./ChannelGoods.ts"
 import * as TrialLedger from "./TrialLedger.ts"
 
 type Ledger = ChannelStore["Service"]
+type Records = PaymentStore.PaymentStore["Service"]
 
 /** Claims are paid out at once. */
 const watch = { pollMillis: 200, leastClaim: 1n, leastPayout: 1n }
@@ -93,14 +95,23 @@ const untilClaimed = Effect.fnUntraced(function* (ledger: Ledger, channelId: str
 
 const looks = 50
 
-const routerOf = (ledger: Ledger) => {
+const toJson = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}` : part))
+
+/** The lane transactions that are not over, as they are on record. */
+const lanesOf = (records: Records) =>
+  Effect.flatMap(records.lanesInUse, (lanes) => Effect.forEach(lanes, (lane) => records.openTransactions(lane)))
+
+const routerOf = (ledger: Ledger, records: Records) => {
   const router = new Router()
+  router.get("/lanes", async (context) => {
+    context.type = "json"
+    context.body = toJson((await Effect.runPromise(lanesOf(records))).flat())
+  })
   router.get("/books/:channel", async (context) => {
     const standing = await Effect.runPromise(ledger.find(String(context.params["channel"])))
     context.type = "json"
-    context.body = JSON.stringify(standing ?? {}, (_, value: unknown) =>
-      typeof value === "bigint" ? `${value}` : value
-    )
+    context.body = toJson(standing ?? {})
   })
   for (const [name, { isServed }] of Object.entries(goods)) {
     router.get(`/${name}`, async (context) => {
@@ -113,9 +124,9 @@ const routerOf = (ledger: Ledger) => {
   return router
 }
 
-const open = (settings: TrialSettings, ledger: Ledger, facilitator: Facilitator["Service"]) => {
+const open = (settings: TrialSettings, services: Context.Context<Services>, facilitator: Facilitator["Service"]) => {
   const { assets, channels, port, rpcUrl } = settings
-  const router = routerOf(ledger)
+  const router = routerOf(Context.get(services, ChannelStore), Context.get(services, PaymentStore.PaymentStore))
   const terms = {
     scheme: "batch-settlement",
     network: assets[0]?.network ?? "",
@@ -141,6 +152,8 @@ const open = (settings: TrialSettings, ledger: Ledger, facilitator: Facilitator[
   })
 }
 
+type Services = ChannelStore | PaymentStore.PaymentStore
+
 /** Sets the clock of this process, which all of its libraries read. */
 const setClock = ({ channels }: TrialSettings) => {
   const { clockAheadMillis = 0 } = channels ?? {}
@@ -153,7 +166,7 @@ const program = Effect.gen(function* () {
   setClock(settings)
   const strike = TrialProcess.strikes(settings)
   const context = yield* Effect.provideService(Layer.build(localOf(settings)), Checkpoint.Checkpoint, strike)
-  open(settings, Context.get(context, ChannelStore), struck(Context.get(context, Facilitator), strike))
+  open(settings, context, struck(Context.get(context, Facilitator), strike))
   // A process that is killed keeps nothing: the next life begins quicker with what this one has compiled.
   flushCompileCache()
   return yield* Effect.never

@@ -8,13 +8,13 @@ import type { Anvil } from "@pontage/evm/testing"
 import { ChannelContracts } from "@pontage/evm/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
 
 import * as ChannelAudit from "../audit/ChannelAudit.ts"
 import * as ChannelBuyers from "../channels/ChannelBuyers.ts"
 import * as ChannelLeavers from "../channels/ChannelLeavers.ts"
+import * as ChannelStory from "../channels/ChannelStory.ts"
 import * as ChannelWitness from "../channels/ChannelWitness.ts"
 import { type Failpoint, toText } from "../faults/Failpoint.ts"
 import * as RpcChaos from "../faults/RpcChaos.ts"
@@ -210,7 +210,7 @@ const strike = Effect.fnUntraced(function* (
   const mended = rounds > 0 ? undepositedByReorganisation : new Set<string>()
   const ending = { world, shop, shops, buyers, looks, before, payTo, patienceMillis, mended }
   const { findings, testimony } = yield* audited(ending)
-  if (findings.length > 0) options.outputs?.push({ url: world.chain.rpcUrl, log: yield* nodeState(world) })
+  if (findings.length > 0) options.outputs?.push(...(yield* ChannelStory.tell(world, shop.url)))
   return {
     goal: "channels",
     title: titleOf(course),
@@ -225,14 +225,6 @@ const strike = Effect.fnUntraced(function* (
     findings: [...findings, ...missedIn(shop, kills).map((one) => ({ check: "not-struck", detail: toText(one) }))]
   }
 })
-
-/** The chain's head, and the transactions that wait in the node's pool: some differences are the node's. */
-const nodeState = ({ rpc }: TrialWorld.TrialWorld) =>
-  Effect.forEach(nodeQuestions, ([method, ...params]) =>
-    Effect.map(rpc.ask(Schema.Unknown, method, params), (answer) => `${method}: ${JSON.stringify(answer)}`)
-  )
-
-const nodeQuestions = [["eth_getBlockByNumber", "latest", false], ["txpool_status"], ["txpool_inspect"]] as const
 
 const titleOf = ({ duels: killings, kills, reorganisations: rounds, troubles: withdrawing }: Course): string => {
   if (killings !== undefined) return `two shops over one ledger of payment channels, ${killings} kills of one of them`
