@@ -10,6 +10,8 @@ export type FetchFunction = (input: RequestInfo | URL, init?: RequestInit) => Pr
 /** A call that can be sent and repeated. */
 export interface OutgoingRequest {
   readonly method: string
+  /** The absolute URL. Throws for one that `fetch` rejects. */
+  readonly url: () => string
   /** The caller's headers as they were at the call. */
   readonly headers: Headers
   readonly signal: AbortSignal | undefined
@@ -33,13 +35,15 @@ export const make = (
   const url = isRequest(input) ? input.url : input
   const method = init.method ?? request?.method ?? "GET"
   const headers = new Headers(init.headers ?? request?.headers)
-  const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined
+  const signal = signalOf(input, init)
   const fields: RequestInit = { ...(request === undefined ? {} : fieldsOf(request)), ...init, method, headers }
   const given = init.body === undefined ? request?.body : init.body
   const repeatable = RepeatableBody.fromBody(given, maxBodyBytes, signal)
   const sendRead = async (body: Promise<RepeatableBody.RepeatableBody>) => fetch(url, withBody(fields, await body))
+  const href = () => new URL(url, globalThis.location?.href).href
   return {
     method,
+    url: href,
     headers,
     signal,
     sendUnpaid: () => (repeatable instanceof Promise ? sendRead(repeatable) : fetch(input, init)),
@@ -54,7 +58,7 @@ export const make = (
           })
       return {
         method,
-        url: new URL(url, globalThis.location?.href).href,
+        url: href(),
         uses: (header) => again.headers.has(header),
         body: Effect.promise(() => RepeatableBody.contentOf(again.body ?? null, again.headers.get("content-type"))),
         send: sending(() => again),
@@ -70,6 +74,10 @@ const withBody = (fields: RequestInit, { body, contentType }: RepeatableBody.Rep
   if (contentType !== undefined && !headers.has("content-type")) headers.set("content-type", contentType)
   return { ...fields, headers, body }
 }
+
+/** The caller's signal. */
+export const signalOf = (input: RequestInfo | URL, init: RequestInit): AbortSignal | undefined =>
+  (init.signal === undefined && isRequest(input) ? input.signal : init.signal) ?? undefined
 
 const isRequest = (input: RequestInfo | URL): input is Request => typeof input === "object" && "clone" in input
 

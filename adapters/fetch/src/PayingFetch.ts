@@ -52,7 +52,8 @@ export interface PayingFetch extends FetchFunction {
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
   /**
    * Asks the shop that sells this resource to pay back what lies in your payment channel with it and is not spent, or `amount`
-   * of it (in the smallest unit of the token). The request is sent once unpaid; its handler does not run.
+   * of it (in the smallest unit of the token). The request is sent once unpaid; its handler does not run. It rejects with
+   * `RefundUnanswered` if the shop leaves a request without a response for `refundTimeoutMillis`.
    */
   readonly refund: (
     input: RequestInfo | URL,
@@ -102,9 +103,16 @@ export const make = Effect.fnUntraced(function* (
     return undefined
   }
   const refund: PayingFetch["refund"] = async (input, { amount, ...init } = {}) => {
-    const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
-    const demand = await buyer.demandOf(await request.sendUnpaid(), request.signal)
-    return buyer.refund(await request.payable(), demand, amount, request.signal)
+    const signal = OutgoingRequest.signalOf(input, init)
+    // A request without a response does not outlive the call.
+    const over = new AbortController()
+    const either = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])
+    const request = OutgoingRequest.make(fetch, input, { ...init, signal: either }, maxBodyBytes)
+    try {
+      return await buyer.refund(request, amount, signal)
+    } finally {
+      over.abort()
+    }
   }
   const isOpen: PayingFetch["isOpen"] = async (input, init = {}) =>
     buyer.isOpen(await OutgoingRequest.make(fetch, input, init, maxBodyBytes).payable())

@@ -202,7 +202,8 @@ export const signerOf = (balance = 1_000_000n) => {
         const payload = { ceiling: `${ceiling}`, ...(follows && { follows }), ...made }
         return { payer: PaidShop.receipt.payer, payload, deposit: deposit && {} }
       }),
-    signRefund: () => Effect.die("no refund here"),
+    signRefund: ({ charged }) =>
+      Effect.succeed({ payer: PaidShop.receipt.payer, payload: { refund: `${charged}` }, deposit: undefined }),
     chargeOf: (extra) => textOf(extra["charged"]),
     correctionOf: ({ accepts }) => {
       const charged = textOf(accepts[0]?.extra?.["charged"])

@@ -14,7 +14,7 @@ import * as ClientSchemeRegistry from "../scheme/ClientSchemeRegistry.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import type { PayerDialect } from "../wire/pontage/Dialect.ts"
 import type { ChannelEntry } from "./ChannelEntry.ts"
-import type { Refunded } from "./OwnPurchase.ts"
+import { type Refunded, unanswered } from "./OwnPurchase.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import * as PaymentClient from "./PaymentClient.ts"
 import * as PaymentJournal from "./PaymentJournal.ts"
@@ -47,6 +47,11 @@ export interface BuyerOptions {
    * the amounts of failed payments to the limits.
    */
   readonly lookup?: (paymentId: string) => Promise<PaymentRecord | undefined>
+  /**
+   * Milliseconds for which a shop may leave each request of a refund without a response, the unpaid one and the one for the refund;
+   * default 120,000. The refund's transaction has to be in a block by then.
+   */
+  readonly refundTimeoutMillis?: number
   /** Journal of the payments; default: in memory. */
   readonly journal?: PaymentJournal.PaymentJournal["Service"]
   /**
@@ -56,7 +61,7 @@ export interface BuyerOptions {
   readonly topUp?: TopUps
 }
 
-const { allow, limits, topUp } = PaymentClient.keys
+const { allow, limits, refundTimeoutMillis, topUp } = PaymentClient.keys
 
 /** The keys of the options, for adapters that add their own. */
 export const keys: OptionCheck.Table<BuyerOptions> = {
@@ -64,6 +69,7 @@ export const keys: OptionCheck.Table<BuyerOptions> = {
   limits,
   allow,
   topUp,
+  refundTimeoutMillis,
   onPayment: OptionCheck.optional(OptionCheck.callable()),
   onTrouble: OptionCheck.optional(OptionCheck.callable()),
   confirm: OptionCheck.optional(OptionCheck.callable()),
@@ -75,6 +81,15 @@ export const keys: OptionCheck.Table<BuyerOptions> = {
 }
 
 const check = OptionCheck.options<BuyerOptions>(keys)
+
+/** The request of a resource whose shop is asked for a refund. */
+export interface RefundRequest {
+  /** The absolute URL, once the request is sent. */
+  readonly url: () => string
+  readonly sendUnpaid: () => Promise<Response>
+  /** The same request for the paying client, once `sendUnpaid` has a response. */
+  readonly payable: () => Promise<PayableRequest>
+}
 
 /** A buyer. Its promises reject with the tagged errors of `PaymentClient`, or with the reason of the signal. */
 export interface Buyer {
@@ -92,9 +107,9 @@ export interface Buyer {
   ) => Promise<PaymentClient.Quotation>
   readonly isOpen: (request: PayableRequest) => Promise<boolean>
   readonly status: (paymentId: string) => Promise<PaymentClient.PaymentStatus>
+  /** Asks for the demand by the unpaid request, and then for the refund. */
   readonly refund: (
-    request: PayableRequest,
-    demand: PaymentClient.Demand | undefined,
+    asked: RefundRequest,
     amount: bigint | undefined,
     signal: AbortSignal | undefined
   ) => Promise<Refunded>
@@ -124,19 +139,37 @@ export const make = Effect.fnUntraced(function* (
     quote: (request, demand, signal) => run(client.quote(request, demand), signal),
     isOpen: (request) => run(client.isOpen(request), undefined),
     status: (paymentId) => run(client.status(paymentId), undefined),
-    refund: (request, demand, amount, signal) => run(client.refund(request, demand, amount), signal),
+    refund: (asked, amount, signal) => run(refund(client, asked, amount, options.refundTimeoutMillis), signal),
     channels: () => run(client.channels, undefined),
     topUp: (order, signal) => run(client.topUp(order), signal)
   } satisfies Buyer
 })
 
+const refund = Effect.fnUntraced(function* (
+  client: PaymentClient.PaymentClient["Service"],
+  { payable, sendUnpaid, url }: RefundRequest,
+  amount: bigint | undefined,
+  timeoutMillis = PaymentClient.defaultRefundTimeoutMillis
+) {
+  const response = yield* Effect.promise(() => sendUnpaid()).pipe(
+    Effect.timeoutOrElse({
+      duration: timeoutMillis,
+      orElse: () =>
+        Effect.fail(unanswered(new URL(url()).host, undefined, false, `no response within ${timeoutMillis} ms`))
+    })
+  )
+  const demand = yield* client.demandOf(response)
+  return yield* client.refund(yield* Effect.promise(() => payable()), demand, amount)
+})
+
 const inEffects = (options: BuyerOptions): PaymentClient.Options => {
-  const { allow, choose, confirm, limits, lookup, onPayment, onTrouble = warn, topUp } = options
+  const { allow, choose, confirm, limits, lookup, onPayment, onTrouble = warn, refundTimeoutMillis, topUp } = options
   return {
     onTrouble: (error) => Effect.sync(() => onTrouble(error)),
     ...(limits === undefined ? {} : { limits }),
     ...(allow === undefined ? {} : { allow }),
     ...(topUp === undefined ? {} : { topUp }),
+    ...(refundTimeoutMillis === undefined ? {} : { refundTimeoutMillis }),
     ...(choose === undefined ? {} : { choose }),
     ...(lookup === undefined ? {} : { lookup: (paymentId) => lookUp(lookup, paymentId) }),
     ...(confirm === undefined ? {} : { confirm: (quote) => Effect.promise(async () => isYes(confirm(quote))) }),

@@ -15,7 +15,14 @@ import * as ChannelFunds from "./ChannelFunds.ts"
 import * as ChannelTurns from "./ChannelTurns.ts"
 import { bookOf, drawn, type Progress, type Restore, type Scene } from "./ChannelVoucher.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
-import type { OwnPurchase, PurchaseFailure, Refunded } from "./OwnPurchase.ts"
+import {
+  type OwnPurchase,
+  type PurchaseFailure,
+  type Refunded,
+  type RefundOrder,
+  type RefundUnanswered,
+  unanswered
+} from "./OwnPurchase.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import * as Purchase from "./Purchase.ts"
 import * as PurchaseResponse from "./PurchaseResponse.ts"
@@ -46,14 +53,14 @@ export const make = (signer: ChannelSigner): OwnPurchase => ({
           ChannelTurns.turnOf({ id: entry.draw.channel }, entry.host),
           resumed(context, signer, request, { ...entry, draw: entry.draw })
         ),
-  refund: (context, request, order, amount) =>
-    Effect.flatMap(offeredOf(signer, order), (offered) =>
-      ChannelTurns.alone(
-        context.journal,
-        ChannelTurns.turnOf(offered, new URL(order.quote.url).host),
-        refunded({ context, signer, request, order, offered, stream: undefined }, amount)
-      )
-    )
+  refund: (context, request, order, wanted) =>
+    Effect.flatMap(offeredOf(signer, order), (offered) => {
+      const { host } = new URL(order.quote.url)
+      const asking: Asking = { host, channelId: offered.id, isAsked: false, isAnswered: false }
+      const scene: Scene = { context, signer, request, order, offered, stream: undefined }
+      const turn = ChannelTurns.turnOf(offered, host)
+      return inTime(ChannelTurns.alone(context.journal, turn, refunded(scene, wanted, asking)), wanted, asking)
+    })
 })
 
 const offeredOf = (signer: ChannelSigner, { quote }: Purchase.PurchaseOrder) => {
@@ -204,14 +211,38 @@ const resumed = Effect.fnUntraced(function* (
   return judged._tag === "Charged" ? yield* Effect.fail(failureOf(entry, judged, meaning)) : undefined
 })
 
+/** The request for a refund: whether it was sent, and whether the shop has said that the refund is made. */
+interface Asking {
+  readonly host: string
+  readonly channelId: string
+  isAsked: boolean
+  isAnswered: boolean
+}
+
+/** Ends a refund to which the shop does not respond. A refund that is said to be made is looked for on the chain beyond that. */
+const inTime = <A, E>(
+  refunding: Effect.Effect<A, E>,
+  { timeoutMillis }: RefundOrder,
+  asking: Asking
+): Effect.Effect<A, E | RefundUnanswered> =>
+  Effect.raceFirst(
+    refunding,
+    Effect.flatMap(Effect.sleep(timeoutMillis), () => {
+      const { channelId, host, isAnswered, isAsked } = asking
+      const said = `no response within ${timeoutMillis} ms`
+      return isAnswered ? Effect.never : Effect.fail(unanswered(host, channelId, isAsked, said))
+    })
+  )
+
 const refunded = Effect.fnUntraced(function* (
   scene: Scene,
-  amount: bigint | undefined
-): Effect.fn.Return<Refunded, PurchaseFailure> {
+  wanted: RefundOrder,
+  asking: Asking
+): Effect.fn.Return<Refunded, PurchaseFailure | RefundUnanswered> {
   const { context } = scene
   const draft = yield* Purchase.draft(scene.order)
   const before = yield* reread(scene, draft)
-  const back = yield* Effect.ensuring(paidBack(scene, draft, before, amount), context.journal.letGo(draft.id))
+  const back = yield* Effect.ensuring(paidBack(scene, draft, before, wanted, asking), context.journal.letGo(draft.id))
   return { channelId: scene.offered.id, ...back }
 })
 
@@ -223,7 +254,8 @@ const paidBack = Effect.fnUntraced(function* (
   scene: Scene,
   draft: JournalEntry,
   before: ChannelStanding,
-  amount: bigint | undefined
+  { amount }: RefundOrder,
+  asking: Asking
 ) {
   const { context, offered, order, signer } = scene
   for (let corrections = 0; ; corrections++) {
@@ -233,9 +265,13 @@ const paidBack = Effect.fnUntraced(function* (
     const headers = yield* Purchase.bounded(order.paymentHeaders(signed.payload))
     const draw = { channel: offered.id, ceiling: `${charged}` }
     const entry: JournalEntry = { ...draft, payer: signed.payer, headers, draw }
-    const meaning = yield* answered(scene, entry)
+    asking.isAsked = true
+    const meaning = yield* Effect.catchTag(answered(scene, entry), "SettlementPending", () =>
+      Effect.fail(unanswered(asking.host, asking.channelId, true, "no outcome came while the request was valid"))
+    )
     if (meaning._tag === "NotRefused") {
       const { receipt, response } = meaning
+      asking.isAnswered = true
       yield* Effect.promise(async () => response.body?.cancel())
       if (receipt === undefined || receipt.transaction === "") {
         return yield* new PurchaseResponse.PaymentRefused({ paymentId: "", message: unrefunded(entry, response) })

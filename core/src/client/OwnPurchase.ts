@@ -2,6 +2,7 @@
  * A scheme client that buys in its own steps, as one that pays through channels does. The client brings them along, so that a
  * bundle without such a scheme holds none of them.
  */
+import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
 import type { SettlementPending } from "../protocol/ProtocolError.ts"
@@ -25,6 +26,40 @@ export interface Refunded {
   readonly amount: bigint
 }
 
+/** The refund that is wanted. */
+export interface RefundOrder {
+  /** In the smallest unit of the asset; `undefined` for all that is not spent. */
+  readonly amount: bigint | undefined
+  /** Milliseconds for which the shop may leave the request without a response. */
+  readonly timeoutMillis: number
+}
+
+/**
+ * The shop did not respond to a refund in time. Where the request for it was sent (`isAsked`) its outcome is unknown: the shop may still
+ * make it, and the channel's balance on the chain shows it. A withdrawal needs no shop.
+ */
+export class RefundUnanswered extends Data.TaggedError("RefundUnanswered")<{
+  readonly host: string
+  /** `undefined` while the shop has offered no channel. */
+  readonly channelId: string | undefined
+  /** Whether the request for the refund was sent; otherwise no refund comes of this call. */
+  readonly isAsked: boolean
+  readonly message: string
+}> {}
+
+/** The error of a refund without a response. */
+export const unanswered = (
+  host: string,
+  channelId: string | undefined,
+  isAsked: boolean,
+  said: string
+): RefundUnanswered => {
+  const message = isAsked
+    ? `the outcome of the refund by ${host} is unknown (${said}); it may still be made: read the channel's balance, ask again, or withdraw without the shop`
+    : `${host} was not asked for a refund (${said}); ask again, or withdraw without the shop`
+  return new RefundUnanswered({ host, channelId, isAsked, message })
+}
+
 /** The steps. */
 export interface OwnPurchase {
   /** The reason against an option that the rules allow, by its terms for streams; `undefined` without one. */
@@ -40,13 +75,13 @@ export interface OwnPurchase {
     request: PayableRequest,
     entry: JournalEntry
   ) => Effect.Effect<Response | undefined, PurchaseFailure>
-  /** Asks the shop to pay back what is not spent, or this amount of it. */
+  /** Asks the shop to pay back what is not spent, or a part of it. */
   readonly refund: (
     context: PurchaseContext,
     request: PayableRequest,
     order: PurchaseOrder,
-    amount: bigint | undefined
-  ) => Effect.Effect<Refunded, PurchaseFailure>
+    wanted: RefundOrder
+  ) => Effect.Effect<Refunded, PurchaseFailure | RefundUnanswered>
 }
 
 /** A scheme client with its own steps. */

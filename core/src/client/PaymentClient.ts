@@ -58,6 +58,11 @@ export interface Options {
    */
   readonly lookup?: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
   /**
+   * Milliseconds for which a shop may leave a request for a refund without a response; default {@link defaultRefundTimeoutMillis}. Its
+   * transaction has to be in a block by then.
+   */
+  readonly refundTimeoutMillis?: number
+  /**
    * The accepted wire formats, in the order of preference: a refusal is read by the first that recognises it. Default:
    * all of this package, Pontage's own first.
    */
@@ -69,8 +74,12 @@ export interface Options {
   readonly topUp?: TopUps
 }
 
+/** The default of `refundTimeoutMillis`: as long as a payment's response is waited for. */
+export const defaultRefundTimeoutMillis = Purchase.maximumValiditySeconds * 1000
+
 /** The keys that all payers' options share, with their checks. */
 export const keys = {
+  refundTimeoutMillis: OptionCheck.optional(OptionCheck.whole(1)),
   limits: OptionCheck.optional(PaymentLimits.check),
   allow: OptionCheck.optional(PaymentPolicy.check),
   topUp: OptionCheck.optional(OptionCheck.having<TopUps>("topUpEvm.topUps(...)", "judge", "bring")),
@@ -134,21 +143,21 @@ export class PaymentClient extends Context.Service<
     ) => Effect.Effect<Quotation, PaymentDeclined | JournalUnavailable>
     /**
      * Asks the shop of a refused request to pay back what lies in this payer's channel with it and is not spent, or this
-     * amount of it.
+     * amount of it. Fails with `RefundUnanswered` for a shop that does not respond within `refundTimeoutMillis`.
      */
     readonly refund: (
       request: PayableRequest.PayableRequest,
       demand: Demand | undefined,
       amount?: bigint
-    ) => Effect.Effect<OwnPurchase.Refunded, PayFailure>
+    ) => Effect.Effect<OwnPurchase.Refunded, PayFailure | OwnPurchase.RefundUnanswered>
     /** The payer's channels, with the terms that a withdrawal needs. */
     readonly channels: Effect.Effect<ReadonlyArray<ChannelEntry>, JournalUnavailable>
-    /** Whether the journal has a purchase of this request that is under way; nothing is sent. */
     /**
      * Brings an amount of the payer's own money from one network to another, as `confirm` agrees. One to the same asset that is under
      * way is waited for first; if it is of the same amount, it is this one. The fee counts against the limits.
      */
     readonly topUp: (order: TopUpOrder) => Effect.Effect<TopUpReceipt, PayFailure>
+    /** Whether the journal has a purchase of this request that is under way; nothing is sent. */
     readonly isOpen: (request: PayableRequest.PayableRequest) => Effect.Effect<boolean, JournalUnavailable>
     readonly status: (paymentId: string) => Effect.Effect<PaymentStatus, JournalUnavailable | ProtocolError>
   }
@@ -170,7 +179,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     confirm: options.confirm ?? (() => Effect.succeed(true)),
     topUps: options.topUp,
     mayTopUp: options.allow?.topUp === true,
-    lookup: options.lookup ?? (() => Effect.succeed(undefined))
+    lookup: options.lookup ?? (() => Effect.succeed(undefined)),
+    refundTimeoutMillis: options.refundTimeoutMillis ?? defaultRefundTimeoutMillis
   }
   const purchases: Purchase.PurchaseContext = {
     dialects,
@@ -205,7 +215,7 @@ export const layer = (
 const unable = decline("top_up_unavailable", "this client has no topUp")
 
 /** Services that decide a purchase. */
-interface ClientContext extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {
+interface ClientContext extends Required<Pick<Options, "choose" | "confirm" | "lookup" | "refundTimeoutMillis">> {
   readonly journal: PaymentJournal["Service"]
   readonly policy: PaymentPolicy.PaymentPolicy
   readonly schemeClients: ReadonlyArray<SchemeClient>
@@ -283,7 +293,8 @@ const refund = Effect.fnUntraced(function* (
     )
     const own = Result.isSuccess(found) ? OwnPurchase.of(found.success.schemeClient) : undefined
     if (Result.isSuccess(found) && own !== undefined) {
-      return yield* own.refund(purchases, request, orderOf(refusal, "", found.success), amount)
+      const wanted = { amount, timeoutMillis: context.refundTimeoutMillis }
+      return yield* own.refund(purchases, request, orderOf(refusal, "", found.success), wanted)
     }
   }
   return yield* none

@@ -1,11 +1,14 @@
 /** A buyer's purchases through a payment channel, at a shop and a node that play the responses they are given. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as ChannelPurchase from "../../src/client/ChannelPurchase.ts"
 import type { PurchasingClient } from "../../src/client/OwnPurchase.ts"
+import type * as PaymentClient from "../../src/client/PaymentClient.ts"
 import type { ChannelSigner, ChannelStanding, DrawRequest } from "../../src/scheme/ChannelSigner.ts"
 import { buy, buyText, demand, failure } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
@@ -23,7 +26,10 @@ const correct = (charged: bigint) => Shop.refuse(402, offer(100n, { charged: `${
 const other = { url: "https://shop.example/other" }
 
 /** A payer through one channel; its node says what `node.standing` is at the time, and `drawn` holds what it has signed. */
-const payerOf = Effect.fnUntraced(function* (standing: Omit<ChannelStanding, "isClosing" | "time">) {
+const payerOf = Effect.fnUntraced(function* (
+  standing: Omit<ChannelStanding, "isClosing" | "time">,
+  options: PaymentClient.Options = {}
+) {
   const node = { standing, time: 0 }
   const drawn: Array<Pick<DrawRequest, "ceiling" | "deposit">> = []
   const signer: ChannelSigner = {
@@ -46,7 +52,7 @@ const payerOf = Effect.fnUntraced(function* (standing: Omit<ChannelStanding, "is
     }
   }
   const schemeClient: PurchasingClient = { ...Wallet.make().schemeClient, purchase: ChannelPurchase.make(signer) }
-  const payer = yield* Payer.make({ limits: { perChannel: "$5" } }, { schemeClient, signed: [] })
+  const payer = yield* Payer.make({ limits: { perChannel: "$5" }, ...options }, { schemeClient, signed: [] })
   return { ...payer, node, drawn, ceilings: () => drawn.map(({ ceiling }) => ceiling) }
 })
 
@@ -184,6 +190,75 @@ describe("a response that was lost before another request was charged", () => {
       assert.strictEqual(yield* buyText(payer, shop.request(other), priced(100n)), "the report")
       assert.strictEqual((yield* buy(payer, shop.request(), priced(100n))).status, 200)
       assert.deepStrictEqual(payer.ceilings(), [100n, 100n, 200n])
+    })
+  )
+})
+
+describe("a shop that does not respond to the request for a refund", () => {
+  const rich = { balance: 1000n, claimed: 0n }
+
+  it.effect("leaves the outcome unknown after two minutes, and the channel free", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf(rich)
+      const demanded = yield* demand(payer.client, priced(100n))
+      const refunding = yield* Effect.forkChild(failure(payer.client.refund(Shop.make(Shop.never).request(), demanded)))
+      yield* TestClock.adjust("119 seconds")
+      assert.isUndefined(refunding.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      const error = yield* Fiber.join(refunding)
+      assert.deepInclude(error, {
+        _tag: "RefundUnanswered",
+        host: "shop.example",
+        channelId: "0xa",
+        isAsked: true,
+        message:
+          "the outcome of the refund by shop.example is unknown (no response within 120000 ms); it may still be made: read the channel's balance, ask again, or withdraw without the shop"
+      })
+      assert.strictEqual(yield* buyText(payer, Shop.make(Shop.paid()).request(), priced(100n)), "the report")
+    })
+  )
+
+  it.effect("is waited for as long as the option says", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf(rich, { refundTimeoutMillis: 5_000 })
+      const demanded = yield* demand(payer.client, priced(100n))
+      const refunding = yield* Effect.forkChild(failure(payer.client.refund(Shop.make(Shop.never).request(), demanded)))
+      yield* TestClock.adjust("5 seconds")
+      assert.deepInclude(yield* Fiber.join(refunding), { _tag: "RefundUnanswered", isAsked: true })
+    })
+  )
+
+  it.effect("was not asked where a purchase of the channel is without a response before", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf(rich)
+      const demanded = yield* demand(payer.client, priced(100n))
+      yield* Effect.forkChild(buy(payer, Shop.make(Shop.never).request(other), priced(100n)))
+      yield* TestClock.adjust("1 second")
+      const shop = Shop.make(Shop.never)
+      const refunding = yield* Effect.forkChild(failure(payer.client.refund(shop.request(), demanded)))
+      yield* TestClock.adjust("120 seconds")
+      assert.deepInclude(yield* Fiber.join(refunding), { _tag: "RefundUnanswered", isAsked: false })
+      assert.deepStrictEqual(shop.payments, [])
+    })
+  )
+
+  it.effect("leaves the outcome unknown too if each response does", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf(rich)
+      const demanded = yield* demand(payer.client, priced(100n))
+      const pending = Shop.refuse(409, { retry: "wait", paymentState: "sent" })
+      const refunding = Effect.result(payer.client.refund(Shop.make(pending).request(), demanded))
+      const outcome = yield* Payer.waitingOut(refunding)
+      assert.isTrue(Result.isFailure(outcome))
+      if (Result.isFailure(outcome)) assert.deepInclude(outcome.failure, { _tag: "RefundUnanswered", isAsked: true })
+    })
+  )
+
+  it.effect("has no bound that is no time", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.exit(payerOf(rich, { refundTimeoutMillis: 0 }))
+      assert.isTrue(Exit.isFailure(refused))
+      assert.include(String(refused), "refundTimeoutMillis")
     })
   )
 })
