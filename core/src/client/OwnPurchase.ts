@@ -55,7 +55,7 @@ export const unanswered = (
   said: string
 ): RefundUnanswered => {
   const message = isAsked
-    ? `the outcome of the refund by ${host} is unknown (${said}); it may still be made: read the channel's balance, ask again, or withdraw without the shop`
+    ? `the outcome of the refund by ${host} is unknown (${said}); read the channel's balance, ask again, or withdraw without the shop`
     : `${host} was not asked for a refund (${said}); ask again, or withdraw without the shop`
   return new RefundUnanswered({ host, channelId, isAsked, message })
 }

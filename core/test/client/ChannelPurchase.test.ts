@@ -212,7 +212,7 @@ describe("a shop that does not respond to the request for a refund", () => {
         channelId: "0xa",
         isAsked: true,
         message:
-          "the outcome of the refund by shop.example is unknown (no response within 120000 ms); it may still be made: read the channel's balance, ask again, or withdraw without the shop"
+          "the outcome of the refund by shop.example is unknown (no response within 120000 ms); read the channel's balance, ask again, or withdraw without the shop"
       })
       assert.strictEqual(yield* buyText(payer, Shop.make(Shop.paid()).request(), priced(100n)), "the report")
     })
