@@ -46,7 +46,7 @@ describe("a shop that accepts the connection and never responds", () => {
     if (!response.closed) await once(response, "close")
   })
 
-  it("to the unpaid request is asked for no refund", async () => {
+  it("to the unpaid request gets no request for a refund", async () => {
     const { arrived, fetch, shop } = await silentTo(() => true)
     await using _ = shop
     const error = await TestPayer.rejection(fetch.refund(`${shop.origin}/report`))

@@ -82,7 +82,7 @@ export const keys: OptionCheck.Table<BuyerOptions> = {
 
 const check = OptionCheck.options<BuyerOptions>(keys)
 
-/** The request of a resource whose shop is asked for a refund. */
+/** The request of a resource whose shop owes the rest of a channel. */
 export interface RefundRequest {
   /** The absolute URL, once the request is sent. */
   readonly url: () => string
