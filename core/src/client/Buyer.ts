@@ -14,7 +14,7 @@ import * as ClientSchemeRegistry from "../scheme/ClientSchemeRegistry.ts"
 import type { SchemeClient } from "../scheme/SchemeClient.ts"
 import type { PayerDialect } from "../wire/pontage/Dialect.ts"
 import type { ChannelEntry } from "./ChannelEntry.ts"
-import { type Refunded, unanswered } from "./OwnPurchase.ts"
+import * as OwnPurchase from "./OwnPurchase.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import * as PaymentClient from "./PaymentClient.ts"
 import * as PaymentJournal from "./PaymentJournal.ts"
@@ -112,7 +112,7 @@ export interface Buyer {
     asked: RefundRequest,
     amount: bigint | undefined,
     signal: AbortSignal | undefined
-  ) => Promise<Refunded>
+  ) => Promise<OwnPurchase.Refunded>
   readonly channels: () => Promise<ReadonlyArray<ChannelEntry>>
   readonly topUp: (order: TopUpOrder, signal: AbortSignal | undefined) => Promise<TopUpReceipt>
 }
@@ -139,7 +139,7 @@ export const make = Effect.fnUntraced(function* (
     quote: (request, demand, signal) => run(client.quote(request, demand), signal),
     isOpen: (request) => run(client.isOpen(request), undefined),
     status: (paymentId) => run(client.status(paymentId), undefined),
-    refund: (asked, amount, signal) => run(refund(client, asked, amount, options.refundTimeoutMillis), signal),
+    refund: (asked, amount, signal) => run(refund(client, options, asked, amount), signal),
     channels: () => run(client.channels, undefined),
     topUp: (order, signal) => run(client.topUp(order), signal)
   } satisfies Buyer
@@ -147,18 +147,13 @@ export const make = Effect.fnUntraced(function* (
 
 const refund = Effect.fnUntraced(function* (
   client: PaymentClient.PaymentClient["Service"],
+  { refundTimeoutMillis, schemes }: BuyerOptions,
   { payable, sendUnpaid, url }: RefundRequest,
-  amount: bigint | undefined,
-  timeoutMillis = PaymentClient.defaultRefundTimeoutMillis
+  amount: bigint | undefined
 ) {
-  const response = yield* Effect.promise(() => sendUnpaid()).pipe(
-    Effect.timeoutOrElse({
-      duration: timeoutMillis,
-      orElse: () =>
-        Effect.fail(unanswered(new URL(url()).host, undefined, false, `no response within ${timeoutMillis} ms`))
-    })
-  )
-  const demand = yield* client.demandOf(response)
+  const sending = Effect.promise(() => sendUnpaid())
+  const [own] = schemes.flatMap((scheme) => OwnPurchase.of(scheme) ?? [])
+  const demand = yield* client.demandOf(yield* own?.refundOffered(sending, url, refundTimeoutMillis) ?? sending)
   return yield* client.refund(yield* Effect.promise(() => payable()), demand, amount)
 })
 

@@ -15,17 +15,11 @@ import * as ChannelFunds from "./ChannelFunds.ts"
 import * as ChannelTurns from "./ChannelTurns.ts"
 import { bookOf, drawn, type Progress, type Restore, type Scene } from "./ChannelVoucher.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
-import {
-  type OwnPurchase,
-  type PurchaseFailure,
-  type Refunded,
-  type RefundOrder,
-  type RefundUnanswered,
-  unanswered
-} from "./OwnPurchase.ts"
+import type { OwnPurchase, PurchaseFailure, Refunded, RefundOrder } from "./OwnPurchase.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import * as Purchase from "./Purchase.ts"
 import * as PurchaseResponse from "./PurchaseResponse.ts"
+import { type RefundUnanswered, unanswered } from "./RefundUnanswered.ts"
 import * as MeteredStream from "./stream/MeteredStream.ts"
 import * as MeteredTerms from "./stream/MeteredTerms.ts"
 
@@ -53,6 +47,11 @@ export const make = (signer: ChannelSigner): OwnPurchase => ({
           ChannelTurns.turnOf({ id: entry.draw.channel }, entry.host),
           resumed(context, signer, request, { ...entry, draw: entry.draw })
         ),
+  refundOffered: (sending, url, timeoutMillis = usualTimeoutMillis) =>
+    Effect.timeoutOrElse(sending, {
+      duration: timeoutMillis,
+      orElse: () => Effect.fail(unanswered(new URL(url()).host, undefined, false, late(timeoutMillis)))
+    }),
   refund: (context, request, order, wanted) =>
     Effect.flatMap(offeredOf(signer, order), (offered) => {
       const { host } = new URL(order.quote.url)
@@ -219,18 +218,22 @@ interface Asking {
   isAnswered: boolean
 }
 
+/** As long as a payment's response is waited for. */
+const usualTimeoutMillis = Purchase.maximumValiditySeconds * 1000
+
+const late = (timeoutMillis: number) => `no response within ${timeoutMillis} ms`
+
 /** Ends a refund to which the shop does not respond. A refund that is said to be made is looked for on the chain beyond that. */
 const inTime = <A, E>(
   refunding: Effect.Effect<A, E>,
-  { timeoutMillis }: RefundOrder,
+  { timeoutMillis = usualTimeoutMillis }: RefundOrder,
   asking: Asking
 ): Effect.Effect<A, E | RefundUnanswered> =>
   Effect.raceFirst(
     refunding,
     Effect.flatMap(Effect.sleep(timeoutMillis), () => {
       const { channelId, host, isAnswered, isAsked } = asking
-      const said = `no response within ${timeoutMillis} ms`
-      return isAnswered ? Effect.never : Effect.fail(unanswered(host, channelId, isAsked, said))
+      return isAnswered ? Effect.never : Effect.fail(unanswered(host, channelId, isAsked, late(timeoutMillis)))
     })
   )
 

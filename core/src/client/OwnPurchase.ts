@@ -2,7 +2,6 @@
  * A scheme client that buys in its own steps, as one that pays through channels does. The client brings them along, so that a
  * bundle without such a scheme holds none of them.
  */
-import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
 import type { SettlementPending } from "../protocol/ProtocolError.ts"
@@ -14,6 +13,7 @@ import type { JournalUnavailable } from "./PaymentJournal.ts"
 import type { Allowed } from "./PaymentPolicy.ts"
 import type { PurchaseContext, PurchaseOrder } from "./Purchase.ts"
 import type { RefusalError } from "./PurchaseResponse.ts"
+import type { RefundUnanswered } from "./RefundUnanswered.ts"
 
 /** The failures of a purchase. */
 export type PurchaseFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | SettlementPending
@@ -30,34 +30,8 @@ export interface Refunded {
 export interface RefundOrder {
   /** In the smallest unit of the asset; `undefined` for all that is not spent. */
   readonly amount: bigint | undefined
-  /** Milliseconds for which the shop may leave the request without a response. */
-  readonly timeoutMillis: number
-}
-
-/**
- * The shop did not respond to a refund in time. Where the request for it was sent (`isAsked`) its outcome is unknown: the shop may still
- * make it, and the channel's balance on the chain shows it. A withdrawal needs no shop.
- */
-export class RefundUnanswered extends Data.TaggedError("RefundUnanswered")<{
-  readonly host: string
-  /** `undefined` while the shop has offered no channel. */
-  readonly channelId: string | undefined
-  /** Whether the request for the refund was sent; otherwise no refund comes of this call. */
-  readonly isAsked: boolean
-  readonly message: string
-}> {}
-
-/** The error of a refund without a response. */
-export const unanswered = (
-  host: string,
-  channelId: string | undefined,
-  isAsked: boolean,
-  said: string
-): RefundUnanswered => {
-  const message = isAsked
-    ? `the outcome of the refund by ${host} is unknown (${said}); read the channel's balance, ask again, or withdraw without the shop`
-    : `${host} was not asked for a refund (${said}); ask again, or withdraw without the shop`
-  return new RefundUnanswered({ host, channelId, isAsked, message })
+  /** Milliseconds for which the shop may leave the request without a response; default 120,000. */
+  readonly timeoutMillis: number | undefined
 }
 
 /** The steps. */
@@ -75,6 +49,12 @@ export interface OwnPurchase {
     request: PayableRequest,
     entry: JournalEntry
   ) => Effect.Effect<Response | undefined, PurchaseFailure>
+  /** Waits so long for the response to the unpaid request of a refund, which goes to this URL once it is sent. */
+  readonly refundOffered: (
+    sending: Effect.Effect<Response>,
+    url: () => string,
+    timeoutMillis: number | undefined
+  ) => Effect.Effect<Response, RefundUnanswered>
   /** Asks the shop to pay back what is not spent, or a part of it. */
   readonly refund: (
     context: PurchaseContext,

@@ -31,6 +31,7 @@ import * as PaymentLimits from "./PaymentLimits.ts"
 import * as PaymentPolicy from "./PaymentPolicy.ts"
 import * as Purchase from "./Purchase.ts"
 import type { RefusalError } from "./PurchaseResponse.ts"
+import type { RefundUnanswered } from "./RefundUnanswered.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 import * as TopUpAccount from "./topup/TopUpAccount.ts"
 import type { TopUpOrder, TopUpReceipt, TopUps } from "./topup/TopUps.ts"
@@ -58,8 +59,8 @@ export interface Options {
    */
   readonly lookup?: (paymentId: string) => Effect.Effect<PaymentRecord | undefined, ProtocolError>
   /**
-   * Milliseconds for which a shop may leave a request for a refund without a response; default {@link defaultRefundTimeoutMillis}. Its
-   * transaction has to be in a block by then.
+   * Milliseconds for which a shop may leave a request for a refund without a response; default 120,000. Its transaction has to be in a
+   * block by then.
    */
   readonly refundTimeoutMillis?: number
   /**
@@ -73,9 +74,6 @@ export interface Options {
    */
   readonly topUp?: TopUps
 }
-
-/** The default of `refundTimeoutMillis`: as long as a payment's response is waited for. */
-export const defaultRefundTimeoutMillis = Purchase.maximumValiditySeconds * 1000
 
 /** The keys that all payers' options share, with their checks. */
 export const keys = {
@@ -149,7 +147,7 @@ export class PaymentClient extends Context.Service<
       request: PayableRequest.PayableRequest,
       demand: Demand | undefined,
       amount?: bigint
-    ) => Effect.Effect<OwnPurchase.Refunded, PayFailure | OwnPurchase.RefundUnanswered>
+    ) => Effect.Effect<OwnPurchase.Refunded, PayFailure | RefundUnanswered>
     /** The payer's channels, with the terms that a withdrawal needs. */
     readonly channels: Effect.Effect<ReadonlyArray<ChannelEntry>, JournalUnavailable>
     /**
@@ -180,7 +178,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     topUps: options.topUp,
     mayTopUp: options.allow?.topUp === true,
     lookup: options.lookup ?? (() => Effect.succeed(undefined)),
-    refundTimeoutMillis: options.refundTimeoutMillis ?? defaultRefundTimeoutMillis
+    refundTimeoutMillis: options.refundTimeoutMillis
   }
   const purchases: Purchase.PurchaseContext = {
     dialects,
@@ -215,7 +213,8 @@ export const layer = (
 const unable = decline("top_up_unavailable", "this client has no topUp")
 
 /** Services that decide a purchase. */
-interface ClientContext extends Required<Pick<Options, "choose" | "confirm" | "lookup" | "refundTimeoutMillis">> {
+interface ClientContext extends Required<Pick<Options, "choose" | "confirm" | "lookup">> {
+  readonly refundTimeoutMillis: number | undefined
   readonly journal: PaymentJournal["Service"]
   readonly policy: PaymentPolicy.PaymentPolicy
   readonly schemeClients: ReadonlyArray<SchemeClient>
