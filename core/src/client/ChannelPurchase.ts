@@ -15,11 +15,17 @@ import * as ChannelFunds from "./ChannelFunds.ts"
 import * as ChannelTurns from "./ChannelTurns.ts"
 import { bookOf, drawn, type Progress, type Restore, type Scene } from "./ChannelVoucher.ts"
 import type { JournalEntry } from "./JournalEntry.ts"
-import type { OwnPurchase, PurchaseFailure, Refunded, RefundOrder } from "./OwnPurchase.ts"
+import {
+  type OwnPurchase,
+  type PurchaseFailure,
+  type Refunded,
+  type RefundOrder,
+  type RefundUnanswered,
+  unanswered
+} from "./OwnPurchase.ts"
 import type { PayableRequest } from "./PayableRequest.ts"
 import * as Purchase from "./Purchase.ts"
 import * as PurchaseResponse from "./PurchaseResponse.ts"
-import { type RefundUnanswered, unanswered } from "./RefundUnanswered.ts"
 import * as MeteredStream from "./stream/MeteredStream.ts"
 import * as MeteredTerms from "./stream/MeteredTerms.ts"
 

@@ -2,6 +2,7 @@
  * A scheme client that buys in its own steps, as one that pays through channels does. The client brings them along, so that a
  * bundle without such a scheme holds none of them.
  */
+import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
 import type { SettlementPending } from "../protocol/ProtocolError.ts"
@@ -13,7 +14,6 @@ import type { JournalUnavailable } from "./PaymentJournal.ts"
 import type { Allowed } from "./PaymentPolicy.ts"
 import type { PurchaseContext, PurchaseOrder } from "./Purchase.ts"
 import type { RefusalError } from "./PurchaseResponse.ts"
-import type { RefundUnanswered } from "./RefundUnanswered.ts"
 
 /** The failures of a purchase. */
 export type PurchaseFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | SettlementPending
@@ -34,6 +34,33 @@ export interface RefundOrder {
   readonly timeoutMillis: number | undefined
 }
 
+/**
+ * The shop did not respond to a refund in time. Where the request for it was sent (`isAsked`) its outcome is unknown: the shop may still
+ * make it, and the channel's balance on the chain shows it. A withdrawal needs no shop.
+ */
+export class RefundUnanswered
+  extends /* @__PURE__ */ Data.TaggedError("RefundUnanswered")<{
+    readonly host: string
+    /** `undefined` while the shop has offered no channel. */
+    readonly channelId: string | undefined
+    /** Whether the request for the refund was sent; otherwise no refund comes of this call. */
+    readonly isAsked: boolean
+    readonly message: string
+  }> {}
+
+/** The error of a refund without a response. */
+export const unanswered = (
+  host: string,
+  channelId: string | undefined,
+  isAsked: boolean,
+  said: string
+): RefundUnanswered => {
+  const message = isAsked
+    ? `the outcome of the refund by ${host} is unknown (${said}); read the channel's balance, ask again, or withdraw without the shop`
+    : `${host} was not asked for a refund (${said}); ask again, or withdraw without the shop`
+  return new RefundUnanswered({ host, channelId, isAsked, message })
+}
+
 /** The steps. */
 export interface OwnPurchase {
   /** The reason against an option that the rules allow, by its terms for streams; `undefined` without one. */
@@ -49,7 +76,7 @@ export interface OwnPurchase {
     request: PayableRequest,
     entry: JournalEntry
   ) => Effect.Effect<Response | undefined, PurchaseFailure>
-  /** Waits so long for the response to the unpaid request of a refund, which goes to this URL once it is sent. */
+  /** Waits these milliseconds, default 120,000, for the response to the unpaid request of a refund; `url` is its address once it is sent. */
   readonly refundOffered: (
     sending: Effect.Effect<Response>,
     url: () => string,

@@ -31,7 +31,6 @@ import * as PaymentLimits from "./PaymentLimits.ts"
 import * as PaymentPolicy from "./PaymentPolicy.ts"
 import * as Purchase from "./Purchase.ts"
 import type { RefusalError } from "./PurchaseResponse.ts"
-import type { RefundUnanswered } from "./RefundUnanswered.ts"
 import * as RefusalBody from "./RefusalBody.ts"
 import * as TopUpAccount from "./topup/TopUpAccount.ts"
 import type { TopUpOrder, TopUpReceipt, TopUps } from "./topup/TopUps.ts"
@@ -147,7 +146,7 @@ export class PaymentClient extends Context.Service<
       request: PayableRequest.PayableRequest,
       demand: Demand | undefined,
       amount?: bigint
-    ) => Effect.Effect<OwnPurchase.Refunded, PayFailure | RefundUnanswered>
+    ) => Effect.Effect<OwnPurchase.Refunded, PayFailure | OwnPurchase.RefundUnanswered>
     /** The payer's channels, with the terms that a withdrawal needs. */
     readonly channels: Effect.Effect<ReadonlyArray<ChannelEntry>, JournalUnavailable>
     /**
