@@ -103,13 +103,11 @@ export const make = Effect.fnUntraced(function* (
     return undefined
   }
   const refund: PayingFetch["refund"] = async (input, { amount, ...init } = {}) => {
-    const signal = OutgoingRequest.signalOf(input, init)
-    // A request without a response does not outlive the call.
+    // A request without a response does not outlive the call, which the caller's signal ends.
     const over = new AbortController()
-    const either = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])
-    const request = OutgoingRequest.make(fetch, input, { ...init, signal: either }, maxBodyBytes)
+    const request = OutgoingRequest.make(fetch, input, { ...init, signal: over.signal }, maxBodyBytes)
     try {
-      return await buyer.refund(request, amount, signal)
+      return await buyer.refund(request, amount, OutgoingRequest.signalOf(input, init))
     } finally {
       over.abort()
     }

@@ -244,17 +244,14 @@ const sized = Effect.fnUntraced(function* (
   if (objection !== undefined) return Result.fail(decline("terms_unsupported", objection))
   const url = new URL(`${source.facilitator}/settle`)
   const asked = { method: "POST", url }
-  const judged = policy.judge(asked, { ...requirements, maxAmountRequired: `${fee}` }, source.schemeClient, from)
+  const judge = (units: bigint) =>
+    policy.judge(asked, { ...requirements, maxAmountRequired: `${units}` }, source.schemeClient, from)
+  const judged = judge(fee)
   if (Result.isFailure(judged)) return Result.fail(judged.failure)
   const { exceeds, quote } = judged.success
   // Else a facilitator could have all of the payer's money moved, by a minimum that its owner has not agreed to.
   const beyond = greater(amount - own, 0n)
-  const moved = policy.judge(
-    asked,
-    { ...requirements, maxAmountRequired: `${fee + beyond}` },
-    source.schemeClient,
-    from
-  )
+  const moved = judge(fee + beyond)
   if (Result.isFailure(moved)) {
     const message = `${source.facilitator} sends at least ${price(minimum)}, ${price(beyond)} more than is wanted: ${moved.failure.message}`
     return Result.fail(decline(moved.failure.rule, message))
