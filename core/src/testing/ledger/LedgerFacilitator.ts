@@ -84,7 +84,7 @@ export const make = (ledger: TestLedger, options: FacilitatorOptions = {}): Sche
       }),
     noop: (slot, now) => asked(ledger, () => LedgerBytes.sign([], slot, now)),
     submit: ({ bytes }) => submit(ledger, bytes),
-    observe: (observedPayments, attempts) => asked(ledger, () => observe(ledger, observedPayments, attempts)),
+    observe: (observedPayments, attempts) => asked(ledger, () => observe(ledger, observedPayments, attempts, lanes)),
     conclude: (observedPayment) => asked(ledger, () => conclude(ledger, observedPayment, lanes)),
     signers: asked(ledger, () => lanes.map((address) => ({ address, balance: ledger.signerBalanceOf(address) })))
   }
@@ -185,7 +185,8 @@ const submit = Effect.fnUntraced(function* (
 const observe = (
   ledger: TestLedger,
   observedPayments: ReadonlyArray<ObservedPayment<Payload>>,
-  attempts: ReadonlyArray<PreparedTransaction>
+  attempts: ReadonlyArray<PreparedTransaction>,
+  lanes: ReadonlyArray<string>
 ): TransactionObservation => {
   if (ledger.faults.hiddenLooks > 0) {
     ledger.faults.hiddenLooks--
@@ -195,7 +196,11 @@ const observe = (
   const inclusion = own.map((transaction) => ledger.receipt(transaction)).find((receipt) => receipt !== undefined)
   return {
     inclusion: inclusion && { transaction: inclusion.transaction, block: inclusion.block, cost: inclusion.cost },
-    observations: observedPayments.map((observedPayment) => observation(ledger, observedPayment, own, inclusion))
+    observations: observedPayments.map((observedPayment) => {
+      const isOurs = (transaction: string, time: number) =>
+        own.includes(transaction) || isOfLanes(lanes, observedPayment, transaction, time)
+      return observation(ledger, observedPayment, isOurs, inclusion)
+    })
   }
 }
 
@@ -203,14 +208,13 @@ const observe = (
 const observation = (
   ledger: TestLedger,
   observedPayment: ObservedPayment<Payload>,
-  own: ReadonlyArray<string>,
+  isOurs: (transaction: string, time: number) => boolean,
   inclusion: LedgerReceipt | undefined
 ): PaymentObservation => {
-  const isOurs = (transaction: string) => own.includes(transaction)
   const transfer = transferOf(ledger, observedPayment, isOurs)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
-    return { _tag: "Settled", transaction, block: placeOf(block), external: !isOurs(transaction) }
+    return { _tag: "Settled", transaction, block: placeOf(block), external: !isOurs(transaction, block.time) }
   }
   // A no-op transaction has only used the slot: the order may still be executed until it expires.
   if (inclusion === undefined || inclusion.paid.length === 0) return { _tag: "Pending" }
@@ -219,16 +223,28 @@ const observation = (
   return { _tag: "Failed", transaction: inclusion.transaction, error }
 }
 
+/**
+ * Whether one of our signers has sent this transaction since the payment's record was made: its slot may be another one than that
+ * of the observed attempts, whose bytes the payment had before.
+ */
+const isOfLanes = (
+  lanes: ReadonlyArray<string>,
+  observedPayment: ObservedPayment<Payload>,
+  transaction: string,
+  time: number
+): boolean => lanes.includes(transaction.split("/")[0] ?? "") && OwnTransfer.isSince(observedPayment, time)
+
 const placeOf = ({ hash, number }: Block): Block => ({ number, hash })
 
 /** The payment's own transfer. */
 const transferOf = (
   ledger: TestLedger,
   observedPayment: ObservedPayment<Payload>,
-  isOurs: (transaction: string) => boolean
+  isOurs: (transaction: string, time: number) => boolean
 ) => {
   const use = ledger.useOf(toOrder(observedPayment.payment.payload))
-  return use?.paid === true && OwnTransfer.isOwn(observedPayment, use.block, isOurs(use.transaction)) ? use : undefined
+  const byUs = use !== undefined && isOurs(use.transaction, use.block.time)
+  return use?.paid === true && OwnTransfer.isOwn(observedPayment, use.block, byUs) ? use : undefined
 }
 
 const conclude = (
@@ -236,11 +252,11 @@ const conclude = (
   observedPayment: ObservedPayment<Payload>,
   lanes: ReadonlyArray<string>
 ): Conclusion => {
-  const isOurs = (transaction: string) => lanes.includes(transaction.split("/")[0] ?? "")
+  const isOurs = (transaction: string, time: number) => isOfLanes(lanes, observedPayment, transaction, time)
   const transfer = transferOf(ledger, observedPayment, isOurs)
   if (transfer !== undefined) {
     const { block, transaction } = transfer
-    const isByOthers = !isOurs(transaction) || !OwnTransfer.isSince(observedPayment, block.time)
+    const isByOthers = !isOurs(transaction, block.time)
     // Without lanes no transaction names who has sent it: one that was settled as the payment's own before stays so.
     const external = isByOthers && !(lanes.length === 0 && observedPayment.settledBefore === true)
     return { _tag: "Settled", transaction, block: placeOf(block), external }

@@ -216,7 +216,7 @@ const boundIsOwn = law(
 )
 
 const ownIsKnownAgain = law(
-  "the facilitator's own transaction is concluded as its own, even in a block below the plan, where a reorganisation may put it; a family without lanes has to have seen it before",
+  "the facilitator's own transaction is its own, even in a block below the plan, where a reorganisation may put it, and beside bytes of a later slot; a family without lanes has to have seen it before",
   (subject) =>
     gaining(
       subject,
@@ -235,6 +235,12 @@ const ownIsKnownAgain = law(
           const seen = yield* succeeds("conclude", facilitator.conclude(observedPayment))
           yield* isSettledBy(subject, seen, prepared.transaction, false)
         }
+        if (facilitator.lanes.length === 0) return
+        // A payment whose slot seemed to be lost has other bytes in a later one, and then a reorganisation lets the first ones in.
+        const later = yield* plan(facilitator, payment)
+        yield* succeeds("submit in a later slot", facilitator.submit(later))
+        const { observations } = yield* included(facilitator, [payment], [later], before.time - overlap)
+        yield* isSettledBy(subject, observations[0], prepared.transaction, false)
       })
     )
 )

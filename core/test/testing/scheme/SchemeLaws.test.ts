@@ -142,6 +142,17 @@ const broken: Readonly<Record<string, Change>> = {
   "counts an unbound payment's transfer like a bound one's": (scheme) => ({
     conclude: (observedPayment) => scheme.conclude({ ...observedPayment, payment: asBound(observedPayment.payment) })
   }),
+  "takes its own bytes of an earlier slot for a stranger's": (scheme) => ({
+    observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
+      Effect.map(scheme.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
+        inclusion,
+        observations: observations.map((seen) =>
+          seen._tag === "Settled" && attempts.every(({ transaction }) => transaction !== seen.transaction)
+            ? { ...seen, external: true }
+            : seen
+        )
+      }))
+  }),
   "looks at the last attempt alone": (scheme) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
       scheme.observe(observedPayments, attempts.slice(-1))
