@@ -52,7 +52,8 @@ export interface Signed extends Progress {
 
 /**
  * Plans, signs and writes the next voucher, for the amount of the order's quote. If nothing could be signed, the purchase is
- * written as `otherwise` makes it of its entry.
+ * written as `otherwise` makes it of its entry. An interruption while the journal writes is felt afterwards: a voucher that the books
+ * have is counted, because they never forget what a shop can claim.
  */
 export const drawn = Effect.fnUntraced(function* (
   scene: Scene,
@@ -61,12 +62,12 @@ export const drawn = Effect.fnUntraced(function* (
   otherwise: (entry: JournalEntry) => JournalEntry
 ) {
   const { context, offered } = scene
-  const reserved = yield* restore(reserve(scene, progress))
+  const reserved = yield* reserve(scene, restore, progress)
   const undo = Effect.andThen(
     context.journal.write(otherwise(reserved.entry)),
     dropUnsigned(context, offered, reserved.entry)
   )
-  return yield* Effect.onError(restore(sign(scene, reserved)), () => Effect.ignore(undo))
+  return yield* Effect.onError(sign(scene, restore, reserved), () => Effect.ignore(undo))
 })
 
 /** A voucher that is reserved in the books. */
@@ -78,13 +79,13 @@ interface Reserved extends Progress {
   readonly bookIn: ChannelEntry
 }
 
-const reserve = Effect.fnUntraced(function* (scene: Scene, progress: Progress) {
+const reserve = Effect.fnUntraced(function* (scene: Scene, restore: Restore, progress: Progress) {
   const { context, offered, order, signer } = scene
   const { quote } = order
   const channels = yield* context.journal.channels
   const before = channels.get(offered.id)
   const standing = ChannelFunds.needsChain(before, quote.amount)
-    ? yield* signer.read(offered.id, ChannelFunds.sentDeposit(before))
+    ? yield* restore(signer.read(offered.id, ChannelFunds.sentDeposit(before)))
     : undefined
   if (standing?.isClosing === true) return yield* closing(order)
   const now = yield* Clock.currentTimeMillis
@@ -94,7 +95,7 @@ const reserve = Effect.fnUntraced(function* (scene: Scene, progress: Progress) {
       Result.map(ChannelFunds.plan(book, order, offered, known), (plan) => ({ book, plan }))
     )
   const { plan: wish } = yield* Effect.fromResult(planIn(channels))
-  const confirmed = wish.funding._tag === "Deposit" ? yield* confirm(scene, wish.funding.amount) : 0n
+  const confirmed = wish.funding._tag === "Deposit" ? yield* restore(confirm(scene, wish.funding.amount)) : 0n
   return yield* context.journal.draw(progress.entry.id, (books) => {
     return Result.flatMap(planIn(books.channels), ({ book, plan }) => {
       const declined = order.exceeds(books.spent, plan.increase)
@@ -203,12 +204,13 @@ const changed = ({ quote: { url } }: Purchase.PurchaseOrder) =>
 /** Signs a reserved voucher, and writes it with its channel before it leaves. */
 const sign = Effect.fnUntraced(function* (
   { context, offered, order, signer, stream }: Scene,
+  restore: Restore,
   { bookIn, deposit, next, ...progress }: Reserved
 ): Effect.fn.Return<Signed, PurchaseFailure> {
   const { asset } = order.quote
   const { entry: reserved } = progress
   const signing = signer.sign({ channel: offered, asset, ceiling: next, deposit, follows: stream === "opened" })
-  const signed = yield* Purchase.inTime(signing, reserved.validBefore)
+  const signed = yield* restore(Purchase.inTime(signing, reserved.validBefore))
   const headers = yield* Purchase.bounded(order.paymentHeaders(signed.payload))
   const nonce = `channel:${offered.id}:${next}`
   const paymentId = yield* PaymentId.make(asset.network, { asset: asset.address, payer: signed.payer, nonce })

@@ -126,6 +126,45 @@ describe("a node that hangs", () => {
   )
 })
 
+describe("a purchase that is interrupted", () => {
+  /** The purchase's steps in the journal take a second after they are durable, and it is interrupted in the second one. */
+  const interrupted = Effect.fnUntraced(function* (halfSeconds: number) {
+    const payer = yield* payerOf({ balance: 1000n, claimed: 0n })
+    const { draw } = payer.journal
+    const slow: typeof draw = (...step) => Effect.uninterruptible(Effect.tap(draw(...step), Effect.sleep("1 second")))
+    Object.assign(payer.journal, { draw: slow })
+    const shop = Shop.make(Shop.paid())
+    const fiber = yield* Effect.forkChild(buy(payer, shop.request(), priced(100n)))
+    yield* TestClock.adjust(`${halfSeconds * 500} millis`)
+    const interruption = yield* Effect.forkChild(Fiber.interrupt(fiber))
+    yield* TestClock.adjust("2 seconds")
+    yield* Fiber.join(interruption)
+    Object.assign(payer.journal, { draw })
+    assert.strictEqual(shop.payments.length, 0)
+    return { payer, shop }
+  })
+
+  it.effect("while its voucher is written has it counted: the books never forget what was signed", () =>
+    Effect.gen(function* () {
+      const { payer, shop } = yield* interrupted(3)
+      const [book] = [...(yield* payer.journal.channels).values()]
+      assert.strictEqual(book?.signed, "100")
+      assert.strictEqual(yield* payer.spent, 100n)
+      assert.strictEqual(yield* buyText(payer, shop.request(), priced(100n)), "the report")
+      assert.deepStrictEqual(payer.ceilings(), [100n], "the repetition sends the same voucher")
+      assert.strictEqual(yield* payer.spent, 100n)
+    })
+  )
+
+  it.effect("while it is reserved leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const { payer } = yield* interrupted(1)
+      assert.strictEqual(yield* payer.spent, 0n)
+      assert.deepStrictEqual(payer.ceilings(), [])
+    })
+  )
+})
+
 describe("another host that copies the shop's offer", () => {
   it.effect("and never responds holds up no purchase at the shop, which needs no higher voucher", () =>
     Effect.gen(function* () {
