@@ -7,6 +7,7 @@ import * as PaymentJournal from "../../src/client/PaymentJournal.ts"
 import * as PaymentPolicy from "../../src/client/PaymentPolicy.ts"
 import * as TopUps from "../../src/client/topup/TopUps.ts"
 import * as Network from "../../src/protocol/Network.ts"
+import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
 import { ChainUnavailable, FacilitatorUnavailable } from "../../src/protocol/ProtocolError.ts"
 import type { TopUpOffer, TopUpSource } from "../../src/scheme/TopUpSource.ts"
 import * as Wallet from "./Wallet.ts"
@@ -84,6 +85,33 @@ describe("a shop's options", () => {
   )
 })
 
+/** A way from another network, at a fee of a dollar. */
+const wayOf = (minimum = 0n): TopUpOffer => {
+  const fee = 1_000_000n
+  const from = { ...Wallet.dollars, network: Network.make("eip155:42161") }
+  return {
+    from,
+    to: Wallet.dollars,
+    available: 100_000_000n,
+    feeFor: () => fee,
+    arrivingOf: (total) => total - fee,
+    minimum,
+    quotedUntil: 4_102_444_800,
+    expectedSeconds: 60,
+    requirements: (amount) => Wallet.offer({ network: from.network, maxAmountRequired: `${amount + fee}` })
+  }
+}
+
+const limited = Result.getOrThrow(PaymentPolicy.make({ perRequest: "$30" }, {}, [schemeClient]))
+
+/** An option of a shop for 10 dollars. */
+const optionOf = (requirements: Partial<PaymentRequirements> = {}) => {
+  const request = { method: "GET", url: new URL("https://shop.example/report") }
+  return Result.getOrThrow(
+    limited.judge(request, Wallet.offer({ maxAmountRequired: "10000000", ...requirements }), schemeClient)
+  )
+}
+
 describe("a facilitator's least amount", () => {
   it.effect.each([
     [5_000_000n, undefined],
@@ -91,33 +119,68 @@ describe("a facilitator's least amount", () => {
     [90_000_000n, "over_request_limit"]
   ] as const)("of %d is brought where what it adds keeps the limit of a request: %s", ([minimum, rule]) =>
     Effect.gen(function* () {
-      const fee = 1_000_000n
-      const from = { ...Wallet.dollars, network: Network.make("eip155:42161") }
-      const way: TopUpOffer = {
-        from,
-        to: Wallet.dollars,
-        available: 100_000_000n,
-        feeFor: () => fee,
-        arrivingOf: (total) => total - fee,
-        minimum,
-        quotedUntil: 4_102_444_800,
-        expectedSeconds: 60,
-        requirements: (amount) => Wallet.offer({ network: from.network, maxAmountRequired: `${amount + fee}` })
-      }
-      const limited = Result.getOrThrow(PaymentPolicy.make({ perRequest: "$30" }, {}, [schemeClient]))
-      const request = { method: "GET", url: new URL("https://shop.example/report") }
-      const option = Result.getOrThrow(
-        limited.judge(request, Wallet.offer({ maxAmountRequired: "10000000" }), schemeClient)
-      )
-      const { topUps } = topUpsOf(() => Effect.succeed(0n), [way])
+      const { topUps } = topUpsOf(() => Effect.succeed(0n), [wayOf(minimum)])
       const judgment = yield* topUps.judge(
         { ...context, policy: limited },
-        { allowed: [option], declined: [] },
+        { allowed: [optionOf()], declined: [] },
         undefined
       )
       assert.strictEqual(judgment.declined[0]?.rule, rule)
       const least = minimum > 10_000_000n ? minimum : 10_000_000n
       assert.strictEqual(judgment.allowed[0]?.quote.topUp?.amount, rule === undefined ? least : undefined)
+    })
+  )
+})
+
+describe("a shop's offer after the top-up", () => {
+  const stranger = "0x9999999999999999999999999999999999999999"
+  const route = (payTo: string) => ({ extra: { route: { network: "eip155:137", payTo } } })
+
+  /** The plan for the new offer, where the top-up was agreed on for the old one and the account has this. */
+  const planOf = Effect.fnUntraced(function* (
+    before: Partial<PaymentRequirements>,
+    after: Partial<PaymentRequirements>,
+    balance = 100_000_000n
+  ) {
+    const { topUps } = topUpsOf(() => Effect.succeed(balance), [wayOf()])
+    const { allowed, declined } = yield* topUps.judge(
+      { ...context, policy: limited },
+      { allowed: [optionOf(after)], declined: [] },
+      optionOf(before).quote
+    )
+    return [allowed[0] === undefined ? "none" : allowed[0].topUp?._tag, declined[0]?.rule]
+  })
+
+  it.effect.each([
+    ["the same", {}, {}, ["Agreed", undefined]],
+    ["cheaper", {}, { maxAmountRequired: "9000000" }, ["Agreed", undefined]],
+    ["dearer", {}, { maxAmountRequired: "11000000" }, [undefined, undefined]],
+    ["for another payee", {}, { payTo: stranger }, [undefined, undefined]],
+    ["by a route", {}, route(Wallet.payTo), [undefined, undefined]],
+    ["by the same route", route(Wallet.payTo), route(Wallet.payTo), ["Agreed", undefined]],
+    ["by a route to another payee", route(Wallet.payTo), route(stranger), [undefined, undefined]]
+  ] as const)("is bought without a second question only if it is the agreed one: %s", ([, before, after, plan]) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* planOf(before, after), [...plan])
+    })
+  )
+
+  it.effect("has no second top-up made for the same request", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* planOf({}, { payTo: stranger }, 0n), ["none", "top_up_unavailable"])
+    })
+  )
+})
+
+describe("the order of a top-up", () => {
+  it.effect("has no other keys than those that are known", () =>
+    Effect.gen(function* () {
+      const { asked, topUps } = topUpsOf(() => Effect.succeed(0n), [wayOf()])
+      const misspelt = { to: Wallet.network, form: "arbitrum", amount: "$20" }
+      const declined = yield* Effect.flip(topUps.order(context, misspelt))
+      assert.deepInclude(declined, { _tag: "PaymentDeclined", rule: "top_up_unavailable" })
+      assert.include(declined.message, "form")
+      assert.isEmpty(asked)
     })
   )
 })

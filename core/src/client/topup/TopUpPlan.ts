@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import type { Asset } from "../../protocol/Asset.ts"
+import * as OptionCheck from "../../protocol/OptionCheck.ts"
 import * as Price from "../../protocol/Price.ts"
 import type { Scheme } from "../../scheme/Scheme.ts"
 import type { TopUpOffer, TopUpSource } from "../../scheme/TopUpSource.ts"
@@ -37,6 +38,14 @@ export interface TopUpOrder {
   /** A price such as `"$20"`, or an amount in the smallest unit. */
   readonly amount: string | bigint
 }
+
+/** A misspelt key would be a wish that is silently missing: the cheapest network would be taken. */
+const check = /* @__PURE__ */ OptionCheck.options<TopUpOrder>({
+  to: OptionCheck.text,
+  from: OptionCheck.optional(OptionCheck.text),
+  asset: OptionCheck.optional(OptionCheck.text),
+  amount: OptionCheck.either(OptionCheck.text, OptionCheck.amount())
+})
 
 /** A plan, and the quote to confirm. */
 export interface Planned {
@@ -286,6 +295,7 @@ export const order = Effect.fnUntraced(function* (
   context: Context,
   given: TopUpOrder
 ): Effect.fn.Return<Planned, PaymentDeclined | JournalUnavailable> {
+  yield* Effect.fromResult(Result.mapError(OptionCheck.read(check, given, "topUp"), unavailable))
   const place = yield* Effect.fromResult(placeOf(source.schemeClient.scheme, given))
   const all = yield* Effect.mapError(source.offers(place.network, place.asset), unavailable)
   const offers = all.filter(({ from }) => place.from === undefined || from.network === place.from)

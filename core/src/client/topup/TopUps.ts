@@ -65,7 +65,7 @@ export interface TopUps {
   readonly objection: (schemeClient: SchemeClient) => string | undefined
   /**
    * Keeps the options that can be paid with what the account has; if there are none, those that a top-up makes payable. With `agreed`,
-   * the quote of a top-up that has arrived, those that it was made for.
+   * the quote of a top-up that has arrived, those that it was made for, or that need no other one.
    */
   readonly judge: (
     context: TopUpContext,
@@ -85,8 +85,11 @@ export interface TopUps {
 export const make = (source: TopUpSource): TopUps => ({
   objection: (schemeClient) => TopUpAccount.objection(source, schemeClient),
   judge: (context, judged, agreed) => {
-    const fitting = agreed && ToppedPurchase.agreedOn(judged, agreed)
-    return fitting === undefined ? judge(source, context, judged) : Effect.succeed(fitting)
+    if (agreed === undefined) return judge(source, context, judged)
+    const fitting = ToppedPurchase.agreedOn(judged, agreed)
+    return fitting === undefined
+      ? Effect.map(judge(source, context, judged), ToppedPurchase.withoutAnother)
+      : Effect.succeed(fitting)
   },
   bring: (context, purchase) => {
     const { quote, topUp } = purchase

@@ -1,6 +1,7 @@
 /** A purchase after its top-up: the resource is requested again, because its offer may be minutes old by then. */
 import * as Effect from "effect/Effect"
 
+import { decline } from "../PaymentDeclined.ts"
 import type { Judged, OpenTopUp, Quote } from "../PaymentPolicy.ts"
 import type { NoResponse } from "../PurchaseResponse.ts"
 
@@ -42,15 +43,35 @@ const isNoResponse = (error: unknown): error is NoResponse =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "NoResponse"
 
 /**
- * The options that a top-up was made for, which need no second one and no second question: the same asset on the same network at no
- * higher price. `undefined` if the shop offers none any more.
+ * The options that a top-up was made for, which need no second one and no second question: the same asset on the same network for the
+ * same payee by the same way, at no higher price. `undefined` if the shop offers none any more.
  */
 export const agreedOn = ({ allowed, declined }: Judged, agreed: Quote): Judged | undefined => {
-  const same = allowed.filter(
-    ({ quote: { amount, asset } }) =>
-      asset.network === agreed.asset.network && asset.address === agreed.asset.address && amount <= agreed.amount
-  )
+  const place = placeOf(agreed)
+  const same = allowed.filter(({ quote }) => placeOf(quote) === place && quote.amount <= agreed.amount)
   return same.length === 0
     ? undefined
     : { allowed: same.map((one) => Object.assign({}, one, { topUp: { _tag: "Agreed" } as const })), declined }
 }
+
+/** All that a quote says of where the money goes. The payee of a route is behind its router. */
+const placeOf = ({ asset, requirements: { extra, payTo, scheme } }: Quote): string => {
+  const route: Readonly<Record<string, unknown>> = Object(extra?.["route"])
+  return JSON.stringify([asset.network, asset.address, scheme, payTo, route["network"], route["payTo"]])
+}
+
+/**
+ * The options after a top-up that was not made for them: none of them has another one made. A shop whose every answer needs money on
+ * another network would have the payer pay fee after fee for one request.
+ */
+export const withoutAnother = ({ allowed, declined }: Judged): Judged => {
+  const payable = allowed.filter(({ topUp }) => topUp?._tag !== "Wanted")
+  return payable.length === allowed.length
+    ? { allowed, declined }
+    : { allowed: payable, declined: [...declined, another] }
+}
+
+const another = decline(
+  "top_up_unavailable",
+  "the top-up of this request has arrived, and the shop asks for something else now, which needs another one; nothing more was signed: repeat the request if the new offer is right"
+)
