@@ -10,6 +10,7 @@ import * as ChannelPurchase from "../../src/client/ChannelPurchase.ts"
 import type { PurchasingClient } from "../../src/client/OwnPurchase.ts"
 import type * as PaymentClient from "../../src/client/PaymentClient.ts"
 import type { ChannelSigner, ChannelStanding, DrawRequest } from "../../src/scheme/ChannelSigner.ts"
+import { SigningFailed } from "../../src/scheme/SchemeClient.ts"
 import { buy, buyText, demand, failure } from "./Payer.ts"
 import * as Payer from "./Payer.ts"
 import * as Shop from "./Shop.ts"
@@ -30,11 +31,16 @@ const payerOf = Effect.fnUntraced(function* (
   standing: Omit<ChannelStanding, "isClosing" | "time">,
   options: PaymentClient.Options = {}
 ) {
-  const node = { standing, time: 0 }
+  const node = { standing, time: 0, fails: false }
   const drawn: Array<Pick<DrawRequest, "ceiling" | "deposit">> = []
   const signer: ChannelSigner = {
     channelOf: () => ({ id: "0xa", terms: {}, withdrawDelay: 900, leastDeposit: 0n, wantedDeposit: 0n }),
-    read: () => Effect.sync(() => ({ ...node.standing, isClosing: false, time: node.time })),
+    read: () =>
+      Effect.suspend(() =>
+        node.fails
+          ? Effect.fail(new SigningFailed({ message: "the payment channel cannot be read, so nothing was signed" }))
+          : Effect.succeed({ ...node.standing, isClosing: false, time: node.time })
+      ),
     sign: ({ ceiling, deposit }) =>
       Effect.sync(() => {
         drawn.push({ ceiling, deposit })
@@ -298,6 +304,42 @@ describe("a shop that does not respond to the request for a refund", () => {
       const refused = yield* Effect.exit(payerOf(rich, { refundTimeoutMillis: 0 }))
       assert.isTrue(Exit.isFailure(refused))
       assert.include(String(refused), "refundTimeoutMillis")
+    })
+  )
+})
+
+describe("a refund that its shop says is made, where the node does not answer", () => {
+  const asked = Effect.fnUntraced(function* () {
+    const payer = yield* payerOf({ balance: 1000n, claimed: 0n })
+    const demanded = yield* demand(payer.client, priced(100n))
+    const made = () => {
+      payer.node.fails = true
+      return Shop.paid("", 200, {})()
+    }
+    const refunding = yield* Effect.forkChild(Effect.result(payer.client.refund(Shop.make(made).request(), demanded)))
+    yield* TestClock.adjust("1 second")
+    assert.isUndefined(refunding.pollUnsafe())
+    return { payer, refunding }
+  })
+
+  it.effect("is looked for again", () =>
+    Effect.gen(function* () {
+      const { payer, refunding } = yield* asked()
+      Object.assign(payer.node, { fails: false, standing: { balance: 400n, claimed: 0n } })
+      yield* TestClock.adjust("1 second")
+      const back = Result.getOrThrow(yield* Fiber.join(refunding))
+      assert.deepStrictEqual(back, { channelId: "0xa", transaction: Shop.receipt.transaction, amount: 600n })
+    })
+  )
+
+  it.effect("is told with its transaction if it is never seen", () =>
+    Effect.gen(function* () {
+      const { refunding } = yield* asked()
+      yield* TestClock.adjust("1 minute")
+      const outcome = yield* Fiber.join(refunding)
+      assert.isTrue(Result.isFailure(outcome))
+      if (Result.isFailure(outcome))
+        assert.include(outcome.failure.message, `${Shop.receipt.transaction} has made the refund`)
     })
   )
 })

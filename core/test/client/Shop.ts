@@ -7,6 +7,7 @@ import type { PayableRequest } from "../../src/client/PayableRequest.ts"
 import { NoResponse } from "../../src/client/PurchaseResponse.ts"
 import type { PaymentRequired } from "../../src/protocol/PaymentRequired.ts"
 import type { PaymentRequirements } from "../../src/protocol/PaymentRequirements.ts"
+import type { Settlement } from "../../src/protocol/Settlement.ts"
 import type { HeaderFields } from "../../src/wire/pontage/Dialect.ts"
 import { protocolSeller } from "../../src/wire/pontage/ProtocolSeller.ts"
 import * as Wallet from "./Wallet.ts"
@@ -35,9 +36,12 @@ export const receipt = {
   paymentId: "pay_0123456789abcdefghijkl"
 } as const
 
-/** A response with a receipt. */
-export const paid = (body = "the report", status = 200): Reply =>
-  reply(() => new Response(body, { status, headers: { ...protocolSeller.receiptHeaders(receipt, { now: 0 }) } }))
+/** A response with a receipt, which has the scheme's own facts if there are some. */
+export const paid = (body = "the report", status = 200, extra?: Settlement["extra"]): Reply =>
+  reply(() => {
+    const said = { ...receipt, ...(extra && { extra }) }
+    return new Response(body, { status, headers: { ...protocolSeller.receiptHeaders(said, { now: 0 }) } })
+  })
 
 export const reply =
   (make: () => Response): Reply =>
