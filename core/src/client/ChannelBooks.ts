@@ -39,7 +39,7 @@ export const judge = (
   if (charged < standing.claimed || isAbove || isUnsigned(known, standing, voucher)) {
     return { _tag: "Unproven", charged }
   }
-  const read = afterReading(known, standing)
+  const read = withProof(afterReading(known, standing), voucher)
   const mark = lostIn(known, charged)
   const book = { ...read, ...mark, charged: `${charged}`, signed: `${larger(BigInt(read.signed), voucher)}`, at: now }
   // A proven voucher above all of this purchase's own is an earlier one, or one of another device.
@@ -48,6 +48,12 @@ export const judge = (
   const isOwn = drawn.ceiling !== undefined && proven === drawn.ceiling
   const floor = drawn.isRecovered && !isOwn ? larger(earlier, charged) : earlier
   return charged > floor ? { _tag: "Charged", book } : { _tag: "Accepted", book, floor }
+}
+
+/** The book without the mark of claims that this voucher of the payer's own proves. */
+const withProof = (book: ChannelEntry, voucher: bigint): ChannelEntry => {
+  const { unproven, ...rest } = book
+  return unproven !== undefined && voucher >= BigInt(unproven) ? rest : book
 }
 
 /**

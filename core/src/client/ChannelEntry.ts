@@ -49,6 +49,11 @@ export const ChannelEntry = /* @__PURE__ */ Schema.Struct({
    * may be part of it.
    */
   lost: /* @__PURE__ */ Schema.optionalKey(Amount.Text),
+  /**
+   * The claims that a node showed of a channel which this journal did not know, until a signature of the payer proves them. Earlier
+   * vouchers are unknown, or the node lies: no deposit is signed, since they could claim it.
+   */
+  unproven: /* @__PURE__ */ Schema.optionalKey(Amount.Text),
   /** The most that any voucher allows to claim. It never falls. */
   signed: Amount.Text,
   deposit: /* @__PURE__ */ Schema.optionalKey(OpenDeposit),

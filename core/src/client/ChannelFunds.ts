@@ -123,6 +123,7 @@ export const plan = (
     }
     return Result.fail(waiting(book, deposit))
   }
+  if (book.unproven !== undefined) return Result.fail(unproven(book))
   const needed = larger(ceiling - BigInt(book.balance), offered.leastDeposit)
   const room = roomFor(book, limits, quote.asset, channels)
   if (needed > room.amount) return Result.fail(tooMuch(book, needed, quote.asset, room))
@@ -181,6 +182,12 @@ const tooMuch = ({ host }: ChannelEntry, needed: bigint, asset: Asset, { amount,
   const message = `${host} needs a deposit of ${priceOf(needed, asset)} into a payment channel, and ${limit} leaves ${priceOf(amount, asset)}; raise it, or have an earlier channel refunded`
   return decline("over_channel_limit", message)
 }
+
+const unproven = ({ host, unproven }: ChannelEntry): PaymentDeclined =>
+  decline(
+    "over_channel_limit",
+    `the payment channel with ${host} needs a deposit, and had claims of ${unproven} before this journal knew it: earlier vouchers, which it does not know, could claim the deposit too; pay through another channel: give the client another salt`
+  )
 
 const waiting = (
   { host }: ChannelEntry,

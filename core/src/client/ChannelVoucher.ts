@@ -144,6 +144,7 @@ export const bookOf = (
     claimed: "0",
     charged: "0",
     signed: "0",
+    ...(standing && standing.claimed > 0n && { unproven: `${standing.claimed}` }),
     at: now
   }
   const settled = ChannelFunds.withoutUnsigned(book)

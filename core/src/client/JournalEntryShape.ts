@@ -73,6 +73,7 @@ export const channelEntry = /* @__PURE__ */ Shape.struct<ChannelEntry>({
   readAt: /* @__PURE__ */ Shape.optional(Shape.int),
   charged: amount,
   lost: /* @__PURE__ */ Shape.optional(amount),
+  unproven: /* @__PURE__ */ Shape.optional(amount),
   signed: amount,
   deposit: /* @__PURE__ */ Shape.optional(
     /* @__PURE__ */ Shape.struct<OpenDeposit>({

@@ -90,6 +90,45 @@ describe("a node that shows claims which the payer has not signed for", () => {
   )
 })
 
+describe("claims of a channel that the journal does not know", () => {
+  const spent = { balance: 500n, claimed: 500n }
+
+  it.effect("are no ground for a deposit, which the vouchers of an earlier journal could claim", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf(spent)
+      const declined = yield* failure(buy(payer, Shop.make(Shop.paid()).request(), priced(100n)))
+      assert.deepInclude(declined, { _tag: "PaymentDeclined", rule: "over_channel_limit" })
+      assert.include(declined.message, "another salt")
+      assert.deepStrictEqual(payer.drawn, [])
+    })
+  )
+
+  it.effect("let a node and a shop have the rest of the balance, and no deposit after it", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 600n, claimed: 500n })
+      const shop = Shop.make(Shop.paid())
+      assert.strictEqual(yield* buyText(payer, shop.request(), priced(100n)), "the report")
+      payer.node.standing = { balance: 600n, claimed: 600n }
+      const declined = yield* failure(buy(payer, shop.request(other), priced(100n)))
+      assert.deepInclude(declined, { _tag: "PaymentDeclined", rule: "over_channel_limit" })
+      assert.deepStrictEqual(payer.drawn, [{ ceiling: 600n, deposit: undefined }])
+    })
+  )
+
+  it.effect("that a voucher of the payer's own proves let it deposit again", () =>
+    Effect.gen(function* () {
+      const payer = yield* payerOf({ balance: 1000n, claimed: 500n })
+      const shop = Shop.make(correct(900n), Shop.paid())
+      assert.strictEqual(yield* buyText(payer, shop.request(), priced(100n)), "the report")
+      assert.strictEqual(yield* buyText(payer, shop.request(other), priced(100n)), "the report")
+      assert.deepStrictEqual(
+        payer.drawn.map(({ deposit }) => deposit?._tag),
+        [undefined, undefined, "New"]
+      )
+    })
+  )
+})
+
 describe("a journal that was lost", () => {
   it.effect("has a purchase sign for its own amount once, where the shop has a voucher as high as its own", () =>
     Effect.gen(function* () {

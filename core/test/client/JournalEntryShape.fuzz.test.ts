@@ -65,6 +65,7 @@ const channels = fc.record({
   claimed: amount,
   charged: amount,
   lost: maybe(amount),
+  unproven: maybe(amount),
   signed: amount,
   deposit: maybe(
     fc.record({
