@@ -132,9 +132,11 @@ describe("a facilitator's least amount", () => {
   )
 })
 
+/** The part of an option whose money goes to another network. */
+const route = (payTo: string) => ({ extra: { route: { network: "eip155:137", payTo } } })
+
 describe("a shop's offer after the top-up", () => {
   const stranger = "0x9999999999999999999999999999999999999999"
-  const route = (payTo: string) => ({ extra: { route: { network: "eip155:137", payTo } } })
 
   /** The plan for the new offer, where the top-up was agreed on for the old one and the account has this. */
   const planOf = Effect.fnUntraced(function* (
