@@ -129,12 +129,14 @@ const accept = Effect.fnUntraced(function* (
     (yield* unlessGranted(context, request, claimed, settled)) ??
     (yield* unlessStillHeld(context, request, claimed, askedAt))
   if (refusal !== undefined) return refusal
-  const { isDraw = false, paymentId } = settled
-  const begun = yield* ExecutionLeases.start(context.executions, { ...claimed, paymentId, isDraw })
+  const { amount, isDraw = false, paymentId } = settled
+  const run = { ...claimed, paymentId, isDraw, amount }
+  const begun = yield* ExecutionLeases.start(context.executions, run)
   // Served under an earlier claim whose end is not reported yet: the end of this claim reports it.
-  if (context.executions.unreported.has(settled.paymentId)) {
+  const served = ExecutionLeases.servedBefore(context.executions, run)
+  if (served !== undefined) {
     return yield* Effect.andThen(
-      begun.end("served"),
+      begun.end("served", served.charge),
       PaymentRefusal.refusalFor(context, request, Refusal.fromExecution("spent", settled))
     )
   }
@@ -156,7 +158,10 @@ const outcomeOf = (
     if (outcome !== "refused") return outcome
     return route.refused === "charged" ? "served" : refusal
   }
-  return { end: (outcome) => end(meant(outcome)), finish: (outcome, charge) => finish(meant(outcome), charge) }
+  return {
+    end: (outcome, charge) => end(meant(outcome), charge),
+    finish: (outcome, charge) => finish(meant(outcome), charge)
+  }
 }
 
 /**

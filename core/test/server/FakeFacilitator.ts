@@ -14,7 +14,13 @@ import * as Layer from "effect/Layer"
 
 export type Told =
   | { readonly ask: "settle" | "claim"; readonly request: PaymentRequest; readonly claim: Claim | undefined }
-  | { readonly ask: "finish"; readonly paymentId: string; readonly claimId: string; readonly outcome: ExecutionEnd }
+  | {
+      readonly ask: "finish"
+      readonly paymentId: string
+      readonly claimId: string
+      readonly outcome: ExecutionEnd
+      readonly charge?: bigint
+    }
 
 type Service = Facilitator["Service"]
 
@@ -97,12 +103,12 @@ export const make = (says: Partial<Service> = {}) => {
           says.claim?.(request, claim) ?? unlessNew(claim, settled({ status: "accepted", transaction: "" }))
         return Effect.map(answer, (value) => answering(request, value))
       }),
-    finish: (paymentId, claimId, outcome) =>
+    finish: (paymentId, claimId, outcome, charge) =>
       Effect.suspend(() => {
-        told.push({ ask: "finish", paymentId, claimId, outcome })
+        told.push({ ask: "finish", paymentId, claimId, outcome, ...(charge !== undefined && { charge }) })
         ends.push(outcome)
         return (
-          says.finish?.(paymentId, claimId, outcome) ??
+          says.finish?.(paymentId, claimId, outcome, charge) ??
           Effect.succeed({
             paymentId,
             status: "final" as const,

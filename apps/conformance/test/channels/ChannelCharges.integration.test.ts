@@ -3,6 +3,7 @@
  * chain agree after each charge.
  */
 import { assert, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { vi } from "vitest"
 
@@ -40,6 +41,33 @@ for (const { place, shared } of everywhere(chainLayer))
             assert.strictEqual(buyer.sent.length, 5)
             assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.000701"), [200, "701"])
             yield* paidOut(shop, 2_501n)
+          })
+        )
+      )
+
+      it.effect("serves the next request although the reply to the report of one that cost nothing is late", () =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const [reported, replied] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+            const shop = yield* opened({
+              claimAt: 500n,
+              around: (facilitator) => ({
+                ...facilitator,
+                finish: (...end) =>
+                  Effect.tap(facilitator.finish(...end), () =>
+                    Effect.andThen(Deferred.succeed(reported, undefined), Deferred.await(replied))
+                  )
+              })
+            })
+            yield* Effect.addFinalizer(() => Deferred.succeed(replied, undefined))
+            const url = `${shop.origin}/metered`
+            const { key } = yield* shop.chain.payer
+            const buyer = buyerOf(shop.chain.node.rpcUrl, key)
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0"), [200, "0"])
+            yield* Deferred.await(reported)
+            assert.deepStrictEqual(yield* bought(buyer, url, "price=$0.0005"), [200, "500"])
+            assert.strictEqual(buyer.sent.length, 2)
+            yield* paidOut(shop, 500n)
           })
         )
       )

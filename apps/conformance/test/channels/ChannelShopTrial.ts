@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 
 import { assert } from "@effect/vitest"
 import { Router } from "@koa/router"
-import { ChannelStore, LocalFacilitator, MemoryChannelStore } from "@pontage/core"
+import { ChannelStore, Facilitator, LocalFacilitator, MemoryChannelStore } from "@pontage/core"
 import * as BaseSepolia from "@pontage/devnet/BaseSepolia"
 import * as BaseSepoliaChain from "@pontage/devnet/BaseSepoliaChain"
 import { listen } from "@pontage/devnet/LoopbackServer"
@@ -45,6 +45,8 @@ interface Terms {
   /** The least price of the network; default none. */
   readonly minimumPrice?: string
   readonly gasCeilings?: LocalFacilitator.Options["gasCeilings"]
+  /** Changes the facilitator that the shop asks. */
+  readonly around?: (facilitator: Facilitator["Service"]) => Facilitator["Service"]
   /** The ledger, default a new one, and the payee, default a new one. */
   readonly ledger?: ChannelStore["Service"]
   readonly payee?: Hex
@@ -73,7 +75,9 @@ export const opened = Effect.fnUntraced(function* (terms: Terms) {
     channels: { pollMillis: 50, maximumUnclaimed: claimAt, leastClaim: 1n, leastPayout: 1n, ...watch },
     ...(gasCeilings && { gasCeilings })
   }).pipe(Layer.provide(Layer.succeed(ChannelStore, ledger)))
-  const facilitator = yield* FacilitatorPlace.at(local, payee)
+  const { around = (service) => service } = terms
+  const asked = Layer.provideMerge(Layer.effect(Facilitator, Effect.map(Facilitator, around)), local)
+  const facilitator = yield* FacilitatorPlace.at(asked, payee)
   const router = new Router()
   let runs = 0
   router.get("/report", (context) => {

@@ -19,6 +19,13 @@ export interface GrantedClaim {
   readonly claim: Claim
   readonly paymentId: string
   readonly isDraw?: boolean
+  /** What a draw by its voucher has reserved. Absent for a further window of a stream, which is never granted again. */
+  readonly amount?: string
+}
+
+/** A served execution whose end is not reported yet. `charge`: of a draw; default all that it reserved. */
+export interface Unreported {
+  readonly charge: bigint | undefined
 }
 
 /** The fibers that renew and report executions; they outlive their requests. */
@@ -28,14 +35,14 @@ export interface ExecutionLeases {
   readonly reports: FiberSet.FiberSet
   /** One fiber for each claim that is being given back. */
   readonly returns: FiberSet.FiberSet
-  /** Payments that this process has served and whose end is not reported yet. */
-  readonly unreported: Set<string>
+  /** Executions that this process has served and whose end is not reported yet, by `nameOf`. */
+  readonly unreported: Map<string, Unreported>
 }
 
 /** An execution in progress. Only the first end counts. */
 export interface GrantedExecution {
   /** Ends the execution and starts to report it. */
-  readonly end: (outcome: ExecutionEnd) => Effect.Effect<void>
+  readonly end: (outcome: ExecutionEnd, charge?: bigint) => Effect.Effect<void>
   /**
    * Ends the execution; completes when the end is reported or the retries are used up, with whether the facilitator has recorded it. `charge`: the most that a draw is charged.
    */
@@ -64,7 +71,7 @@ export const make = Effect.fnUntraced(function* (
   const reports = yield* FiberSet.make()
   const returns = yield* FiberSet.make()
   yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(reports), closeTimeout))
-  return { facilitator, leases, reports, returns, unreported: new Set() }
+  return { facilitator, leases, reports, returns, unreported: new Map() }
 })
 
 /** Starts to renew an execution's lease. */
@@ -79,7 +86,7 @@ export const start = (executions: ExecutionLeases, granted: GrantedClaim): Effec
         return FiberSet.run(executions.reports, reporting)
       })
     return {
-      end: (outcome) => Effect.asVoid(report(outcome)),
+      end: (outcome, charge) => Effect.asVoid(report(outcome, charge)),
       finish: (outcome, charge) =>
         Effect.flatMap(report(outcome, charge), (fiber) =>
           fiber === undefined
@@ -104,16 +111,52 @@ const renew = (
   return Effect.sleep(renewal).pipe(Effect.andThen(Effect.uninterruptible(Effect.ignore(once))), Effect.forever)
 }
 
+/**
+ * The name of what a claim executes. A draw's id has the voucher alone, which the ledger grants for each amount that fits: another amount
+ * is another draw.
+ */
+const nameOf = ({ amount, isDraw, paymentId }: GrantedClaim): string | undefined => {
+  if (isDraw !== true) return paymentId
+  return amount === undefined ? undefined : `${paymentId} ${amount}`
+}
+
+/** The served execution that a claim was granted once more, because its end is not reported yet. */
+export const servedBefore = ({ unreported }: ExecutionLeases, granted: GrantedClaim): Unreported | undefined => {
+  const name = nameOf(granted)
+  const served = name === undefined ? undefined : unreported.get(name)
+  // A draw that cost nothing left its voucher as it was: the next request comes with the same one.
+  return served?.charge === 0n ? undefined : served
+}
+
 const reported = (
-  { facilitator, unreported }: ExecutionLeases,
+  executions: ExecutionLeases,
+  granted: GrantedClaim,
+  outcome: ExecutionEnd,
+  charge: bigint | undefined
+): Effect.Effect<boolean> => {
+  const reporting = told(executions, granted, outcome, charge)
+  const name = outcome === "served" ? nameOf(granted) : undefined
+  if (name === undefined) return reporting
+  const { unreported } = executions
+  const own: Unreported = { charge }
+  // A later draw by the same voucher may have been served meanwhile, and be reported after this one.
+  const forget = Effect.sync(() => unreported.get(name) === own && unreported.delete(name))
+  return Effect.ensuring(
+    Effect.andThen(
+      Effect.sync(() => unreported.set(name, own)),
+      reporting
+    ),
+    forget
+  )
+}
+
+const told = (
+  { facilitator }: ExecutionLeases,
   { claim, paymentId }: GrantedClaim,
   outcome: ExecutionEnd,
   charge: bigint | undefined
 ) =>
-  Effect.suspend(() => {
-    if (outcome === "served") unreported.add(paymentId)
-    return facilitator.finish(paymentId, claim.id, outcome, charge)
-  }).pipe(
+  Effect.suspend(() => facilitator.finish(paymentId, claim.id, outcome, charge)).pipe(
     Effect.retry({ schedule: pauses, times: repeats, while: (error) => error._tag !== "ValidationError" }),
     Effect.as(true),
     Effect.catch((error) =>
@@ -121,8 +164,7 @@ const reported = (
         Effect.logWarning(`the end (${outcome}) of payment ${paymentId} could not be reported: ${error.message}`),
         false
       )
-    ),
-    Effect.ensuring(Effect.sync(() => outcome === "served" && unreported.delete(paymentId)))
+    )
   )
 
 /** Delay before a claim is given back. The buyer's repeat usually comes sooner and takes the claim over. */
