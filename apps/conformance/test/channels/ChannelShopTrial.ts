@@ -50,6 +50,8 @@ interface Terms {
   /** The ledger, default a new one, and the payee, default a new one. */
   readonly ledger?: ChannelStore["Service"]
   readonly payee?: Hex
+  /** Runs inside the handler of the dear report. */
+  readonly meanwhile?: () => Promise<void>
 }
 
 /**
@@ -91,8 +93,9 @@ export const opened = Effect.fnUntraced(function* (terms: Terms) {
     context.res.writeHead(200, { "Content-Type": "text/event-stream" })
     context.res.write("data: It will rain.\n\n")
   })
-  router.get("/dear", (context) => {
+  router.get("/dear", async (context) => {
     runs++
+    await terms.meanwhile?.()
     context.status = 500
   })
   router.get("/metered", (context) => {

@@ -1,9 +1,38 @@
 /** Refunds that a stranger asks for, refunds without worth, and shops that lie about refunds. */
 import { assert, layer } from "@effect/vitest"
+import { x402Client, x402HTTPClient } from "@x402/fetch"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 import { buyerOf, chainLayer, idOf, paidOut, price } from "./ChannelShopTrial.ts"
 import { bought, deposit, funded, ours } from "./RefundTrial.ts"
+
+const Sent = Schema.fromJsonString(
+  Schema.Struct({
+    accepted: Schema.Json,
+    payload: Schema.Struct({
+      channelConfig: Schema.Json,
+      voucher: Schema.Struct({ channelId: Schema.String, maxClaimableAmount: Schema.String, signature: Schema.String })
+    })
+  })
+)
+
+/** A payment that was sent. */
+const sentIn = (header: string | undefined) =>
+  Schema.decodeSync(Sent)(Buffer.from(header ?? "", "base64").toString("utf8"))
+
+const reading = new x402HTTPClient(new x402Client())
+
+/** Presents the voucher of a payment that was sent, as a message of this type; resolves with the status and the voucher that the answer names. */
+const presented = async (url: string, type: "refund" | "voucher", { accepted, payload }: typeof Sent.Type) => {
+  const message = { x402Version: 2, accepted, payload: { ...payload, type } }
+  const header = Buffer.from(JSON.stringify(message)).toString("base64")
+  const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": header } })
+  const refusal = reading.getPaymentRequiredResponse((name) => response.headers.get(name))
+  return { status: response.status, told: refusal.accepts[0]?.extra["voucherState"] }
+}
+
+const VoucherState = Schema.Struct({ signedMaxClaimable: Schema.String, signature: Schema.String })
 
 /** Whether a payment's header asks for a refund. */
 const isRefund = (header: string): boolean => {
@@ -27,6 +56,38 @@ layer(chainLayer, { timeout: "15 minutes", excludeTestServices: true })("refunds
         assert.strictEqual(shop.runs(), 5)
       })
     )
+  )
+
+  it.effect(
+    "a stranger with a voucher of the chain is told by no refusal of a voucher that may still buy something",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          let attack: (() => Promise<void>) | undefined
+          const { payer, shop } = yield* funded({ claimAt: 2n * price, meanwhile: async () => attack?.() })
+          const buyer = buyerOf(shop.chain.node.rpcUrl, payer.key)
+          yield* bought(buyer.pay, shop.url, 2)
+          yield* paidOut(shop, 2n * price)
+          const claimed = sentIn(buyer.sent.at(-1))
+          yield* bought(buyer.pay, shop.url, 1)
+          const charged = sentIn(buyer.sent.at(-1)).payload.voucher
+          const answers: Array<Awaited<ReturnType<typeof presented>>> = []
+          attack = async () => {
+            const refused = await presented(shop.url, "refund", claimed)
+            const { signature, signedMaxClaimable } = Schema.decodeUnknownSync(VoucherState)(refused.told)
+            const voucher = { ...claimed.payload.voucher, maxClaimableAmount: signedMaxClaimable, signature }
+            const told = { ...claimed, payload: { ...claimed.payload, voucher } }
+            answers.push(refused, await presented(shop.url, "voucher", told))
+          }
+          assert.strictEqual((yield* buyer.buy(`${shop.origin}/dear`)).status, 500)
+          assert.deepStrictEqual(answers, [
+            { status: 402, told: { signedMaxClaimable: charged.maxClaimableAmount, signature: charged.signature } },
+            { status: 402, told: undefined }
+          ])
+          yield* bought(buyer.pay, shop.url, 1)
+          assert.strictEqual(shop.runs(), 5)
+        })
+      )
   )
 
   it.effect(

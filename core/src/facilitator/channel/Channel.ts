@@ -77,7 +77,7 @@ export interface Standing extends NewChannel {
   /** Claims are made by this voucher alone: a higher one may belong to a draw that is not charged, and anybody could spend it. */
   readonly used: bigint
   readonly usedVoucher: Schema.Json | undefined
-  /** Strangers may know every voucher up to this maximum: claims name their vouchers on the chain. */
+  /** Strangers may know every voucher up to this maximum: claims name their vouchers on the chain, refusals of refunds tell of used up ones. */
   readonly published: bigint
   readonly charged: bigint
   readonly reserved: bigint

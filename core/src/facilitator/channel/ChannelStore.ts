@@ -62,8 +62,8 @@ export class ChannelStore extends Context.Service<
     /** Records the chain's states of known channels; those as of an earlier block change nothing. */
     readonly observed: (states: ReadonlyArray<ChannelState>) => Stored<void>
     /**
-     * Records, before a claim is sent, that its rows make their vouchers public. No draw is granted for a voucher up to such a maximum
-     * from then on.
+     * Records, before a claim is sent or a stranger is told, that vouchers become public. No draw is granted for a voucher up to such a
+     * maximum from then on.
      */
     readonly publish: (rows: ReadonlyArray<Pick<ClaimRow, "channelId" | "maximum">>) => Stored<void>
     /** Calls `take` with the terms of each channel of a network. */

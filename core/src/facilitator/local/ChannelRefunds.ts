@@ -74,7 +74,7 @@ const refunded = Effect.fnUntraced(function* (
   const rest = ChannelBooks.refundable(standing)
   const amount = voucher.refund?.amount ?? rest
   const order = { channelId, amount: amount < rest ? amount : rest, maximum, voucher: voucher.voucher }
-  const asked = yield* heldOf(wanted, ChannelBooks.refunded(standing, order, now))
+  const asked = yield* heldOf(context, wanted, ChannelBooks.refunded(standing, order, now))
   // A refund that could never be sent, or is not worth its gas, must hold no money back.
   if (ChannelBooks.refundUnderWay(standing) === undefined) {
     if (asked.amount < least) return yield* tooLittle(asked.amount, least)
@@ -84,7 +84,7 @@ const refunded = Effect.fnUntraced(function* (
   const held = Effect.gen(function* () {
     const verdict = yield* context.ledger.refund(order)
     if (verdict === undefined) return yield* nothing
-    const refund = yield* heldOf(wanted, verdict)
+    const refund = yield* heldOf(context, wanted, verdict)
     yield* Checkpoint.pass("refund-held")
     return yield* settled(context, wanted, yield* jobOf(context, wanted, standing, refund), channels)
   })
@@ -103,7 +103,11 @@ const entered = Effect.fnUntraced(function* (
   return yield* ledger.open({ ...sums, network: presented.facilitator.network, config: known?.config ?? config })
 })
 
-const heldOf = (wanted: WantedRefund, verdict: RefundVerdict): Effect.Effect<SentRefund, PaymentFailure> => {
+const heldOf = (
+  context: RefundContext,
+  wanted: WantedRefund,
+  verdict: RefundVerdict
+): Effect.Effect<SentRefund, PaymentFailure> => {
   switch (verdict._tag) {
     case "Held":
       return Effect.succeed(verdict.refund)
@@ -114,16 +118,35 @@ const heldOf = (wanted: WantedRefund, verdict: RefundVerdict): Effect.Effect<Sen
     case "Foreign":
       return foreign
     case "Stale":
-      return Effect.fail(correctionOf(wanted, verdict.standing))
+      return corrected(context, wanted, verdict.standing)
   }
 }
 
-const correctionOf = ({ draws, presented, voucher }: WantedRefund, standing: Standing) => {
+/**
+ * Refuses a voucher that does not fit, with what its payer signs instead. Strangers may know a voucher that a claim has named: to its holder
+ * no voucher is told that may still buy something. One that is charged in full buys nothing more; the ledger counts it as public from then
+ * on, so that who learns it here is told of no higher one either.
+ */
+const corrected = Effect.fnUntraced(function* (
+  { ledger }: RefundContext,
+  { draws, presented, voucher: { maximum } }: WantedRefund,
+  standing: Standing
+): Effect.fn.Return<never, PaymentFailure> {
   const { network, scheme } = presented.facilitator
-  const owed = ChannelBooks.owed(standing)
-  const message = `the voucher of a refund allows exactly the channel's debt of ${owed}, and this one allows ${voucher.maximum}; sign for ${owed}`
-  return new ChannelCorrection({ scheme: scheme.name, network }, draws.correction({ ...standing, owed }), message)
-}
+  const { channelId, charged, claimed, published, used, usedVoucher } = standing
+  // No claim names a voucher for nothing: a payer that has lost its books begins with it.
+  const isPublic = maximum > 0n && (maximum <= published || maximum <= claimed)
+  const owed = isPublic ? charged : ChannelBooks.owed(standing)
+  const isTold = used === charged || used <= published
+  if (isPublic && isTold && used > published) yield* ledger.publish([{ channelId, maximum: used }])
+  const known = isPublic ? { signed: used, voucher: isTold ? usedVoucher : undefined } : {}
+  const message = `the voucher of a refund allows exactly the channel's debt of ${owed}, and this one allows ${maximum}; sign for ${owed}`
+  return yield* new ChannelCorrection(
+    { scheme: scheme.name, network },
+    draws.correction({ ...standing, owed, ...known }),
+    message
+  )
+})
 
 const jobOf = (
   { intake }: RefundContext,

@@ -33,22 +33,25 @@ let onChain: Pick<ChannelSums, "balance" | "withdrawRequestedAt" | "block"> = fu
 
 const stateOf = (id: string): ChannelSums => ({ channelId: id, claimed: 0n, refundNonce: 0n, ...onChain })
 
-/** A scheme whose messages are maxima, on a chain with one channel. */
+/** A scheme whose messages are maxima, with a word before those that ask for a refund, on a chain with one channel. */
 const draws = {
-  read: ({ payload }) =>
-    Effect.succeed({
+  read: ({ payload }) => {
+    const maximum = maximumOf(payload).replace("refund ", "")
+    return Effect.succeed({
       ...parties,
       channelId,
       config: {},
-      maximum: BigInt(maximumOf(payload)),
-      voucher: payload,
+      maximum: BigInt(maximum),
+      voucher: maximum,
       deposit: undefined,
-      withdrawDelay: 86_400
-    }),
+      withdrawDelay: 86_400,
+      ...(maximum !== payload && { refund: { amount: undefined } })
+    })
+  },
   states: (ids) => Effect.succeed(ids.map(stateOf)),
   parties: () => parties,
   receipt: () => ({}),
-  correction: ({ owed }) => ({ owed: `${owed}` })
+  correction: ({ owed, voucher = null }) => ({ owed: `${owed}`, voucher })
 } satisfies Partial<SchemeDraws> as Partial<SchemeDraws> as SchemeDraws
 
 const facilitator = {
@@ -58,10 +61,10 @@ const facilitator = {
   channels: { draws }
 } as unknown as SchemeFacilitator
 
-const presented = (maximum: bigint) =>
+const presented = (payload: string) =>
   ({
     facilitator,
-    payload: `${maximum}`,
+    payload,
     request: { paymentRequirements: { maxAmountRequired: `${price}` } },
     caller: "",
     refusal: undefined
@@ -79,8 +82,10 @@ const shop = Effect.gen(function* () {
   return {
     ledger,
     credit: ChannelCredit.make(context, shared),
-    take: (maximum: bigint, id: string) => take(presented(maximum), draws, { id, resource: "report" }),
-    served: (paymentId: string, id: string) => finish(paymentId, id, "served") ?? Effect.die("it is no draw")
+    take: (maximum: bigint, id: string) => take(presented(`${maximum}`), draws, { id, resource: "report" }),
+    refund: (maximum: bigint) => take(presented(`refund ${maximum}`), draws, { id: "refund", resource: "report" }),
+    served: (paymentId: string, id: string, charge?: bigint) =>
+      finish(paymentId, id, "served", charge) ?? Effect.die("it is no draw")
   }
 })
 
@@ -187,6 +192,52 @@ describe("a channel whose state on the chain changes", () => {
       yield* TestClock.adjust("2 seconds")
       const refused = yield* Effect.flip(take(2n * price, "second"))
       assert.match(refused.message, /a withdrawal from it is pending/)
+    })
+  )
+})
+
+const toldBy = (refused: unknown) =>
+  refused instanceof ChannelCorrection ? refused.facts : assert.fail("no correction")
+
+describe("a refund that a stranger asks for by a voucher that a claim has named", () => {
+  it.effect("is told of the highest voucher only once that buys nothing more, and by that one of no higher one", () =>
+    Effect.gen(function* () {
+      const { ledger, refund, served, take } = yield* shop
+      yield* served((yield* take(price, "first")).paymentId, "first")
+      yield* ledger.publish([{ channelId, maximum: price }])
+      yield* served((yield* take(2n * price, "second")).paymentId, "second")
+      yield* take(3n * price, "third")
+      assert.deepStrictEqual(toldBy(yield* Effect.flip(refund(price))), { owed: "200", voucher: "200" })
+      const drawn = yield* Effect.forkChild(Effect.flip(take(2n * price, "stranger")))
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(toldBy(yield* Fiber.join(drawn)), { owed: "0", voucher: null })
+      assert.deepInclude(yield* ledger.find(channelId), { signed: 3n * price, charged: 2n * price, reserved: price })
+      assert.deepInclude(yield* served(`draw-${channelId}-300`, "third"), { amount: "100" })
+    })
+  )
+
+  it.effect("is told of no voucher that is not used up", () =>
+    Effect.gen(function* () {
+      const { ledger, refund, served, take } = yield* shop
+      yield* served((yield* take(price, "first")).paymentId, "first")
+      yield* ledger.publish([{ channelId, maximum: price }])
+      yield* served((yield* take(2n * price, "second")).paymentId, "second", 40n)
+      assert.deepStrictEqual(toldBy(yield* Effect.flip(refund(price))), { owed: "140", voucher: null })
+      assert.deepInclude(yield* ledger.find(channelId), { published: price })
+      // A claim names it, and then strangers know it anyway.
+      yield* ledger.publish([{ channelId, maximum: 2n * price }])
+      assert.deepStrictEqual(toldBy(yield* Effect.flip(refund(price))), { owed: "140", voucher: "200" })
+    })
+  )
+
+  it.effect("leaves its payer the correction by a voucher that no claim has named", () =>
+    Effect.gen(function* () {
+      const { refund, served, take } = yield* shop
+      yield* served((yield* take(price, "first")).paymentId, "first", 40n)
+      const correction = { owed: "40", voucher: "100" }
+      assert.deepStrictEqual(toldBy(yield* Effect.flip(refund(1n))), correction)
+      // A payer that has lost its books begins with what the chain shows as claimed.
+      assert.deepStrictEqual(toldBy(yield* Effect.flip(refund(0n))), correction)
     })
   )
 })
