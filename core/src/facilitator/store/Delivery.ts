@@ -90,21 +90,28 @@ export interface Delivered {
 }
 
 /**
- * The record after a report. It is the same one if the report says nothing new, or if the delivery is over. Of any number of pushes of one
- * number that are kept, the first is recorded.
+ * The record after a report. It is the same one if the report says nothing new, if the delivery is over, or if the report is about an earlier
+ * push. Of any number of pushes of one number that are kept, the first is recorded.
  */
 export const reported = <Of extends Delivered>(known: Of, report: DeliveryReport, now: number): Of => {
   const { delivery } = known
-  if (delivery === undefined || delivery.final || !isNext(delivery, report)) return known
+  if (delivery === undefined || delivery.final || !isInOrder(delivery, report)) return known
   const next = report._tag === "Delivered" ? arrived(delivery, report, now) : missing(delivery, report)
   return isSame(delivery, next) ? known : { ...known, delivery: next }
 }
 
-/** Whether the push of a report, if it is a kept one, is the next one of a delivery that has not arrived. */
-const isNext = ({ push: last, status }: Delivery, report: DeliveryReport): boolean =>
-  report._tag === "Delivered" ||
-  report.push?.kept === undefined ||
-  (status !== "delivered" && report.push.attempt === (last?.attempt ?? 0) + 1)
+/**
+ * Whether a report is about the push on record or a later one. A process that stood still may report a push that another one has followed:
+ * its number would be given twice, and the bytes of the push on record would be lost. A kept push has to be the next one of a delivery
+ * that has not arrived.
+ */
+const isInOrder = ({ push: last, status }: Delivery, report: DeliveryReport): boolean => {
+  if (report._tag === "Delivered" || report.push === undefined) return true
+  const { attempt, kept, paymentId } = report.push
+  if (kept !== undefined) return status !== "delivered" && attempt === (last?.attempt ?? 0) + 1
+  if (last === undefined || attempt > last.attempt) return true
+  return attempt === last.attempt && (paymentId === last.paymentId || last.kept === undefined)
+}
 
 const arrived = (
   delivery: Delivery,
@@ -123,7 +130,19 @@ const arrived = (
 const missing = (
   delivery: Delivery,
   { detail, push, status }: DeliveryReport & { readonly _tag: "Undelivered" }
-): Delivery => ({ ...delivery, status, detail, arrival: undefined, push: push ?? delivery.push })
+): Delivery => ({
+  ...delivery,
+  status,
+  detail,
+  arrival: undefined,
+  push: push ? recordOf(push, delivery) : delivery.push
+})
+
+/** The record of a push. The bytes of one that is kept stay, whatever is reported about it: nothing else has them. */
+const recordOf = (push: PushRecord, { push: last }: Delivery): PushRecord =>
+  push.kept === undefined && push.paymentId === last?.paymentId && last.kept !== undefined
+    ? { ...push, kept: last.kept }
+    : push
 
 /** Whether two deliveries say the same. */
 export const isSame = (a: Delivery, b: Delivery): boolean =>

@@ -167,6 +167,12 @@ const kept = (name: string, attempt: number): Delivery.PushRecord => ({
   }
 })
 
+/** The report about a push whose bytes are on record: it has none. */
+const withoutBytes = (push: Delivery.PushRecord): Delivery.PushRecord => {
+  const { kept: _, ...rest } = push
+  return rest
+}
+
 const keepsOnePush = law(
   "of pushes that are kept, each number is recorded once, in order, with its bytes, and none while the delivery has arrived",
   Effect.fnUntraced(function* (store, subject) {
@@ -192,8 +198,21 @@ const keepsOnePush = law(
     yield* same("after another report", yield* last, winner)
     yield* report(kept("pay_third", 3))
     yield* same("the third before the second", yield* last, winner)
+    const loser = rivals.find((one) => one.paymentId !== first?.paymentId)
+    if (winner === undefined || loser === undefined) return
+    yield* report(withoutBytes(loser))
+    yield* same("after a report of another first one", yield* last, winner)
+    yield* store.deliver(paymentId, undelivered("stuck", "the first is made", withoutBytes(winner)))
+    yield* same("the first, after its report without bytes", yield* last, winner)
+    const standing = Effect.map(store.find(paymentId), (found) => found?.delivery?.detail)
+    yield* same("what it is reported to be", yield* standing, "the first is made")
     yield* report(kept("pay_second", 2))
     yield* same("the second", yield* last, kept("pay_second", 2))
+    yield* store.deliver(paymentId, undelivered("pending", "a late report", withoutBytes(winner)))
+    yield* same("after a late report of the first", yield* last, kept("pay_second", 2))
+    yield* same("which says nothing", yield* standing, "recorded")
+    yield* store.deliver(paymentId, undelivered("stuck", "the second is made", withoutBytes(kept("pay_second", 2))))
+    yield* same("the second, after its report without bytes", yield* last, kept("pay_second", 2))
     yield* store.deliver(paymentId, delivered(false))
     yield* report(kept("pay_third", 3))
     yield* same("the third, once it has arrived", yield* last, kept("pay_second", 2))
