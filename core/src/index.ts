@@ -112,6 +112,7 @@ export type {
   Onward,
   OnwardPlace,
   Push,
+  PushSigning,
   Stock as OperatorStock,
   StockDraw
 } from "./scheme/Onward.ts"

@@ -35,14 +35,28 @@ export interface Push {
   readonly once?: true
 }
 
-/** The state of a delivery on the other network. The reasons are sentences for people. */
-export type DeliveryObservation =
+/** A push of a delivery, or the reason why none can be made now, a sentence for people. */
+export type PushSigning =
   /** It cannot be delivered now: it is not attested yet, or an earlier message has to arrive first. */
   | { readonly _tag: "Underway"; readonly reason: string }
-  /** Any party can deliver it now. `isLastUnsent`: the last push was never sent and cost nothing, so it does not count as a failed one. */
-  | { readonly _tag: "Ready"; readonly push: Push; readonly isLastUnsent?: true }
+  /** Any party can deliver it now. */
+  | { readonly _tag: "Ready"; readonly push: Push }
   /** It is attested, and delivering it would fail now, for example because the token has frozen its recipient. */
   | { readonly _tag: "Blocked"; readonly reason: string }
+
+/** The state of a delivery on the other network. */
+export type DeliveryObservation =
+  | PushSigning
+  /**
+   * Only a push that is another payment at each signing (`Push.once`) can deliver it, and the last one, if there was one, can never be made.
+   * `sign` signs it, and runs only where it can be recorded: an account may have to wait for the end of each payment that it has signed.
+   * `isLastUnsent`: the last push was never sent and cost nothing, so it does not count as a failed one.
+   */
+  | {
+      readonly _tag: "Unsigned"
+      readonly sign: Effect.Effect<PushSigning, ChainUnavailable>
+      readonly isLastUnsent?: true
+    }
   /** The money is at its recipient, whichever party delivered it: the token's own transfer is in this block. */
   | {
       readonly _tag: "Delivered"

@@ -188,13 +188,13 @@ const reportOf = Effect.fnUntraced(function* (
   const attempt = Pushing.attemptOf(last)
   const departure = { payment: reading.success, transaction, block, attempt, pushed: last.kept }
   const observation = yield* scheme.onward.observe(departure)
-  return observation._tag === "Ready"
+  return observation._tag === "Ready" || observation._tag === "Unsigned"
     ? yield* Pushing.push(context, stored, last, observation)
     : withoutPush(observation)
 })
 
 const withoutPush = (
-  observation: Exclude<DeliveryObservation, { readonly _tag: "Ready" }>
+  observation: Exclude<DeliveryObservation, { readonly _tag: "Ready" | "Unsigned" }>
 ): Delivery.DeliveryReport => {
   switch (observation._tag) {
     case "Delivered": {

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type { Authorization } from "../../protocol/Authorization.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
-import type { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import type { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead } from "../../protocol/Settlement.ts"
 import type { DeliveryObservation, Push } from "../../scheme/Onward.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
@@ -64,26 +64,33 @@ export const attemptOf = ({ attempt, kept, stored }: LastPush): number => {
   return isOver ? attempt + 1 : attempt
 }
 
-/** Makes the push of this number, or waits for the one on record. Returns what is to be recorded about it. */
+/**
+ * Makes the push of this number, or waits for the one on record. Returns what is to be recorded about it. One that is still to be signed is
+ * signed last: a signature that is thrown away can hold all other payments of its account up.
+ */
 export const push = Effect.fnUntraced(function* (
   context: PushContext,
   delivered: StoredPayment,
   last: LastPush,
-  { isLastUnsent, push: observed }: DeliveryObservation & { readonly _tag: "Ready" }
-): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
+  observed: DeliveryObservation & { readonly _tag: "Ready" | "Unsigned" }
+): Effect.fn.Return<Delivery.DeliveryReport, ChainUnavailable | FacilitatorUnavailable> {
+  const isLastUnsent = observed._tag === "Unsigned" && observed.isLastUnsent === true
   // One whose bytes can never be used needs no record of its own.
-  const isGone = last.stored === undefined && isLastUnsent === true
+  const isGone = last.stored === undefined && isLastUnsent
   const attempt = isGone ? last.attempt + 1 : attemptOf(last)
   if (last.stored !== undefined && attempt === last.attempt) return yield* awaited(context, last.stored)
-  const unsent = last.unsent + (isLastUnsent === true && attempt > last.attempt ? 1 : 0)
+  const unsent = last.unsent + (isLastUnsent && attempt > last.attempt ? 1 : 0)
   const number = { attempt, unsent }
   if (attempt - unsent > attemptsAtMost)
     return stuck(`all ${attemptsAtMost} pushes failed; the last one is ${last.stored?.paymentId ?? "forgotten"}`)
   if (last.kept !== undefined && attempt === last.attempt) return yield* claimed(context, delivered, number, last.kept)
-  if (observed.once !== true) return yield* claimed(context, delivered, number, observed)
+  if (observed._tag === "Ready" && observed.push.once !== true)
+    return yield* claimed(context, delivered, number, observed.push)
   if (last.attempt > 0 && last.kept === undefined)
     return stuck(`no record has the bytes of its push ${last.attempt} any more, so nothing proves that it failed`)
-  return yield* keptFirst(context, delivered, number, { last, observed })
+  const signing = observed._tag === "Unsigned" ? yield* observed.sign : observed
+  if (signing._tag !== "Ready") return signing._tag === "Underway" ? pending(signing.reason) : stuck(signing.reason)
+  return yield* keptFirst(context, delivered, number, { last, observed: signing.push })
 })
 
 /** The number of a push, and of the earlier ones that were never sent. */

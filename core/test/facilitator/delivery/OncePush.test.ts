@@ -5,8 +5,8 @@ import * as TestClock from "effect/testing/TestClock"
 
 import { Checkpoint, type CheckpointName, checkpoints, type Strike } from "../../../src/facilitator/Checkpoint.ts"
 import * as PaymentId from "../../../src/protocol/PaymentId.ts"
-import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
-import type { DeliveryObservation, Departure, Onward } from "../../../src/scheme/Onward.ts"
+import { type ChainUnavailable, FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
+import type { DeliveryObservation, Departure, Onward, PushSigning } from "../../../src/scheme/Onward.ts"
 import {
   arriving,
   asked,
@@ -28,6 +28,8 @@ const validity = 60
 interface Signing {
   /** The payments that were signed. */
   signed: number
+  /** Whether one that was not made is shown as never sent. */
+  isUnsent: boolean
 }
 
 /** The push on record as an order of the far ledger. */
@@ -48,46 +50,58 @@ const endOf = (far: TestLedger, payload: unknown): DeliveryObservation | "open" 
   return far.final().time < order.validBefore ? "open" : undefined
 }
 
-/** An operator that pays from its own account, by an order with a new nonce at each signing. */
+/** A payment of the operator that is signed now: by an order with a new nonce each time. */
+const signed = Effect.fnUntraced(function* (
+  signing: Signing,
+  far: TestLedger,
+  { attempt, payment }: Departure<Payload>
+): Effect.fn.Return<PushSigning, ChainUnavailable> {
+  const { time } = yield* asked(far, far.head)
+  const payTo = LedgerShop.payee
+  const terms = {
+    payer: operator,
+    payTo,
+    asset: asset.address,
+    amount: `${arriving(payment.payload.amount)}`,
+    nonce: `signed-${attempt}-${signing.signed++}`.padEnd(22, "_"),
+    validAfter: 0,
+    validBefore: time + validity
+  }
+  const requirements = {
+    scheme: scheme.name,
+    network: farNetwork,
+    maxAmountRequired: terms.amount,
+    resource: "urn:pontage:delivery",
+    payTo,
+    asset: asset.address
+  }
+  return {
+    _tag: "Ready",
+    push: { requirements, payload: { ...terms, signature: yield* signatureOf(terms) }, once: true }
+  }
+})
+
+/** An operator that pays from its own account. */
 const payingFrom =
   (signing: Signing) =>
   (bridge: Onward<Payload>, far: TestLedger): Onward<Payload> => ({
     destination: (payment) => bridge.destination(payment),
-    observe: Effect.fnUntraced(function* ({ attempt, payment, pushed }: Departure<Payload>) {
+    observe: Effect.fnUntraced(function* (departure: Departure<Payload>) {
+      const { pushed } = departure
       const end = pushed && (yield* asked(far, () => endOf(far, pushed.payload)))
       if (pushed !== undefined && end === "open") return { _tag: "Ready", push: { ...pushed, once: true } } as const
       if (typeof end === "object") return end
-      const { time } = yield* asked(far, far.head)
-      const payTo = LedgerShop.payee
-      const terms = {
-        payer: operator,
-        payTo,
-        asset: asset.address,
-        amount: `${arriving(payment.payload.amount)}`,
-        nonce: `signed-${attempt}-${signing.signed++}`.padEnd(22, "_"),
-        validAfter: 0,
-        validBefore: time + validity
-      }
-      const requirements = {
-        scheme: scheme.name,
-        network: farNetwork,
-        maxAmountRequired: terms.amount,
-        resource: "urn:pontage:delivery",
-        payTo,
-        asset: asset.address
-      }
-      const payload = { ...terms, signature: yield* signatureOf(terms) }
-      const isLastUnsent = pushed !== undefined
+      const isLastUnsent = pushed !== undefined && signing.isUnsent
       return {
-        _tag: "Ready",
-        push: { requirements, payload, once: true },
+        _tag: "Unsigned",
+        sign: signed(signing, far, departure),
         ...(isLastUnsent && { isLastUnsent })
       } as const
     })
   })
 
 const opened = Effect.fnUntraced(function* (options: BridgeShop.Options = {}) {
-  const signing: Signing = { signed: 0 }
+  const signing: Signing = { signed: 0, isUnsent: true }
   const shop = yield* BridgeShop.open({ ...options, pushes: "orders", onward: payingFrom(signing) })
   shop.far.deposit(operator, stock)
   return { ...shop, signing }
@@ -212,12 +226,30 @@ describe("a push that is another payment each time it is signed", () => {
       const before = (yield* shop.store.find(paymentId))?.delivery
       assert.isAbove(before?.push?.attempt ?? 0, 7)
       assert.strictEqual(before?.push?.unsent, (before?.push?.attempt ?? 0) - 1)
+      // While the record of the last one lives, another one would be signed for nothing, and hold its account up.
+      assert.strictEqual(shop.signing.signed, before?.push?.attempt)
       assert.strictEqual(before?.status, "pending")
       shop.far.market.base = 10n
       yield* TestClock.adjust("600 seconds")
       assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
       assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
       assert.strictEqual(shop.far.balanceOf(operator), stock - paid)
+    })
+  )
+
+  it.effect("is signed no more once five of them have failed", () =>
+    Effect.gen(function* () {
+      const shop = yield* opened()
+      shop.signing.isUnsent = false
+      shop.far.market.base = 10_000n
+      const paymentId = yield* departed(shop)
+      yield* TestClock.adjust("1200 seconds")
+      const stuck = yield* BridgeShop.deliveryOf(shop, paymentId)
+      assert.strictEqual(stuck?.status, "stuck")
+      assert.include(stuck?.detail, "all 5 pushes failed")
+      assert.strictEqual(shop.signing.signed, 5)
+      yield* TestClock.adjust("600 seconds")
+      assert.strictEqual(shop.signing.signed, 5)
     })
   )
 
@@ -290,6 +322,7 @@ describe("a push that is another payment each time it is signed", () => {
       const stuck = yield* BridgeShop.deliveryOf(shop, paymentId)
       assert.strictEqual(stuck?.status, "stuck")
       assert.include(stuck?.detail, "nothing proves that it failed")
+      assert.strictEqual(shop.signing.signed, 1)
       assert.strictEqual((yield* shop.store.find(paymentId))?.delivery?.push?.attempt, 1)
       assert.isAtMost(BridgeShop.arrivals(shop).length, 1)
     })

@@ -1,8 +1,17 @@
 /**
  * A payment of the operator on a network of another family, where each signing makes another payment. The one on record is sent until a
- * final block proves that it can never be made; only then is another one signed.
+ * final block proves that it can never be made; only then is another one signed, and only if the core can record it.
  */
-import type { Asset, ChainUnavailable, DeliveryObservation, Payouts, PayoutState, Push } from "@pontage/core"
+import type {
+  Asset,
+  ChainUnavailable,
+  DeliveryObservation,
+  PayoutOrder,
+  Payouts,
+  PayoutState,
+  Push,
+  PushSigning
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { SignedInventory } from "../payment/InventoryReading.ts"
@@ -17,26 +26,31 @@ export const make = Effect.fnUntraced(function* (
   const state = pushed && (yield* payouts.observe(pushed))
   return {
     end: () => Effect.succeed(state?._tag === "Delivered" ? state : undefined),
-    pay: pay(payouts, { asset, recipient: route.recipient, amount: route.amount }, pushed, state)
+    pay: Effect.succeed(pay(payouts, { asset, recipient: route.recipient, amount: route.amount }, pushed, state))
   }
 })
 
-const pay = Effect.fnUntraced(function* (
+const pay = (
   payouts: Payouts,
-  order: Parameters<Payouts["sign"]>[0],
+  order: PayoutOrder,
   pushed: Push | undefined,
   state: PayoutState | undefined
-): Effect.fn.Return<DeliveryObservation, ChainUnavailable> {
-  if (pushed !== undefined && state?._tag === "Open") return { _tag: "Ready", push: { ...pushed, once: true } }
-  const signing = yield* payouts.sign(order)
-  switch (signing._tag) {
-    case "Waiting":
-      return { _tag: "Underway", reason: signing.reason }
-    case "Refused":
-      return { _tag: "Blocked", reason: `${payouts.network} would refuse it now: ${signing.reason}` }
-    case "Signed": {
-      const isLastUnsent = state?._tag === "Over" && state.isUnsent
-      return { _tag: "Ready", push: { ...signing.push, once: true }, ...(isLastUnsent && { isLastUnsent }) }
+): DeliveryObservation => {
+  if (pushed !== undefined && state?._tag === "Open") return ready(pushed)
+  const isLastUnsent = state?._tag === "Over" && state.isUnsent
+  return { _tag: "Unsigned", sign: signed(payouts, order), ...(isLastUnsent && { isLastUnsent }) }
+}
+
+const ready = (push: Push): PushSigning => ({ _tag: "Ready", push: { ...push, once: true } })
+
+const signed = (payouts: Payouts, order: PayoutOrder): Effect.Effect<PushSigning, ChainUnavailable> =>
+  Effect.map(payouts.sign(order), (signing) => {
+    switch (signing._tag) {
+      case "Waiting":
+        return { _tag: "Underway", reason: signing.reason }
+      case "Refused":
+        return { _tag: "Blocked", reason: `${payouts.network} would refuse it now: ${signing.reason}` }
+      case "Signed":
+        return ready(signing.push)
     }
-  }
-})
+  })
