@@ -30,6 +30,8 @@ export interface ChainView {
   readonly headFor: (payments: ReadonlyArray<StoredPayment>) => Effect.Effect<ChainHead, ChainUnavailable>
   /** The next slot by the transactions in blocks alone. */
   readonly nextSlot: Effect.Effect<bigint | undefined>
+  /** The same by the transactions in final blocks. */
+  readonly nextFinalSlot: Effect.Effect<bigint | undefined>
   readonly isCanonical: (block: Block) => Effect.Effect<boolean | undefined>
   /** Observes a transaction and its payments. */
   readonly observe: (transaction: TrackedTransaction) => Effect.Effect<TransactionObservation | undefined>
@@ -85,6 +87,7 @@ export const make = ({ address, now: storeNow, scheme, startedAt, transactions }
       return chainHead
     }),
     nextSlot: orUndefined(Effect.suspend(() => scheme.nextSlot(address, "included"))),
+    nextFinalSlot: orUndefined(Effect.suspend(() => scheme.nextSlot(address, "final"))),
     isCanonical: (block) => orUndefined(scheme.isCanonical(block)),
     observe: (transaction) =>
       Effect.catch(

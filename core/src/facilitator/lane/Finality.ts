@@ -11,7 +11,14 @@ import * as Checkpoint from "../Checkpoint.ts"
 import type { StateChange } from "../store/PaymentStore.ts"
 import { backToQueue } from "./Confirmation.ts"
 import { type LaneState, record, type Stopped } from "./LaneState.ts"
-import { type BatchedPayment, isDone, isUnresolved, type TrackedTransaction } from "./TrackedTransaction.ts"
+import { awaited } from "./OrphanedLanes.ts"
+import {
+  type BatchedPayment,
+  isDone,
+  isUnresolved,
+  needsFinalSlot,
+  type TrackedTransaction
+} from "./TrackedTransaction.ts"
 
 /** The memory between two rounds. */
 export interface Memory {
@@ -34,10 +41,24 @@ export const round = Effect.fnUntraced(function* (
   state: LaneState,
   memory: Memory
 ): Effect.fn.Return<ReadonlyArray<TrackedTransaction>, Stopped> {
-  const transactions = [...state.transactions.values()].filter((transaction) => !isUnresolved(transaction))
-  if (transactions.length === 0) return []
+  const resolved = [...state.transactions.values()].filter((transaction) => !isUnresolved(transaction))
+  if (state.orphaned === true && state.transactions.size > 0) state.remaining.awaited = yield* awaited(state)
+  yield* checkAll(
+    state,
+    memory,
+    resolved.filter((transaction) => !isUnresolved(transaction))
+  )
+  return resolved.filter(isUnresolved)
+})
+
+const checkAll = Effect.fnUntraced(function* (
+  state: LaneState,
+  memory: Memory,
+  transactions: ReadonlyArray<TrackedTransaction>
+): Effect.fn.Return<void, Stopped> {
+  if (transactions.length === 0) return
   const chainHead = yield* state.chain.head
-  if (chainHead === undefined) return []
+  if (chainHead === undefined) return
   const known = new Map<string, boolean>()
   const isCanonical = eachBlockOnce(state, known)
   const isSame = yield* Effect.forEach(unsureOf(transactions, memory, chainHead.final), isCanonical, { concurrency })
@@ -50,7 +71,6 @@ export const round = Effect.fnUntraced(function* (
   )
   memory.doubtful = isSame.includes(undefined) || areSure.includes(false)
   memory.verified = verifiedOf(transactions, isSuspicious ? new Set() : memory.verified, known)
-  return transactions.filter(isUnresolved)
 })
 
 /**
@@ -94,7 +114,7 @@ const check = Effect.fnUntraced(function* (
     const isForGood = yield* isDisplacedForGood(state, transaction)
     if (isForGood !== true) return isForGood !== undefined
   }
-  if (isDeep) yield* finalise(state, transaction, isCanonical)
+  if (isDeep && (yield* isSlotOver(state, transaction))) yield* finalise(state, transaction, isCanonical)
   return isDeep || !isSuspicious || (yield* recheck(state, transaction, isCanonical))
 })
 
@@ -114,6 +134,11 @@ const isDisplacedForGood = Effect.fnUntraced(function* (
   transaction.displacedAt = undefined
   return false
 })
+
+const isSlotOver = ({ chain }: LaneState, transaction: TrackedTransaction): Effect.Effect<boolean> =>
+  needsFinalSlot(transaction)
+    ? Effect.map(chain.nextFinalSlot, (next) => next !== undefined && next > transaction.number)
+    : Effect.succeed(true)
 
 type IsCanonical = (block: Block) => Effect.Effect<boolean | undefined>
 

@@ -23,7 +23,7 @@ import type { ChainView } from "./ChainView.ts"
 import type { SignerFunds } from "./SignerFunds.ts"
 import type { SlotNumbers } from "./SlotNumbers.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
-import { isSlotOpen, lastAttempt, type TrackedTransaction, update } from "./TrackedTransaction.ts"
+import { isSlotOpen, lastAttempt, type RemainingWork, type TrackedTransaction, update } from "./TrackedTransaction.ts"
 
 /** One worker's lane. */
 export interface LaneState {
@@ -34,6 +34,8 @@ export interface LaneState {
   readonly address: string
   /** The signer is not configured any more: pending transactions are watched, and nothing is signed. */
   readonly orphaned?: boolean
+  /** The work that is left in it then. */
+  readonly remaining: RemainingWork
   /** The most pending transactions. */
   readonly capacity: number
   /** Where payers send their own transactions: the most pending payments of one payer, and of one caller. */

@@ -34,7 +34,7 @@ import * as SlotGaps from "./SlotGaps.ts"
 import * as SlotNumbers from "./SlotNumbers.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
 import * as Submission from "./Submission.ts"
-import { type BatchedPayment, type TrackedTransaction, wasSent } from "./TrackedTransaction.ts"
+import { type BatchedPayment, type RemainingWork, type TrackedTransaction, wasSent } from "./TrackedTransaction.ts"
 
 /** A lane to be worked. */
 export interface LaneToWork {
@@ -120,6 +120,7 @@ const load = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effec
   const isOrphan = lane.orphaned === true
   const capacity = LaneCapacity.transactionsOf(scheme)
   const transactions = new Map<bigint, TrackedTransaction>()
+  const remaining: RemainingWork = { transactions, awaited: undefined }
   const state: LaneState = {
     ...lane,
     lease,
@@ -127,6 +128,7 @@ const load = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effec
     shares: address === "" ? (scheme.shares ?? sharesOf(capacity)) : undefined,
     late: BoundedMap.oldestOut(mostLate),
     transactions,
+    remaining,
     setAsidePayments: new Set(),
     turns: Signals.make(),
     chain: ChainView.make({ ...lane, now: store.now, transactions }),
@@ -142,7 +144,7 @@ const load = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effec
   const now = yield* Clock.currentTimeMillis
   for (const onRecord of yield* store.openTransactions(lease.lane)) {
     const transaction = yield* read(scheme, onRecord, now)
-    transactions.set(onRecord.number, isOrphan ? { ...transaction, orphaned: transactions } : transaction)
+    transactions.set(onRecord.number, isOrphan ? { ...transaction, orphaned: remaining } : transaction)
   }
   yield* SlotGaps.skip(state, counted)
   return state

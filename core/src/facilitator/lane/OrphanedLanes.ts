@@ -12,8 +12,9 @@ import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease, LeaseLost } from "../store/LaneLeases.ts"
 import type { PaymentStore } from "../store/PaymentStore.ts"
 import * as TransactionCost from "../store/TransactionCost.ts"
-import { leaving } from "./LaneQueue.ts"
-import { wasSent } from "./TrackedTransaction.ts"
+import { leaving, longestRead } from "./LaneQueue.ts"
+import type { LaneState } from "./LaneState.ts"
+import { type RemainingWork, wasSent } from "./TrackedTransaction.ts"
 
 /** A lane without its signer. */
 export interface OrphanedLane {
@@ -84,6 +85,20 @@ export const displacedWithoutSigner = [
   "a foreign transaction has used its slot for good, and its lane has no signer any more",
   "signer_missing"
 ] as const
+
+/**
+ * Reads which transactions the lane's waiting payments were sent in. If one look does not read the whole queue, they stay unknown:
+ * payments that were never sent leave it meanwhile.
+ */
+export const awaited = Effect.fnUntraced(function* ({
+  lease,
+  setAsidePayments,
+  store
+}: LaneState): Effect.fn.Return<RemainingWork["awaited"], FacilitatorUnavailable> {
+  const limit = longestRead + setAsidePayments.size
+  const queued = yield* store.queued(lease.lane, limit)
+  return queued.length < limit ? new Set(queued.filter(wasSent).map(({ transaction }) => transaction)) : undefined
+})
 
 /** Takes payments that were never sent out of a lane whose network or scheme is not configured, as long as the lease holds. */
 export const release = (store: PaymentStore["Service"], lease: Lease): Effect.Effect<void> => {

@@ -31,8 +31,10 @@ export const setAside = Effect.fnUntraced(function* (
     const message = `${stored.paymentId} waits in ${state.lease.lane} and cannot be read`
     return yield* Effect.logError(message, payment.failure)
   }
+  // Its transaction may settle it, and end, during the look at the chain: the payment leaves by what was tracked before.
+  const exit = toAnotherLane(state, stored)
   const ends = yield* proven(state, { stored, payment: payment.success, concluded: false })
-  yield* recordQueued(state, ends.length === 0 ? toAnotherLane(state, stored) : ends)
+  yield* recordQueued(state, ends.length === 0 ? exit : ends)
   state.setAsidePayments.delete(stored.paymentId)
   state.store.signals.notify(state.lease.lane)
 })

@@ -17,6 +17,16 @@ export interface BatchedPayment {
   concluded: boolean
 }
 
+/** The work that is left in a lane whose signer is not configured any more: its transactions may be needed for it. */
+export interface RemainingWork {
+  readonly transactions: ReadonlyMap<bigint, TrackedTransaction>
+  /**
+   * The last transactions of the payments that wait in the lane and were sent before; `undefined` while not all of them are known.
+   * Written by `Finality`.
+   */
+  awaited: ReadonlySet<string> | undefined
+}
+
 /** A lane transaction that the worker tracks. */
 export interface TrackedTransaction {
   readonly number: bigint
@@ -35,10 +45,10 @@ export interface TrackedTransaction {
   /** A node has its bytes, and the records do not say so yet. */
   unrecorded: boolean
   /**
-   * Present if its signer is not configured any more: all of the lane's transactions. Nothing new takes its slot, so it ends with its
-   * payments and those of later ones.
+   * Present if its signer is not configured any more. Nothing new takes its slot, so it ends with its payments, those of later ones,
+   * and those that wait.
    */
-  readonly orphaned?: ReadonlyMap<bigint, TrackedTransaction>
+  readonly orphaned?: RemainingWork
   /** The time when its first bytes were sent, or were found on record; Unix milliseconds. */
   readonly begunAt: number
   /** The node did not take its bytes as new when they were first sent. */
@@ -78,8 +88,8 @@ export const isOpen = ({ stored }: BatchedPayment): boolean => PaymentChange.isP
 
 /**
  * Whether its slot is still to be used. A transaction without a slot, or without its signer, counts as open while one of its payments
- * is. Without its signer it counts as open for later payments too: a reorganisation may take back what has used its slot, and then
- * nothing but its own bytes can bring them into a block.
+ * is. Without its signer it counts as open for later payments too, and for those that a foreign transaction has displaced: a
+ * reorganisation may take back what has used its slot, and then nothing but its own bytes can bring them into a block.
  */
 export const isSlotOpen = (transaction: TrackedTransaction): boolean => {
   const { attempts, displacedAt, inclusion, payments } = transaction
@@ -87,8 +97,26 @@ export const isSlotOpen = (transaction: TrackedTransaction): boolean => {
   return (attempts[0]?.slot !== undefined && isSlotNeeded(transaction)) || payments.some(isOpen)
 }
 
-const isSlotNeeded = ({ number, orphaned }: TrackedTransaction): boolean =>
-  orphaned === undefined || [...orphaned.values()].some((one) => one.number > number && !one.payments.every(isDone))
+const isSlotNeeded = ({ number, orphaned }: TrackedTransaction): boolean => {
+  if (orphaned?.awaited === undefined) return true
+  const { awaited, transactions } = orphaned
+  return [...transactions.values()].some(
+    (one) =>
+      (one.number > number && !one.payments.every(isDone)) ||
+      (one.number >= number && one.attempts.some(({ transaction }) => awaited.has(transaction)))
+  )
+}
+
+/**
+ * Whether it ends only when final blocks have used its slot. Without its signer its payments go to another lane then, and would be
+ * settled there beside its own bytes.
+ */
+export const needsFinalSlot = (transaction: TrackedTransaction): boolean => {
+  const { attempts, inclusion, orphaned } = transaction
+  return (
+    orphaned !== undefined && inclusion === undefined && attempts[0]?.slot !== undefined && isSlotNeeded(transaction)
+  )
+}
 
 /** Whether its slot is still to be used, or a payment's outcome is unknown. */
 export const isUnresolved = (transaction: TrackedTransaction): boolean =>

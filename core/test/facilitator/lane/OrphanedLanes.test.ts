@@ -310,6 +310,100 @@ describe("a signer that is not configured any more", () => {
     })
   )
 
+  /** The same, found while the signer was configured: on record the transaction has no payment any more. */
+  const foundDisplaced = Effect.gen(function* () {
+    const shop = yield* LedgerShop.open({
+      settleTimeoutMillis: 600_000,
+      scheme: (scheme) => ({
+        ...scheme,
+        prepare: (payments, slot, ...rest) =>
+          slot?.number === 0n ? scheme.prepare(payments, slot, ...rest) : Effect.never
+      })
+    })
+    const { facilitator, ledger, store } = shop
+    ledger.faults.holdBlocks = true
+    const request = yield* pay({ validFor: 80 })
+    const caller = yield* Effect.forkDetach(facilitator.settle(request, claim("a")))
+    yield* TestClock.adjust("1 second")
+    yield* Fiber.interrupt(caller)
+    ledger.finality = 1000
+    ledger.useSlot("signer-1")
+    ledger.faults.holdBlocks = false
+    yield* TestClock.adjust("15 seconds")
+    const [stored] = yield* store.page(0n, 1)
+    assert.deepStrictEqual([stored?.status, stored?.lane], ["accepted", lane])
+    assert.deepStrictEqual(
+      (yield* store.openTransactions(lane)).map(({ payments }) => payments.length),
+      [0]
+    )
+    return { ...shop, request }
+  })
+
+  it.effect("keeps a payment that was displaced before the restart until its slot is used in final blocks", () =>
+    Effect.gen(function* () {
+      const { ledger, request, restartWith, store } = yield* foundDisplaced
+      const signed: Array<string | undefined> = []
+      const changed = yield* restartWith([other(ledger, signed)])
+      const asking = yield* Effect.forkDetach(changed.settle(request, claim("a")))
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(signed, [])
+      const [stored] = yield* store.page(0n, 1)
+      assert.deepStrictEqual([stored?.status, stored?.lane], ["accepted", lane])
+      ledger.finality = 8
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual((yield* Fiber.join(asking)).execution, "granted")
+      assert.deepStrictEqual(signed, ["signer-2"])
+      assert.strictEqual(ledger.transfers.length, 1)
+      assert.deepStrictEqual(yield* store.lanesInUse, [])
+    })
+  )
+
+  for (const [when, begin] of [
+    ["before the restart", foundDisplaced],
+    ["after it", displaced]
+  ] as const) {
+    it.effect(`sends a payment's own bytes again if its slot was lost ${when} and a reorganisation opens it`, () =>
+      Effect.gen(function* () {
+        const { ledger, restartWith, store } = yield* begin
+        const signed: Array<string | undefined> = []
+        ledger.finality = 1000
+        yield* restartWith([other(ledger, signed)])
+        yield* TestClock.adjust("20 seconds")
+        const [waiting] = yield* store.page(0n, 1)
+        assert.deepStrictEqual([waiting?.status, waiting?.lane], ["accepted", lane])
+        ledger.reorganise(Number(ledger.head().number) - 1)
+        yield* TestClock.adjust("20 seconds")
+        const [onRecord] = yield* store.openTransactions(lane)
+        assert.strictEqual(onRecord?.inclusion?.transaction, waiting?.transaction)
+        ledger.finality = 8
+        yield* TestClock.adjust("20 seconds")
+        const [settled] = yield* store.page(0n, 1)
+        assert.deepStrictEqual([settled?.status, settled?.transaction], ["final", waiting?.transaction])
+        assert.strictEqual(ledger.transfers.length, 1)
+        assert.deepStrictEqual(signed, [])
+        assert.deepStrictEqual(yield* store.lanesInUse, [])
+      })
+    )
+  }
+
+  it.effect("keeps a payment while a reorganisation has put the foreign transaction into a later block", () =>
+    Effect.gen(function* () {
+      const { ledger, request, restartWith } = yield* displaced
+      const signed: Array<string | undefined> = []
+      ledger.finality = 20
+      const changed = yield* restartWith([other(ledger, signed)])
+      const asking = yield* Effect.forkDetach(changed.settle(request, claim("a")))
+      yield* TestClock.adjust("20 seconds")
+      ledger.reorganise(Number(ledger.head().number) - 1)
+      ledger.useSlot("signer-1")
+      yield* TestClock.adjust("15 seconds")
+      assert.deepStrictEqual(signed, [])
+      yield* TestClock.adjust("15 seconds")
+      assert.strictEqual((yield* Fiber.join(asking)).execution, "granted")
+      assert.deepStrictEqual(signed, ["signer-2"])
+    })
+  )
+
   it.effect("ends such a payment by proof where nobody asks for it again", () =>
     Effect.gen(function* () {
       const { ledger, restartWith, store } = yield* displaced

@@ -38,6 +38,11 @@ const begun = (
   prepared: PreparedTransaction = slotted
 ): TrackedTransaction.TrackedTransaction => TrackedTransaction.begin(1n, prepared, payments, 5)
 
+const remaining = (awaited: TrackedTransaction.RemainingWork["awaited"]) => {
+  const lane = new Map<bigint, TrackedTransaction.TrackedTransaction>()
+  return { lane, work: { transactions: lane, awaited } }
+}
+
 const inclusion = { transaction: "tx-1", block: { number: 11n, hash: "0x11" }, cost: 20n }
 
 describe("a lane transaction's slot", () => {
@@ -64,7 +69,7 @@ describe("a lane transaction's slot", () => {
     ] as const) {
       const slotless = begun([batched(status)], { ...slotted, slot: undefined })
       assert.strictEqual(TrackedTransaction.isSlotOpen(slotless), isOpen, status)
-      const orphaned = { ...begun([batched(status)]), orphaned: new Map() }
+      const orphaned = { ...begun([batched(status)]), orphaned: remaining(new Set()).work }
       assert.strictEqual(TrackedTransaction.isSlotOpen(orphaned), isOpen, status)
     }
   })
@@ -76,14 +81,34 @@ describe("a lane transaction's slot", () => {
       ["final", false],
       ["expired", false]
     ] as const) {
-      const lane = new Map<bigint, TrackedTransaction.TrackedTransaction>()
-      const displaced = { ...begun([]), orphaned: lane }
-      const later = { ...begun([batched(status)]), number: 2n, orphaned: lane }
+      const { lane, work } = remaining(new Set())
+      const displaced = { ...begun([]), orphaned: work }
+      const later = { ...begun([batched(status)]), number: 2n, orphaned: work }
       lane.set(displaced.number, displaced).set(later.number, later)
       assert.strictEqual(TrackedTransaction.isSlotOpen(displaced), isOpen, status)
       assert.strictEqual(TrackedTransaction.isSlotOpen(later), status === "sent", status)
       displaced.displacedAt = 12n
       assert.isFalse(TrackedTransaction.isSlotOpen(displaced))
+    }
+  })
+
+  it("stays open without its signer for a payment that waits, in it or in a later one, or may wait", () => {
+    for (const [awaited, isOpen] of [
+      [new Set(["tx-1"]), true],
+      [new Set(["tx-2"]), true],
+      [new Set(["tx-0"]), false],
+      [new Set<string>(), false],
+      [undefined, true]
+    ] as const) {
+      const { lane, work } = remaining(awaited)
+      const first = { ...begun([]), orphaned: work }
+      const second = { ...begun([], { ...slotted, transaction: "tx-2" }), number: 2n, orphaned: work }
+      const earlier = { ...begun([], { ...slotted, transaction: "tx-0" }), number: 0n, orphaned: work }
+      for (const one of [earlier, first, second]) lane.set(one.number, one)
+      assert.strictEqual(TrackedTransaction.isSlotOpen(first), isOpen)
+      assert.strictEqual(TrackedTransaction.needsFinalSlot(first), isOpen)
+      assert.isFalse(TrackedTransaction.needsFinalSlot({ ...first, inclusion }))
+      assert.isFalse(TrackedTransaction.needsFinalSlot({ ...first, attempts: [{ ...slotted, slot: undefined }] }))
     }
   })
 })
