@@ -257,16 +257,16 @@ const recheck = Effect.fnUntraced(function* (
 })
 
 /**
- * Observes a transaction and each of its payments; `undefined` if the chain could not be queried. If a foreign transaction has used
- * the slot and another foreign one has moved the money, none of our own bytes shows that payment: the chain is queried for it by
- * itself.
+ * Observes a transaction and each of its payments; `undefined` if the chain could not be queried. If another transaction has moved the
+ * money, our own bytes may not show that payment, even in a block: a foreign one has used the slot, or the node has lost the state of
+ * that block. The chain is queried for it by itself: a failed query is not a transfer that was taken back.
  */
 const observeAll = Effect.fnUntraced(function* (
   state: LaneState,
   transaction: TrackedTransaction
 ): Effect.fn.Return<TransactionObservation | undefined> {
   const observation = yield* state.chain.observe(transaction)
-  if (observation === undefined || observation.inclusion !== undefined) return observation
+  if (observation === undefined) return undefined
   const observing = Effect.forEach(
     transaction.payments,
     (batched, index) => {

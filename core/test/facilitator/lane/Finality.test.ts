@@ -6,7 +6,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import type { SchemeFacilitator } from "../../../src/scheme/SchemeFacilitator.ts"
 import * as LedgerShop from "../LedgerShop.ts"
-import { begin, idsOf } from "../LedgerSteps.ts"
+import { begin, idsOf, sentByAnother, statusesOf } from "../LedgerSteps.ts"
 
 const { claim, pay, settleMany } = LedgerShop
 
@@ -89,6 +89,42 @@ describe("blocks", () => {
         stored?.history.map(({ status }) => status),
         ["accepted", "planned", "sent", "included", "sent", "included", "final"]
       )
+    })
+  )
+
+  it.effect("make a stranger's transfer final though our transaction does not show it any more: it is looked for", () =>
+    Effect.gen(function* () {
+      let isPruned = false
+      let isDown = false
+      const { facilitator, ledger, store } = yield* LedgerShop.open({
+        scheme: (scheme) => ({
+          ...scheme,
+          observe: (payments, attempts) =>
+            Effect.map(scheme.observe(payments, attempts), (seen) =>
+              isPruned ? { ...seen, observations: payments.map(() => ({ _tag: "Pending" })) } : seen
+            ),
+          conclude: (payment) => Effect.suspend(() => (isDown ? unavailable : scheme.conclude(payment)))
+        })
+      })
+      const open = store.openTransactions("ledger:test signer-1")
+      const request = yield* pay()
+      ledger.faults.holdBlocks = true
+      const fiber = yield* begin(facilitator.settle(request, claim("a")))
+      yield* sentByAnother(ledger, request)
+      ledger.faults.holdBlocks = false
+      yield* TestClock.adjust("3 seconds")
+      const { paymentId } = yield* Fiber.join(fiber)
+      assert.isDefined((yield* open)[0]?.inclusion)
+      isPruned = true
+      isDown = true
+      yield* TestClock.adjust("30 seconds")
+      const travelled = ["accepted", "planned", "sent", "included"]
+      assert.deepStrictEqual(yield* statusesOf(facilitator, paymentId), travelled)
+      isDown = false
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* statusesOf(facilitator, paymentId), [...travelled, "final"])
+      assert.deepStrictEqual(yield* open, [])
+      assert.strictEqual(ledger.transfers.length, 1)
     })
   )
 

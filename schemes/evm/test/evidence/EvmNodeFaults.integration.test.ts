@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 
 import { layerEach } from "../../../../core/test/LayerEach.ts"
 import * as EvmChainHead from "../../src/node/EvmChainHead.ts"
+import * as EvmHex from "../../src/primitives/EvmHex.ts"
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as Batch from "../EvmTestBatch.ts"
 import * as Payment from "../EvmTestPayment.ts"
@@ -176,6 +177,33 @@ describe.concurrent("a node behind its fellows", () => {
         }
         proxy.mend()
         assert.strictEqual(yield* seen, "Settled")
+      })
+    )
+  })
+})
+
+describe.concurrent("a node that has pruned the state of our transaction's block", () => {
+  layerEach(EvmTestChain.layer({ payers: 1 }))((it) => {
+    it.effect("does not show there what a stranger has moved, and shows it by its newest state", () =>
+      Effect.gen(function* () {
+        const { accounts, mine, send } = yield* chain
+        const { call, conclude, schemeFacilitator, look, prepared, proxy, seen } = yield* planned(0)
+        const { transactionHash } = yield* send({ from: accounts.stranger.address, ...call })
+        yield* schemeFacilitator.submit(prepared)
+        const { inclusion } = yield* Effect.repeat(look, { while: ({ inclusion }) => inclusion === undefined })
+        assert.strictEqual(yield* seen, "Settled")
+        const { hash, number } = inclusion?.block ?? assert.fail("our transaction is in a block")
+        yield* mine(2 * finalityDepth)
+        const refuse = RpcProxy.refusal(-32_000, "missing trie node")
+        proxy.spoil("eth_call", (response, request, pass) =>
+          [hash, EvmHex.toQuantity(number)].some((block) => JSON.stringify(request.params).includes(`"${block}"`))
+            ? refuse(response, request, pass)
+            : pass().then((text) => void response.end(text))
+        )
+        const pruned = yield* look
+        assert.deepStrictEqual(pruned.inclusion?.block, { hash, number })
+        assert.strictEqual(pruned.observation._tag, "Pending")
+        assert.deepInclude(yield* conclude, { _tag: "Settled", transaction: transactionHash, external: true })
       })
     )
   })
