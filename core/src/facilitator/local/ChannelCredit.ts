@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
-import type { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
+import { type ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import { ChannelCorrection } from "../../scheme/ChannelCorrection.ts"
 import type { ChannelAccount, PresentedVoucher, SchemeDraws } from "../../scheme/SchemeDraws.ts"
@@ -57,14 +57,23 @@ interface Known {
   readonly draws: SchemeDraws
 }
 
-const find = (
+/** A network that is not connected for the moment leaves the answer open: a final one would end streams. */
+const find = Effect.fnUntraced(function* (
   context: ChannelDraws.DrawContext,
   paymentId: string
-): Effect.Effect<Known | undefined, FacilitatorUnavailable> =>
-  Effect.map(
-    KnownChannel.find(context, paymentId),
-    (found) => found?.draws && { standing: found.standing, draws: found.draws }
-  )
+): Effect.fn.Return<Known | undefined, FacilitatorUnavailable> {
+  const found = yield* KnownChannel.find(context, paymentId)
+  if (found === undefined) return undefined
+  const { draws, standing } = found
+  if (draws === undefined) return yield* unconnected(standing.network)
+  return { standing, draws }
+})
+
+const unconnected = (network: string) =>
+  new FacilitatorUnavailable({
+    message: `the payment channels of ${network} are not known now, because the network is not connected; ask again`,
+    retryAfter: 2
+  })
 
 const standingOf = ({ draws, standing }: Known): ChannelStanding => {
   const owed = ChannelBooks.owed(standing)

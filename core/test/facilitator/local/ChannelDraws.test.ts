@@ -73,7 +73,8 @@ const presented = (payload: string) =>
 const shop = Effect.gen(function* () {
   onChain = full
   const ledger = MemoryChannelStore.make()
-  const intake = { intake: IntakeGate.make(), clocks: ChainClock.make(), registry: { schemes: [facilitator] } }
+  const registry = { schemes: [facilitator] }
+  const intake = { intake: IntakeGate.make(), clocks: ChainClock.make(), registry }
   const health = yield* ChannelHealth.make
   yield* health.looked(facilitator, 1n)
   const context = { intake, ledger, health, states: ChannelStates.make() } as unknown as ChannelDraws.DrawContext
@@ -81,6 +82,7 @@ const shop = Effect.gen(function* () {
   const { finish, take } = shared
   return {
     ledger,
+    registry,
     credit: ChannelCredit.make(context, shared),
     take: (maximum: bigint, id: string) => take(presented(`${maximum}`), draws, { id, resource: "report" }),
     refund: (maximum: bigint) => take(presented(`refund ${maximum}`), draws, { id: "refund", resource: "report" }),
@@ -192,6 +194,29 @@ describe("a channel whose state on the chain changes", () => {
       yield* TestClock.adjust("2 seconds")
       const refused = yield* Effect.flip(take(2n * price, "second"))
       assert.match(refused.message, /a withdrawal from it is pending/)
+    })
+  )
+})
+
+describe("a facilitator that serves while a network is not connected", () => {
+  it.effect("has streams of the network's channels ask again, and knows no others", () =>
+    Effect.gen(function* () {
+      const { credit, registry, take } = yield* shop
+      const { paymentId } = yield* take(price, "first")
+      registry.schemes = []
+      const part = { claimId: "second", amount: price, known: undefined, waitMillis: 0 }
+      const failures = [
+        yield* Effect.flip(credit.reserve({ ...part, paymentId })),
+        yield* Effect.flip(credit.isClosed(paymentId)),
+        yield* Effect.flip(credit.standing(paymentId))
+      ]
+      for (const failure of failures) assert.deepInclude(failure, { _tag: "FacilitatorUnavailable", retryAfter: 2 })
+      assert.isTrue(yield* credit.renew(paymentId, "first"))
+      const other = "draw-0xother-100"
+      const unknown = yield* Effect.flip(credit.reserve({ ...part, paymentId: other }))
+      assert.deepInclude(unknown, { detail: "unknown_payment" })
+      assert.isFalse(yield* credit.isClosed(other))
+      assert.isUndefined(yield* credit.standing(other))
     })
   )
 })
