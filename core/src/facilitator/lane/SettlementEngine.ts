@@ -6,6 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 
@@ -104,6 +105,8 @@ export interface SettlementRequest {
 
 /** The poll interval of the lanes' loads while the engine closes. */
 const drainPause = Duration.millis(20)
+/** The pause between looks for lanes whose signer this process lacks. */
+const orphanPause = Duration.seconds(30)
 /** The history lines of a record after which its next attempt has to wait. */
 const freeAttempts = 8
 /** That wait, from the last line on; milliseconds. */
@@ -125,7 +128,7 @@ export const make = Effect.fnUntraced(function* (
       return lane === undefined ? Effect.void : LaneWorker.work(lane, lease)
     })
   )
-  yield* Effect.forkScoped(watchOrphans(options, names, { verified, waitingCallers, startedAt }))
+  yield* Effect.forkScoped(Effect.scoped(watchOrphans(options, names, { verified, waitingCallers, startedAt })))
   const choice = LaneChoice.make(store)
   yield* UnwantedPayments.watch({ store, choice, startedAt }, options.schemes)
   yield* Effect.addFinalizer(() => drain(store, names, options.drainMillis))
@@ -149,13 +152,30 @@ export const make = Effect.fnUntraced(function* (
 /** The parts that the lanes of this process share. */
 type Shared = Pick<LaneWorker.LaneToWork, "verified" | "waitingCallers" | "startedAt">
 
-/** Watches lanes that earlier settings have left open until they are empty. */
+/**
+ * Watches lanes that are not among these names until they are empty. It looks for them again and again: another process may begin to
+ * use one later, and end for good.
+ */
 const watchOrphans = Effect.fnUntraced(function* (
-  { limits, schemes, leases, store }: Options,
+  options: Options,
   names: ReadonlyArray<string>,
   shared: Shared
+): Effect.fn.Return<never, never, Scope.Scope> {
+  const watched = new Set(names)
+  const fibers = yield* FiberSet.make()
+  while (true) {
+    const found = yield* OrphanedLanes.find(options.store, options.schemes, [...watched])
+    for (const { name } of found) watched.add(name)
+    yield* FiberSet.run(fibers, watchLanes(options, new Map(found.map((lane) => [lane.name, lane])), shared))
+    yield* Effect.sleep(orphanPause)
+  }
+})
+
+const watchLanes = Effect.fnUntraced(function* (
+  { limits, leases, store }: Options,
+  orphans: ReadonlyMap<string, OrphanedLanes.OrphanedLane>,
+  shared: Shared
 ) {
-  const orphans = new Map((yield* OrphanedLanes.find(store, schemes, names)).map((lane) => [lane.name, lane]))
   if (orphans.size === 0) return
   yield* leases.work(
     [...orphans.keys()],

@@ -1,7 +1,9 @@
 /** A configuration that changes between restarts: what was begun under the earlier one comes to its end under the later one. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
 import * as Network from "../../../src/protocol/Network.ts"
@@ -256,6 +258,30 @@ describe("a signer that is not configured any more", () => {
       assert.strictEqual(ledger.transfers.length, 2)
       yield* TestClock.adjust("20 seconds")
       assert.deepStrictEqual(yield* store.lanesInUse, [])
+    })
+  )
+
+  it.effect("of a process that has ended for good leaves them to one that began before they were signed", () =>
+    Effect.gen(function* () {
+      const shop = yield* LedgerShop.open({ lanes: ["signer-2"] })
+      const { ledger, store } = shop
+      yield* TestClock.adjust("5 seconds")
+      const life = yield* Scope.make()
+      const silent: SchemeFacilitator = { ...TestScheme.facilitator(ledger), submit: () => Effect.never }
+      const facilitator = yield* Scope.provide(LedgerShop.facilitatorOf([silent], store), life)
+      const caller = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("a")))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(caller)
+      yield* Scope.close(life, Exit.void)
+      assert.deepStrictEqual(yield* statusesIn(shop), ["planned"])
+      assert.deepStrictEqual(yield* store.lanesInUse, [lane])
+      yield* TestClock.adjust("45 seconds")
+      assert.deepStrictEqual(yield* statusesIn(shop), ["final"])
+      assert.deepStrictEqual(yield* store.lanesInUse, [])
+      assert.deepStrictEqual(
+        ledger.submissions.map((sent) => sent.lane),
+        ["signer-1"]
+      )
     })
   )
 
