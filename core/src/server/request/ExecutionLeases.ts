@@ -19,7 +19,7 @@ export interface GrantedClaim {
   readonly claim: Claim
   readonly paymentId: string
   readonly isDraw?: boolean
-  /** What a draw by its voucher has reserved. Absent for a further window of a stream, which is never granted again. */
+  /** The amount that a draw by its voucher has reserved. Absent for a further window of a stream, which is never granted again. */
   readonly amount?: string
 }
 
