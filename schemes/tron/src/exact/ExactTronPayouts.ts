@@ -1,6 +1,7 @@
 /**
  * An operator's payments on TRON from its own account: ordinary payments of `exact`, signed by its key. The chain includes one transaction
- * once and may include two, so the next one is signed only when a solidified block is past the expiration of the last one.
+ * once and may include two, so the next one is signed only when a solidified block is past the expiration of the last one. One of several
+ * nodes behind a URL may lag and show no receipt of a payment that was made: an end counts only when it was shown as of two solidified blocks.
  */
 import {
   ChainUnavailable,
@@ -12,11 +13,13 @@ import {
   type PayoutState,
   type Push
 } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
 import * as TronObservation from "../evidence/TronObservation.ts"
+import * as TronTransferEvidence from "../evidence/TronTransferEvidence.ts"
 import * as TronChainCheck from "../node/TronChainCheck.ts"
 import * as TronRpc from "../node/TronRpc.ts"
 import * as ExactTron from "../payment/ExactTron.ts"
@@ -71,6 +74,7 @@ export const payouts = (options: Options): Payouts => {
   const connection = { rpcUrl, network, ...(rpcHeaders && { rpcHeaders }), ...(assets && { assets }) }
   const payer = client({ ...connection, signer: options.signer })
   const nearby = TronRpc.make({ url: rpcUrl, network, ...(rpcHeaders && { headers: rpcHeaders }) })
+  const ends: Ends = BoundedMap.oldestOut(1_000)
   let known: ExactTronChain | undefined
   const chain = Effect.suspend(() =>
     known === undefined
@@ -95,7 +99,7 @@ export const payouts = (options: Options): Payouts => {
       return yield* TronBalance.read(rpc, asset, TronChainCheck.contractOf(asset), owner)
     }),
     sign: (order) => Effect.flatMap(chain, (one) => sign(one, payer, order)),
-    observe: (push) => Effect.flatMap(chain, (one) => observe(one, push))
+    observe: (push) => Effect.flatMap(chain, (one) => observe(one, ends, push))
   }
 }
 
@@ -140,15 +144,26 @@ const soughtIn = ({ payload }: Payment<SignedTransfer>): TronObservation.SoughtP
   isOwn: () => true
 })
 
+/** The end that a payment was seen to have, and the first solidified block as of which it was, by the transaction's id. */
+type Ends = BoundedMap.BoundedMap<string, { readonly isUnsent: boolean; readonly block: bigint }>
+
 /** The solidified view decides: a transfer counts as soon as a block has it, and never any more once that view is past its expiration. */
 const observe = Effect.fnUntraced(function* (
   chain: ExactTronChain,
+  ends: Ends,
   push: Push
 ): Effect.fn.Return<PayoutState, ChainUnavailable> {
   const payment = yield* readBack(chain, push)
-  const solid = yield* chain.rpc.receipt(payment.payload.id, "solidified")
+  const { id, transfer } = payment.payload
+  const solid = yield* chain.rpc.receipt(id, "solidified")
   const seen = yield* TronObservation.conclude(chain, soughtIn(payment))
-  if (seen._tag === "Unused") return { _tag: "Over", isUnsent: solid === undefined }
+  // No later response takes back a transfer that a solidified block has.
+  const isPaid = solid?.result === "SUCCESS" && TronTransferEvidence.isProven(transfer, solid.logs)
+  if (seen._tag === "Unused" && !isPaid) {
+    const isUnsent = solid === undefined
+    return isAgreed(ends, id, isUnsent, seen.at.number) ? { _tag: "Over", isUnsent } : { _tag: "Open" }
+  }
+  ends.delete(id)
   if (seen._tag !== "Settled") return { _tag: "Open" }
   const { block, transaction } = seen
   return {
@@ -159,3 +174,11 @@ const observe = Effect.fnUntraced(function* (
     final: solid?.block === block.number
   }
 })
+
+/** Whether an end was seen before as of an earlier solidified block; remembers it otherwise. */
+const isAgreed = (ends: Ends, id: string, isUnsent: boolean, block: bigint): boolean => {
+  const first = ends.get(id)
+  if (first?.isUnsent === isUnsent) return first.block < block
+  ends.set(id, { isUnsent, block })
+  return false
+}

@@ -55,6 +55,31 @@ describe("the laws of an operator's payments, kept by exactTron.payouts", () => 
   })
 })
 
+/** The requests for receipts. */
+const receipts = { path: "gettransactioninfobyid" }
+
+/** A payment that was made; a solidified block is past its expiration. */
+const paid = Effect.fnUntraced(function* ({ asset, trial }: Effect.Success<typeof opened>) {
+  const { facilitator, payouts, recipient } = trial
+  const signing = yield* payouts.sign({ asset, recipient, amount: 10_000n })
+  if (signing._tag !== "Signed") return yield* Effect.die(new Error(signing.reason))
+  const { payload, requirements } = signing.push
+  const payment = yield* facilitator.read(requirements, payload)
+  const { prepared } = yield* facilitator.prepare([payment], undefined, yield* facilitator.chainHead)
+  yield* facilitator.submit(prepared)
+  yield* trial.include
+  yield* trial.expire
+  yield* trial.finalise
+  return { push: signing.push, id: prepared.transaction }
+})
+
+/** The node's own words about a transaction in a solidified block. */
+const solidifiedReceiptOf = (rpcUrl: string, id: string) =>
+  Effect.promise(async () => {
+    const init = { method: "POST", body: JSON.stringify({ value: id }) }
+    return (await fetch(`${rpcUrl}/walletsolidity/gettransactioninfobyid`, init)).text()
+  })
+
 describe("exactTron.payouts", () => {
   it.live("calls a payment final once its block is solidified", () =>
     Effect.gen(function* () {
@@ -71,6 +96,43 @@ describe("exactTron.payouts", () => {
       assert.deepInclude(yield* payouts.observe(signing.push), { _tag: "Delivered", transaction, final: false })
       yield* trial.finalise
       assert.deepInclude(yield* payouts.observe(signing.push), { _tag: "Delivered", transaction, final: true })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is not over by one look at nodes that show no receipt, past the expiration of a payment that was made", () =>
+    Effect.gen(function* () {
+      const market = yield* opened
+      const { push } = yield* paid(market)
+      const { tron, trial } = market
+      yield* tron.plant({ _tag: "Text", body: "{}" }, receipts)
+      assert.strictEqual((yield* trial.payouts.observe(push))._tag, "Open")
+      assert.strictEqual((yield* trial.payouts.observe(push))._tag, "Open", "as of the same solidified block")
+      yield* tron.heal
+      yield* tron.mine(1)
+      assert.deepInclude(yield* trial.payouts.observe(push), { _tag: "Delivered", final: true })
+      yield* tron.plant({ _tag: "Text", body: "{}" }, receipts)
+      yield* tron.mine(1)
+      assert.strictEqual((yield* trial.payouts.observe(push))._tag, "Open", "once it was shown again")
+      assert.strictEqual(yield* trial.received, 10_000n)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is never over while a solidified receipt shows its transfer", () =>
+    Effect.gen(function* () {
+      const market = yield* opened
+      const { id, push } = yield* paid(market)
+      const { tron, trial } = market
+      const body = yield* solidifiedReceiptOf(tron.rpcUrl, id)
+      // The first look shows nothing at all.
+      for (let look = 0; look <= 3; look++) {
+        if (look > 0) yield* tron.plant({ _tag: "Text", body }, { ...receipts, times: 1 })
+        yield* tron.plant({ _tag: "Text", body: "{}" }, receipts)
+        assert.strictEqual((yield* trial.payouts.observe(push))._tag, "Open", `look ${look}`)
+        yield* tron.heal
+        yield* tron.mine(1)
+      }
+      yield* tron.plant({ _tag: "Text", body: "{}" }, receipts)
+      assert.strictEqual((yield* trial.payouts.observe(push))._tag, "Open", "nothing again, after it was shown")
     }).pipe(Effect.scoped)
   )
 
