@@ -29,11 +29,14 @@ export interface MeterReceipt {
   readonly end: Exclude<MeterEnd, "gone" | "unsent"> | undefined
 }
 
+/** The end of a charge: durable, refused by the ledger, or not known in time, so that it may become durable later. */
+export type WindowCharge = "charged" | "refused" | "unknown"
+
 /** A window that is reserved. */
 export interface MeterWindow {
   readonly amount: bigint
-  /** Charges this much of it. Completes with whether the charge is known to be durable. */
-  readonly charge: (amount: bigint) => Effect.Effect<boolean>
+  /** Charges this much of it. Only the first charge counts. */
+  readonly charge: (amount: bigint) => Effect.Effect<WindowCharge>
   /** Gives it back. */
   readonly release: (outcome: Exclude<ExecutionOutcome, "served">) => Effect.Effect<void>
 }
@@ -81,7 +84,7 @@ const rejected = (reason: Error): Promise<never> => {
 export class StreamMeter implements PaymentMeter {
   readonly #source: MeterSource
   #window: MeterWindow
-  /** The charge of all windows before the present one. */
+  /** The charge of all windows before the present one, and of the present one once its charge goes on without the response. */
   #before = 0n
   #used = 0n
   #units = 0n
@@ -262,13 +265,13 @@ export class StreamMeter implements PaymentMeter {
       { signal }
     )
     if (typeof next === "string") return next
-    const isOver = this.#end !== undefined
-    const isCharged = !isOver && (await Effect.runPromise(this.#window.charge(this.#window.amount)))
-    if (!isCharged) {
+    const charge = this.#end === undefined ? await Effect.runPromise(this.#window.charge(this.#window.amount)) : "over"
+    // The receipt names the charge that goes on: otherwise the ledger charges more than the receipt says.
+    if (charge === "charged" || charge === "unknown") this.#before += this.#window.amount
+    if (charge !== "charged") {
       void Effect.runPromise(next.release("notRun"))
-      return isOver ? "gone" : "closed"
+      return charge === "over" ? "gone" : "closed"
     }
-    this.#before += this.#window.amount
     this.#window = next
     this.#covered += next.amount
     return undefined

@@ -85,8 +85,9 @@ const closed = ({ executions, paymentId }: MeteredDraw): Effect.Effect<void> => 
 const windowOf = ({ finish }: Pick<ExecutionLeases.GrantedExecution, "finish">, amount: bigint): MeterWindow => ({
   amount,
   charge: (charge) =>
-    Effect.map(Effect.timeoutOption(finish("served", charge), chargePatience), (end) =>
-      Option.getOrElse(end, () => false)
+    Effect.map(
+      Effect.timeoutOption(finish("served", charge), chargePatience),
+      Option.match({ onNone: () => "unknown", onSome: (isRecorded) => (isRecorded ? "charged" : "refused") })
     ),
   release: (outcome) => Effect.asVoid(finish(outcome))
 })

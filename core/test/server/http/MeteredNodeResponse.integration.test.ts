@@ -23,7 +23,7 @@ const meterOf = (charges: Array<bigint>, { closed = Effect.never, unit = "token"
     charge: (amount: bigint) =>
       Effect.as(
         Effect.sync(() => charges.push(amount)),
-        true
+        "charged" as const
       ),
     release: () => Effect.void
   }

@@ -5,12 +5,17 @@ import { afterEach, assert, describe, it, vi } from "vitest"
 import * as MeteredBody from "../../../src/server/host/MeteredBody.ts"
 import * as MeterEvents from "../../../src/server/http/MeterEvents.ts"
 import { MeterEnded } from "../../../src/server/http/PaymentMeter.ts"
-import { type MeterSource, type MeterWindow, StreamMeter } from "../../../src/server/http/StreamMeter.ts"
+import {
+  type MeterSource,
+  type MeterWindow,
+  StreamMeter,
+  type WindowCharge
+} from "../../../src/server/http/StreamMeter.ts"
 
 /** Windows of ten units at one each; `ends` has what became of each. */
 const windows = (
   next: (give: () => MeterWindow) => ReturnType<MeterSource["next"]>,
-  isRecorded = true,
+  charge: WindowCharge = "charged",
   closed: Effect.Effect<void> = Effect.never,
   unit = "token"
 ) => {
@@ -23,7 +28,7 @@ const windows = (
       charge: (amount) =>
         Effect.as(
           Effect.sync(() => ends.push(`${name} charged ${amount}`)),
-          isRecorded
+          charge
         ),
       release: (outcome) => Effect.sync(() => void ends.push(`${name} ${outcome}`))
     }
@@ -109,11 +114,20 @@ describe("a meter", () => {
       // oxlint-disable-next-line no-await-in-loop -- one after another
       assert.deepInclude(await meter.settle(), { end, charged: 10n, units: 10n })
     }
-    const { ends, meter } = windows(granted, false)
+    const { ends, meter } = windows(granted, "refused")
     meter.begin(200, sink)
     await meter.charge(10)
     assert.strictEqual(await rejection(meter.charge(1)), "closed")
     assert.include(ends, "2 notRun")
+  })
+
+  it("says the whole window in its receipt when the end of its charge is unknown, because the charge goes on", async () => {
+    const { ends, meter } = windows(granted, "unknown")
+    meter.begin(200, sink)
+    await meter.charge(1)
+    assert.strictEqual(await rejection(meter.charge(10)), "closed")
+    assert.deepInclude(await meter.settle(), { end: "closed", charged: 10n, units: 1n })
+    assert.deepStrictEqual(ends.slice(0, 2), ["1 charged 10", "2 notRun"])
   })
 
   it("charges a response that it ends, although its reader takes no more bytes", async () => {
@@ -128,7 +142,7 @@ describe("a meter", () => {
   it("charges the present window of a channel that is closed, although its handler waits for the reader", async () => {
     const closing = Promise.withResolvers<void>()
     const closed = Effect.promise(() => closing.promise)
-    const { ends, meter } = windows(granted, true, closed)
+    const { ends, meter } = windows(granted, "charged", closed)
     const ended = Promise.withResolvers<void>()
     meter.begin(200, { ...sink, end: async () => ended.resolve() })
     await meter.charge(4)
@@ -171,7 +185,7 @@ describe("a meter", () => {
   })
 })
 
-const bytes = (next: Parameters<typeof windows>[0]) => windows(next, true, Effect.never, "byte")
+const bytes = (next: Parameters<typeof windows>[0]) => windows(next, "charged", Effect.never, "byte")
 
 describe("a meter of bytes", () => {
   it("lets a piece of any size leave as far as its windows go, and charges all of it", async () => {

@@ -9,6 +9,19 @@ import { FacilitatorUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import * as ExecutionLeases from "../../../src/server/request/ExecutionLeases.ts"
 import * as StreamCredit from "../../../src/server/request/StreamCredit.ts"
 
+const windowOf = (finish: StreamCredit.MeteredDraw["first"]["finish"]) =>
+  Effect.map(
+    ExecutionLeases.make({} as unknown as Facilitator["Service"]),
+    (executions) =>
+      StreamCredit.make({
+        executions,
+        paymentId: "draw",
+        terms: { unit: "token", tick: 1n, window: 10n },
+        amount: 10n,
+        first: { finish }
+      } as unknown as StreamCredit.MeteredDraw).first
+  )
+
 const closedOf = (isClosed: ChannelCredits["isClosed"]) =>
   Effect.map(
     ExecutionLeases.make({ credits: { isClosed } } as unknown as Facilitator["Service"]),
@@ -54,5 +67,27 @@ it.effect("a stream that has ended looks no more", () =>
     yield* Fiber.interrupt(watching)
     yield* TestClock.adjust("1 hour")
     assert.strictEqual(looks, 1)
+  })
+)
+
+it.effect("a charge whose report has no end after ten seconds may be recorded later, and a refused one is not", () =>
+  Effect.gen(function* () {
+    const silent = yield* windowOf(() => Effect.never)
+    const charging = yield* Effect.forkChild(silent.charge(10n))
+    yield* TestClock.adjust("9 seconds")
+    assert.isUndefined(charging.pollUnsafe())
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(yield* Fiber.join(charging), "unknown")
+    for (const [isRecorded, end] of [
+      [true, "charged"],
+      [false, "refused"]
+    ] as const)
+      assert.strictEqual(
+        yield* Effect.flatMap(
+          windowOf(() => Effect.succeed(isRecorded)),
+          ({ charge }) => charge(10n)
+        ),
+        end
+      )
   })
 )
