@@ -99,6 +99,7 @@ export const track = Effect.fnUntraced(function* (
     const isProofDue = yield* waitsForProof(transaction)
     if (isProofDue || progress.looks % looksBetweenConclusions === 0) {
       yield* checkInclusion(state, transaction)
+      yield* checkSlot(state, transaction)
       yield* endByTime(state, transaction)
     }
     if (!isUnresolved(transaction)) return
@@ -165,6 +166,20 @@ const checkInclusion = Effect.fnUntraced(function* (
   if ((yield* state.chain.isCanonical(transaction.inclusion.block)) !== false) return
   const observation = yield* state.chain.observe(transaction)
   if (observation !== undefined) yield* record(state, transaction, { inclusion: observation.inclusion ?? null })
+})
+
+/**
+ * The same of a foreign transaction while a payment that stayed in its slot is open: later ones wait for the slot, and `Finality` looks
+ * at resolved transactions alone. A node that counts too few has the bytes sent once more, and shows the slot as used then.
+ */
+const checkSlot = Effect.fnUntraced(function* (
+  state: LaneState,
+  transaction: TrackedTransaction
+): Effect.fn.Return<void> {
+  const { displacedAt, inclusion, number } = transaction
+  if (displacedAt === undefined || inclusion !== undefined || state.address === "") return
+  const counted = yield* state.chain.nextSlot
+  if (counted !== undefined && counted <= number) transaction.displacedAt = undefined
 })
 
 const repair = Effect.fnUntraced(function* (

@@ -271,6 +271,26 @@ describe("a slot that a foreign transaction uses", () => {
       assert.strictEqual(ledger.transfers.length, 2)
     })
   )
+
+  it.effect("and a reorganisation opens again is taken, also while a payment that cannot leave it is open", () =>
+    Effect.gen(function* () {
+      const { facilitator, ledger, store } = yield* LedgerShop.open(patient)
+      ledger.finality = 500
+      ledger.faults.holdBlocks = true
+      const late = yield* begin(facilitator.settle(yield* pay({ validFor: 12 }), claim("a")))
+      ledger.useSlot("signer-1")
+      yield* TestClock.adjust("15 seconds")
+      ledger.reorganise(1)
+      assert.strictEqual(ledger.nextSlot("signer-1", "included"), 0n)
+      ledger.faults.holdBlocks = false
+      const next = yield* begin(facilitator.settle(yield* pay(), claim("b")), 30)
+      const [first, second] = yield* store.page(0n, 2)
+      assert.deepStrictEqual([first?.laneNumber, second?.laneNumber, second?.status], [0n, 1n, "included"])
+      assert.strictEqual(ledger.nextSlot("signer-1", "included"), 2n)
+      assert.strictEqual(ledger.transfers.length, 1)
+      for (const caller of [late, next]) yield* Fiber.interrupt(caller)
+    })
+  )
 })
 
 describe("validity that ends", () => {
