@@ -146,7 +146,7 @@ export interface ChannelStanding {
   readonly owed: bigint
   /** The highest accepted voucher. */
   readonly accepted: bigint
-  /** The highest voucher that a claim has named on the chain, where everybody can read it. */
+  /** The highest voucher that strangers may know: a claim has named it on the chain, or the refusal of a refund. */
   readonly published: bigint
   readonly balance: bigint
   /** The state in the words of the scheme. */

@@ -6,7 +6,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-import { CurrentBuyer } from "../facilitator/CurrentBuyer.ts"
 import { type Claim, NotOnRecord, notOnRecord, type ExecutionEnd, type Settled } from "../facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../facilitator/remote/FacilitatorClient.ts"
 import * as Entropy from "../platform/Entropy.ts"
@@ -93,15 +92,11 @@ const repeat = Effect.fnUntraced(function* (
   return meanwhile === undefined ? decision : { _tag: "Repeated", response: meanwhile }
 })
 
-/** Names the buyer's place to the facilitator in every request of the effect. */
 const forBuyer = <A, E>(
   { signer }: Pick<PaidRequestContext, "signer">,
   { clientAddress }: PaymentRefusal.GatedRequest,
   effect: Effect.Effect<A, E>
-): Effect.Effect<A, E> =>
-  Effect.flatMap(BuyerPlace.digest(signer, clientAddress), (buyer) =>
-    Effect.provideService(effect, CurrentBuyer, buyer)
-  )
+): Effect.Effect<A, E> => BuyerPlace.named(signer, clientAddress, effect)
 
 /** A payment matched with an offer, and the signed authorization if the scheme can read it here. */
 interface SignedOffer extends OfferMatch.MatchedOffer {

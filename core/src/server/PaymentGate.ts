@@ -38,6 +38,7 @@ import * as RequestTerms from "./request/RequestTerms.ts"
 import * as VoucherPost from "./request/VoucherPost.ts"
 import * as PricedRoute from "./route/PricedRoute.ts"
 import type { PathParams, RouteConfig } from "./route/RouteConfig.ts"
+import * as BuyerPlace from "./shop/BuyerPlace.ts"
 import * as MemoryResponseStore from "./shop/MemoryResponseStore.ts"
 import * as NetworkReadiness from "./shop/NetworkReadiness.ts"
 import { PriceResolver } from "./shop/PriceResolver.ts"
@@ -158,10 +159,9 @@ const decide = (context: GateContext, route: PricedRoute.PricedRoute, request: G
   if (RequestTarget.isAmbiguous(request.target)) return ambiguous
   if (route.takesVouchers === true) {
     const { shop, paid } = context
-    return closed(
-      route,
-      VoucherPost.decide({ shop, ...paid, facilitator: paid.executions.facilitator }, route, request)
-    )
+    const { facilitator } = paid.executions
+    const decision = VoucherPost.decide({ shop, ...paid, facilitator }, route, request)
+    return closed(route, BuyerPlace.named(paid.signer, shop.addressOf(request), decision))
   }
   const file = PaywallPage.fileFor(context.shop, request)
   if (file !== undefined) return file

@@ -59,7 +59,9 @@ export const layerDraws = HttpApiBuilder.group(
       .handle("standing", ({ params: { id } }) => standing(credits, id))
       .handleRaw(
         "voucher",
-        jsonEndpoint(keeping, (body) => keepVoucher(services, body))
+        jsonEndpoint(keeping, (body, asked) =>
+          keepVoucher(services, PaymentEndpoints.withBuyer(asked, PresentedPayment.readOurs(body)))
+        )
       )
   })
 )
@@ -155,13 +157,13 @@ const standing = Effect.fnUntraced(function* (
   return found ?? (yield* unknown)
 })
 
-const keepVoucher = ({ facilitator, schemes }: Services, body: typeof keeping.payload.Type) =>
+const keepVoucher = ({ facilitator, schemes }: Services, payment: PaymentEndpoints.BuyersPayment) =>
   FacilitatorMetrics.measured(
     "voucher",
     ({ code, reason, voucher = "refused" }) => code ?? reason ?? voucher,
     PaymentEndpoints.respondTo(
       { facilitator, schemes },
-      { ...PresentedPayment.readOurs(body), buyer: undefined },
+      payment,
       (request) =>
         Effect.andThen(
           DrawRights.demand(schemes, request.paymentRequirements),

@@ -92,7 +92,8 @@ export const layerPayments = HttpApiBuilder.group(
   })
 )
 
-const withBuyer = (
+/** With the place that the caller names in the request's header. */
+export const withBuyer = (
   { request }: { readonly request: HttpServerRequest.HttpServerRequest },
   payment: PresentedPayment.PresentedPayment
 ): BuyersPayment => ({ ...payment, buyer: FacilitatorApi.buyerOf(request.headers[FacilitatorApi.buyerField]) })

@@ -1,6 +1,14 @@
 /** The endpoints of draws over a facilitator that answers as a test says. */
 import { assert, describe, it } from "@effect/vitest"
-import { ChannelCorrection, DrawsApi, FacilitatorUnavailable, type SchemeFacilitator } from "@pontage/core"
+import {
+  ChannelCorrection,
+  type ChannelCredits,
+  DrawsApi,
+  FacilitatorUnavailable,
+  invalid,
+  refuse,
+  type SchemeFacilitator
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -95,6 +103,38 @@ describe("POST /draws", () => {
       // Without a claim nothing is drawn: the caller keeps its own books.
       assert.strictEqual(yield* ask("/settle", keys.open, body), 200)
       assert.strictEqual(yield* ask("/vouchers", keys.open, body), 403)
+    })
+  )
+})
+
+describe("vouchers that are refused", () => {
+  it.effect("count against the place of their buyer, and against no other", () =>
+    Effect.gen(function* () {
+      const key = "key-of-a-shop-that-streams"
+      const rates = { rate: { perSecond: 1, burst: 20 }, payerRate: { perSecond: 1_000, burst: 1_000 } }
+      const callers = [{ name: "shop", keys: [ApiKey.digestOf(key)], registrations: [{ payees: [payTo] }], rates }]
+      const forged = refuse("INVALID_SIGNATURE", "signer", "somebody else signed")
+      let isForged = true
+      const voucher = () =>
+        Effect.suspend(() =>
+          isForged ? Effect.fail(forged) : Effect.succeed({ _tag: "Kept", standing, transaction: "" } as const)
+        )
+      // The payer that a voucher names is not trusted.
+      const unreadable = TestFacilitator.schemeWith(Effect.succeed([]), {
+        read: () => Effect.fail(invalid("malformed", "payload", "it is no payment"))
+      })
+      const credits = { voucher } as unknown as ChannelCredits
+      const { post } = yield* start({ credits }, { callers }, [unreadable])
+      const sent = (buyer: string) =>
+        Effect.map(
+          post("/vouchers", body, { authorization: `Bearer ${key}`, "pontage-buyer": buyer.padEnd(22, "_") }),
+          ({ status }) => status
+        )
+      const flood = yield* Effect.forEach(Array.from({ length: 30 }), () => sent("stranger"))
+      assert.isTrue(flood.includes(200))
+      isForged = false
+      assert.strictEqual(yield* sent("stranger"), 429)
+      assert.strictEqual(yield* sent("honest"), 200)
     })
   )
 })

@@ -12,7 +12,7 @@ import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { Supported } from "../../protocol/Supported.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import * as DrawsApi from "../../wire/pontage/DrawsApi.ts"
-import { SettleResponse } from "../../wire/pontage/FacilitatorApi.ts"
+import * as FacilitatorApi from "../../wire/pontage/FacilitatorApi.ts"
 import * as DrawId from "../channel/DrawId.ts"
 import { CurrentBuyer } from "../CurrentBuyer.ts"
 import type { ChannelCredits, Claim, CreditRequest, PaymentRequest, Settled } from "../Facilitator.ts"
@@ -52,7 +52,7 @@ const encodeVoucher = Schema.encodeResult(DrawsApi.VoucherRequest)
 const decodeDraws = Schema.decodeUnknownResult(
   Schema.Struct({ answers: Schema.Array(Schema.Struct({ status: Schema.Int, body: Schema.Unknown })) })
 )
-const decodeSettle = Schema.decodeUnknownResult(SettleResponse)
+const decodeSettle = Schema.decodeUnknownResult(FacilitatorApi.SettleResponse)
 const decodeWindow = Schema.decodeUnknownResult(DrawsApi.WindowResponse)
 const decodeRenew = Schema.decodeUnknownResult(DrawsApi.RenewResponse)
 const decodeClosed = Schema.decodeUnknownResult(DrawsApi.ClosedResponse)
@@ -132,7 +132,8 @@ const voucher = Effect.fn("FacilitatorClient.voucher")(function* (
 ) {
   const body = yield* FacilitatorAnswer.written(encodeVoucher({ protocolVersion, paymentPayload, paymentRequirements }))
   const unsettled = "Whether the voucher is kept is unknown: send the same one again."
-  const call = { method: "POST", path: "/vouchers", body, unsettled } as const
+  const headers = FacilitatorApi.buyerHeaders(yield* CurrentBuyer)
+  const call = { method: "POST", path: "/vouchers", body, headers, unsettled } as const
   const reply = yield* exchange.call(call)
   const response = yield* FacilitatorAnswer.decoded(exchange, call, reply, decodeVoucher)
   return yield* FacilitatorAnswer.meaningOf(

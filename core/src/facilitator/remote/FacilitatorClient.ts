@@ -121,8 +121,7 @@ const transact = Effect.fnUntraced(function* (exchange: Exchange, { claim, path,
   const body = yield* FacilitatorAnswer.written(
     encodeSettle({ protocolVersion, paymentPayload, paymentRequirements, ...claimed })
   )
-  const buyer = yield* CurrentBuyer
-  const headers = buyer === undefined ? {} : { [FacilitatorApi.buyerField]: buyer }
+  const headers = FacilitatorApi.buyerHeaders(yield* CurrentBuyer)
   const call = { method: "POST", path, body, headers, unsettled: maySettle } as const
   const reply = yield* exchange.call(call)
   const response = yield* FacilitatorAnswer.decoded(exchange, call, reply, decodeSettle)

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 
+import { CurrentBuyer } from "../../facilitator/CurrentBuyer.ts"
 import * as AddressPlace from "../../protocol/AddressPlace.ts"
 import * as KeyedDigest from "./KeyedDigest.ts"
 
@@ -17,3 +18,11 @@ export const digest = (keyed: KeyedDigest.Keyed, address: string | undefined): E
     : Effect.map(KeyedDigest.remembered(keyed, ["buyer's place", AddressPlace.of(address.slice(0, 100))]), (digest) =>
         digest.slice(0, characters)
       )
+
+/** Names the place of an address to the facilitator in every request of the effect. */
+export const named = <A, E>(
+  keyed: KeyedDigest.Keyed,
+  address: string | undefined,
+  effect: Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  Effect.flatMap(digest(keyed, address), (buyer) => Effect.provideService(effect, CurrentBuyer, buyer))

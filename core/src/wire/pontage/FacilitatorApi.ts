@@ -18,6 +18,10 @@ export const identifier = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{1
 /** The header field in which a server names the buyer of a request: see `CurrentBuyer`. */
 export const buyerField = "pontage-buyer"
 
+/** The header fields that name the buyer's place, if it is known. */
+export const buyerHeaders = (buyer: string | undefined): Readonly<Record<string, string>> =>
+  buyer === undefined ? {} : { [buyerField]: buyer }
+
 /** Reads that field; `undefined` if it is absent or malformed. */
 export const buyerOf = (text: string | undefined): string | undefined =>
   text !== undefined && /^[A-Za-z0-9_-]{16,64}$/.test(text) ? text : undefined

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+import { CurrentBuyer } from "../../../src/facilitator/CurrentBuyer.ts"
 import type { Claim, Facilitator, PaymentRequest } from "../../../src/facilitator/Facilitator.ts"
 import * as FacilitatorClient from "../../../src/facilitator/remote/FacilitatorClient.ts"
 import * as Network from "../../../src/protocol/Network.ts"
@@ -66,7 +67,9 @@ const asking = Effect.fnUntraced(function* <A, E>(
   const client = yield* FacilitatorClient.make({ url: stub.url })
   yield* client.supported
   const result = yield* Effect.result(use(client))
-  const sent = stub.seen.slice(1).map(({ body, url }) => ({ url, json: body === "" ? undefined : JSON.parse(body) }))
+  const sent = stub.seen
+    .slice(1)
+    .map(({ body, headers, url }) => ({ url, headers, json: body === "" ? undefined : JSON.parse(body) }))
   return { result, sent }
 }, Effect.scoped)
 
@@ -355,6 +358,21 @@ describe("credit", () => {
       assert.instanceOf(failureOf(yield* sending({ ...refused, extra: {} })), ChannelCorrection)
       for (const nonsense of [{}, { voucher: "kept" }, { ...refused, voucher: "kept", standing, transaction: "" }])
         assert.strictEqual(failureOf(yield* sending(nonsense))._tag, "FacilitatorUnavailable")
+    })
+  )
+
+  it.effect("takes a voucher with the place of its buyer, where that is known", () =>
+    Effect.gen(function* () {
+      const kept = FacilitatorStub.json({ voucher: "kept", standing, transaction: "" })
+      const placesOf = (buyer: string | undefined) =>
+        Effect.map(
+          asking({ "/vouchers": kept }, (client) =>
+            Effect.provideService(creditsOf(client).voucher(request), CurrentBuyer, buyer)
+          ),
+          ({ sent }) => sent.map(({ headers }) => headers["pontage-buyer"])
+        )
+      assert.deepStrictEqual(yield* placesOf("A".repeat(22)), ["A".repeat(22)])
+      assert.deepStrictEqual(yield* placesOf(undefined), [undefined])
     })
   )
 
