@@ -18,7 +18,7 @@
  * grants nothing in any case (apps/docs/protocol.md#d21-transfers-by-others). If nothing was prepared here for an unbound payment, its
  * transfer still counts from `earliest` on: the money has moved, and a payer that learns otherwise pays again. So does its transfer by
  * a signer of this facilitator, in whatever block: a reorganisation may put our own transaction below the head at which it was
- * prepared. And so does the transfer of a payment that was settled as its own before a reorganisation, which is the rule for families
+ * prepared. The signer of the payment's lane is one of them even if it is not configured any more. And so does the transfer of a payment that was settled as its own before a reorganisation, which is the rule for families
  * whose chain does not name who has sent a payer's transaction.
  */
 import type { Block, ObservedPayment } from "./SchemeFacilitator.ts"
@@ -45,6 +45,13 @@ export const isOwn = (
   number > since ||
   ((payment.authorization.binding !== undefined || unprepared === true || settledBefore === true || byUs) &&
     isSince({ earliest }, time))
+
+/** Whether this account is a signer of this facilitator: one that is configured, or that of the payment's lane. */
+export const isSigner = <Address extends string>(
+  { lane }: Pick<ObservedPayment, "lane">,
+  signers: { readonly has: (address: Address) => boolean },
+  sender: Address
+): boolean => sender === lane || signers.has(sender)
 
 /** Whether a block of this time (Unix seconds) is not older than the payment's record. */
 export const isSince = ({ earliest }: { readonly earliest?: number | undefined }, time: number): boolean =>

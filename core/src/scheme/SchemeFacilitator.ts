@@ -139,6 +139,11 @@ export interface ObservedPayment<Payload = unknown> {
    * whatever block the chain puts it again.
    */
   readonly settledBefore?: true
+  /**
+   * The signer of the lane that it waits or is settled in, in the family's wire form: its transactions are the facilitator's own, even
+   * if it is not configured any more.
+   */
+  readonly lane?: string
 }
 
 /**

@@ -31,6 +31,17 @@ describe("a transfer in a block below the preparation", () => {
 
   it("of a signer of ours is its own", () =>
     assert.isTrue(OwnTransfer.isOwn({ since, earliest, payment: unbound }, below, true)))
+
+  it("is of a signer of ours if that one is configured, or is the signer of the payment's lane", () => {
+    const signers = new Set(["signer-2"])
+    for (const [sender, isOurs] of [
+      ["signer-1", true],
+      ["signer-2", true],
+      ["signer-3", false]
+    ] as const)
+      assert.strictEqual(OwnTransfer.isSigner({ lane: "signer-1" }, signers, sender), isOurs, sender)
+    assert.isFalse(OwnTransfer.isSigner({}, signers, "signer-1"))
+  })
 })
 
 describe("a payment as the scheme observes it", () => {
@@ -48,5 +59,19 @@ describe("a payment as the scheme observes it", () => {
   it("was not if the transfer was another's, which its refusal says", () => {
     const refusal = invalid("already_used", "used", "another has sent it")
     assert.isUndefined(observed(stored(["accepted", "included", "sent"], refusal)))
+  })
+
+  it("names the signer of its lane, if it has one", () => {
+    for (const [lane, signer] of [
+      ["ledger:test signer-1", "signer-1"],
+      ["ledger:test ", undefined],
+      [undefined, undefined]
+    ] as const) {
+      const one = { ...stored(["accepted"]), lane }
+      assert.strictEqual(
+        observedPaymentOf({ stored: one, payment: {} as never, concluded: false }, 0n, at).lane,
+        signer
+      )
+    }
   })
 })

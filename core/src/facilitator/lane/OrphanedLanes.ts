@@ -46,7 +46,7 @@ export const find = Effect.fnUntraced(function* (
     used.filter((name) => !names.includes(name)),
     Effect.fnUntraced(function* (name): Effect.fn.Return<OrphanedLane> {
       const network = TransactionCost.networkOf(name)
-      const address = name.slice(network.length + 1)
+      const address = TransactionCost.addressOf(name)
       const ofNetwork = schemes.filter((scheme) => scheme.network === network)
       const paid = yield* Effect.eventually(loudly(schemesIn(store, name)))
       // A transaction without payments, such as one that only used a number up, is the same for all schemes.

@@ -8,6 +8,7 @@ import * as Delivery from "../store/Delivery.ts"
 import type { OpenExpense } from "../store/NetworkSpend.ts"
 import * as PaymentChange from "../store/PaymentChange.ts"
 import type { StoredPayment } from "../store/PaymentStore.ts"
+import * as TransactionCost from "../store/TransactionCost.ts"
 
 /** A payment of a lane transaction. */
 export interface BatchedPayment {
@@ -142,12 +143,14 @@ export const observedPaymentOf = (
   startedAt: number
 ): ObservedPayment => {
   const earliest = earliestOf(stored, startedAt)
+  const lane = stored.lane === undefined ? "" : TransactionCost.addressOf(stored.lane)
   return {
     payment,
     since: stored.since ?? since,
     ...(earliest !== undefined && { earliest }),
     ...(stored.since === undefined && { unprepared: true }),
-    ...(wasSettledAsOwn(stored) && { settledBefore: true })
+    ...(wasSettledAsOwn(stored) && { settledBefore: true }),
+    ...(lane !== "" && { lane })
   }
 }
 

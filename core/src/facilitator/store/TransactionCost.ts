@@ -21,5 +21,8 @@ export const hourOf = (millis: number): number => Math.floor(millis / 3_600_000)
 /** The network of a lane (`LaneName`). */
 export const networkOf = (lane: string): string => lane.slice(0, lane.indexOf(" "))
 
+/** The signer of a lane (`LaneName`); empty for a family without slots. */
+export const addressOf = (lane: string): string => lane.slice(lane.indexOf(" ") + 1)
+
 /** Retention of costs in milliseconds: longer than spend limits look back. */
 export const keptMillis = 48 * 3_600_000

@@ -232,7 +232,9 @@ const isOfLanes = (
   observedPayment: ObservedPayment<Payload>,
   transaction: string,
   time: number
-): boolean => lanes.includes(transaction.split("/")[0] ?? "") && OwnTransfer.isSince(observedPayment, time)
+): boolean =>
+  OwnTransfer.isSigner(observedPayment, new Set(lanes), transaction.split("/")[0] ?? "") &&
+  OwnTransfer.isSince(observedPayment, time)
 
 const placeOf = ({ hash, number }: Block): Block => ({ number, hash })
 

@@ -245,6 +245,29 @@ const ownIsKnownAgain = law(
     )
 )
 
+const laneIsOwn = law(
+  "a transaction of the signer of a payment's lane is the facilitator's own, even if that signer is not configured any more",
+  Effect.fnUntraced(function* (subject) {
+    const { facilitator, stranger } = subject
+    const [lane] = stranger.lanes
+    if (lane === undefined || facilitator.lanes.length === 0) return
+    const body = Effect.gen(function* () {
+      const payment = yield* newPayment(subject, { bound: false })
+      const before = (yield* succeeds("chainHead", facilitator.chainHead)).head
+      const later = yield* plan(facilitator, payment)
+      const earlier = yield* submittedBy(subject, payment)
+      const observedPayment = { payment, since: later.head, earliest: before.time - overlap, lane }
+      const conclusion = yield* succeeds("conclude", facilitator.conclude(observedPayment))
+      yield* isSettledBy(subject, conclusion, earlier.transaction, false)
+      yield* succeeds("submit", facilitator.submit(later))
+      yield* included(facilitator, [payment], [later])
+      const { observations } = yield* succeeds("observe", facilitator.observe([observedPayment], [later]))
+      yield* isSettledBy(subject, observations[0], earlier.transaction, false)
+    })
+    yield* gaining(subject, 1n, body)
+  })
+)
+
 const attemptsSettleOnce = law(
   "several transactions in one slot settle their payment once, whichever of them lands",
   (subject) =>
@@ -437,6 +460,7 @@ export const laws: ReadonlyArray<Law<Subject>> = [
   strangersTransferIsFound,
   boundIsOwn,
   ownIsKnownAgain,
+  laneIsOwn,
   attemptsSettleOnce,
   slotWasGivenUp,
   batchesSettleOnce,

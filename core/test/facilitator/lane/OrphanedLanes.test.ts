@@ -337,7 +337,7 @@ describe("a signer that is not configured any more", () => {
   )
 
   /** The same, found while the signer was configured: on record the transaction has no payment any more. */
-  const foundDisplaced = Effect.gen(function* () {
+  const foundDisplaced = Effect.fnUntraced(function* (bound: boolean) {
     const shop = yield* LedgerShop.open({
       settleTimeoutMillis: 600_000,
       scheme: (scheme) => ({
@@ -348,7 +348,7 @@ describe("a signer that is not configured any more", () => {
     })
     const { facilitator, ledger, store } = shop
     ledger.faults.holdBlocks = true
-    const request = yield* pay({ validFor: 80 })
+    const request = yield* pay({ bound, validFor: 80 })
     const caller = yield* Effect.forkDetach(facilitator.settle(request, claim("a")))
     yield* TestClock.adjust("1 second")
     yield* Fiber.interrupt(caller)
@@ -367,7 +367,7 @@ describe("a signer that is not configured any more", () => {
 
   it.effect("keeps a payment that was displaced before the restart until its slot is used in final blocks", () =>
     Effect.gen(function* () {
-      const { ledger, request, restartWith, store } = yield* foundDisplaced
+      const { ledger, request, restartWith, store } = yield* foundDisplaced(true)
       const signed: Array<string | undefined> = []
       const changed = yield* restartWith([other(ledger, signed)])
       const asking = yield* Effect.forkDetach(changed.settle(request, claim("a")))
@@ -384,8 +384,25 @@ describe("a signer that is not configured any more", () => {
     })
   )
 
+  it.effect("takes its bytes for the facilitator's own, so an unbound payment is served that they settle late", () =>
+    Effect.gen(function* () {
+      const { ledger, request, restartWith, store } = yield* foundDisplaced(false)
+      const changed = yield* restartWith([other(ledger, [])])
+      yield* TestClock.adjust("10 seconds")
+      ledger.reorganise(Number(ledger.head().number) - 1)
+      yield* TestClock.adjust("10 seconds")
+      ledger.finality = 8
+      const asking = yield* Effect.forkDetach(changed.settle(request, claim("a")))
+      yield* TestClock.adjust("20 seconds")
+      const [settled] = yield* store.page(0n, 1)
+      assert.deepStrictEqual([settled?.status, settled?.refusal], ["final", undefined])
+      assert.strictEqual((yield* Fiber.join(asking)).execution, "granted")
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
+  )
+
   for (const [when, begin] of [
-    ["before the restart", foundDisplaced],
+    ["before the restart", foundDisplaced(true)],
     ["after it", displaced]
   ] as const) {
     it.effect(`sends a payment's own bytes again if its slot was lost ${when} and a reorganisation opens it`, () =>

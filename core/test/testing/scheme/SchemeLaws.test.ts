@@ -153,6 +153,14 @@ const broken: Readonly<Record<string, Change>> = {
         )
       }))
   }),
+  "takes the bytes of a signer that is not configured any more for a stranger's": (scheme) => ({
+    observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
+      scheme.observe(
+        observedPayments.map((one) => ({ ...one, lane: "signer-9" })),
+        attempts
+      ),
+    conclude: (observedPayment) => scheme.conclude({ ...observedPayment, lane: "signer-9" })
+  }),
   "looks at the last attempt alone": (scheme) => ({
     observe: (observedPayments: ReadonlyArray<ObservedPayment>, attempts) =>
       scheme.observe(observedPayments, attempts.slice(-1))

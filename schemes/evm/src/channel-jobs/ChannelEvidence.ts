@@ -94,7 +94,9 @@ const soughtOf = (chain: ChannelChain, observed: Observed): SoughtPayment | unde
     since,
     isOwn: (block, byUs) => OwnTransfer.isOwn(observed, block, byUs),
     isOurs: (sender, time) =>
-      sender !== undefined && chain.signers.has(EvmAddress.checksum(sender)) && OwnTransfer.isSince(observed, time),
+      sender !== undefined &&
+      OwnTransfer.isSigner(observed, chain.signers, EvmAddress.checksum(sender)) &&
+      OwnTransfer.isSince(observed, time),
     call: Effect.succeed(call),
     ...(unprepared === true && earliest !== undefined && { earliest })
   }

@@ -9,6 +9,7 @@ import {
   invalid,
   Misconfigured,
   type ObservedPayment,
+  OwnTransfer,
   type Payment,
   type PaymentObservation,
   type SchemeFacilitator,
@@ -48,6 +49,7 @@ const connect = Effect.fnUntraced(function* (
 })
 
 type Delivery = Payment<DeliveryPush.DeliveryPush>
+type Observed = ObservedPayment<DeliveryPush.DeliveryPush>
 
 const schemeFacilitator = (chain: DeliveryChain): SchemeFacilitator<DeliveryPush.DeliveryPush> => {
   const { bridges, chainHead, network, rpc, signers } = chain
@@ -112,21 +114,22 @@ const arrivalOf = Effect.fnUntraced(function* (chain: DeliveryChain, payment: De
 
 const settledBy = (
   { block, sender, transaction }: DeliveryEvidence.Arrival,
-  { signers }: DeliveryChain
+  { signers }: DeliveryChain,
+  observed: Observed
 ): Extract<PaymentObservation, { readonly _tag: "Settled" }> => ({
   _tag: "Settled",
   transaction,
   block,
-  external: sender === undefined || !signers.has(EvmAddress.checksum(sender))
+  external: sender === undefined || !OwnTransfer.isSigner(observed, signers, EvmAddress.checksum(sender))
 })
 
 const observe = Effect.fnUntraced(function* (
   chain: DeliveryChain,
-  observedPayments: ReadonlyArray<ObservedPayment<DeliveryPush.DeliveryPush>>,
+  observedPayments: ReadonlyArray<Observed>,
   attempts: Parameters<SchemeFacilitator["observe"]>[1]
 ) {
   const included = yield* EvmObservation.includedOf(chain.rpc, attempts, observedPayments.length)
-  const observations = yield* Effect.forEach(observedPayments, ({ payment }) => seenOf(chain, payment, included))
+  const observations = yield* Effect.forEach(observedPayments, (observed) => seenOf(chain, observed, included))
   return { inclusion: included?.inclusion, observations }
 })
 
@@ -135,11 +138,11 @@ type Included = Effect.Success<ReturnType<typeof EvmObservation.includedOf>>
 /** Failed only by our own reverted transaction in a final block: then a further attempt is made under another nonce. */
 const seenOf = Effect.fnUntraced(function* (
   chain: DeliveryChain,
-  payment: Delivery,
+  observed: Observed,
   included: Included
 ): Effect.fn.Return<PaymentObservation, ChainUnavailable> {
-  const arrival = yield* arrivalOf(chain, payment)
-  if (arrival !== undefined) return settledBy(arrival, chain)
+  const arrival = yield* arrivalOf(chain, observed.payment)
+  if (arrival !== undefined) return settledBy(arrival, chain, observed)
   if (included === undefined || included.receipt.status === "success") return { _tag: "Pending" }
   const { block, transaction } = included.inclusion
   if (block.number > (yield* chain.chainHead).final) return { _tag: "Pending" }
@@ -149,8 +152,8 @@ const seenOf = Effect.fnUntraced(function* (
 
 const conclude = Effect.fnUntraced(function* (
   chain: DeliveryChain,
-  { payment }: ObservedPayment<DeliveryPush.DeliveryPush>
+  observed: Observed
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {
-  const arrival = yield* arrivalOf(chain, payment)
-  return arrival === undefined ? { _tag: "Pending" } : settledBy(arrival, chain)
+  const arrival = yield* arrivalOf(chain, observed.payment)
+  return arrival === undefined ? { _tag: "Pending" } : settledBy(arrival, chain, observed)
 })

@@ -245,7 +245,9 @@ const soughtOf = (
     since,
     isOwn: (block, byUs) => OwnTransfer.isOwn(observedPayment, block, byUs),
     isOurs: (sender, time) =>
-      sender !== undefined && signers.has(EvmAddress.checksum(sender)) && OwnTransfer.isSince(observedPayment, time),
+      sender !== undefined &&
+      OwnTransfer.isSigner(observedPayment, signers, EvmAddress.checksum(sender)) &&
+      OwnTransfer.isSince(observedPayment, time),
     ...(unprepared === true && earliest !== undefined && { earliest })
   }
 }

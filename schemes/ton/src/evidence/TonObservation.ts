@@ -242,7 +242,7 @@ export const observeTransfer = Effect.fnUntraced(function* (
   yield* forget(context, observed.payment)
   if (!isCredited) return { _tag: "Failed", transaction, error: evidence.error }
   const { cause } = walletTransaction
-  const isOurs = cause?.from !== undefined && context.relayers.has(cause.from)
+  const isOurs = cause?.from !== undefined && OwnTransfer.isSigner(observed, context.relayers, cause.from)
   const external = included === undefined && signed.kind === "w5-internal" && !isOurs
   const isRecent = !external && block.number + preparationBlocks >= observed.since
   if (!isRecent && !OwnTransfer.isOwn(observed, { number: block.number, time: last.time }))
