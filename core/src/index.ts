@@ -94,6 +94,7 @@ export type {
   Fees,
   Inclusion,
   PaymentObservation,
+  UnmovedPush,
   ObservedPayment,
   Payment,
   Preparation,

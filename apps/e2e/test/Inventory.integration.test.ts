@@ -160,6 +160,48 @@ describe("a purchase from an inventory", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("pays both shops, though the other chain reverts one payment because the money for both was not there", () =>
+    Effect.gen(function* () {
+      const market = yield* InventoryMarket.open({ serve: "departed", balance: 2n * price })
+      const { buyer, facilitator, first, operator, received, second, stock } = market
+      const bought = [yield* buyer(0), yield* buyer(1)]
+      assert.deepStrictEqual(
+        bought.map(({ status }) => status),
+        [200, 200]
+      )
+      // The rest pays for each of them alone: both are tried, signed and sent.
+      yield* InventoryMarket.sweep(second, operator, price / 2n)
+      yield* second.setAutomine(false)
+      yield* first.mine(InventoryMarket.finalityDepth)
+      const pooled = Effect.promise(() => second.client.getBlock({ blockTag: "pending" }))
+      yield* Effect.repeat(pooled, { until: ({ transactions }) => transactions.length === 2, schedule: often })
+      yield* second.mine(1)
+      const made = yield* Effect.promise(() => second.client.getBlock({ includeTransactions: true }))
+      const receipts = yield* Effect.forEach(made.transactions, ({ hash }) => second.receipt(hash))
+      assert.deepStrictEqual(
+        receipts.map(({ status }) => status),
+        ["success", "reverted"]
+      )
+      assert.strictEqual(yield* received, price)
+      yield* second.setIntervalMining(1)
+      yield* second.mint(operator.address, price + price / 2n)
+      yield* Effect.repeat(received, { until: (amount) => amount > price, schedule: often })
+      const delivered = yield* Effect.forEach(bought, ({ paymentId }) =>
+        Effect.repeat(deliveryOf(facilitator, paymentId), {
+          until: (seen) => seen?.status === "delivered",
+          schedule: often
+        })
+      )
+      yield* second.mine(InventoryMarket.finalityDepth + 1)
+      assert.strictEqual(new Set(delivered.map((seen) => seen?.transaction)).size, 2)
+      assert.strictEqual(yield* received, 2n * price)
+      assert.strictEqual(yield* stock, price)
+      // Neither draw is left, and neither was given back twice: the rest sells once.
+      yield* Effect.repeat(buyer(2), { until: ({ status }) => status === 200, schedule: often })
+      assert.include((yield* buyer(3)).body, "is promised to other payments")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("waits for coin of the signer that sends the operator's payments", () =>
     Effect.gen(function* () {
       const market = yield* InventoryMarket.open({ serve: "departed" })

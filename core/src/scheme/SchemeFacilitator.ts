@@ -111,6 +111,16 @@ export type PaymentObservation =
   | { readonly _tag: "Failed"; readonly transaction: string; readonly error: PaymentError | ValidationError }
 
 /**
+ * The state of a push (`Delivery.isPush`) whose transaction, in a final block, has not moved the money, while its authorization can still
+ * be used, once. The operator's payment is owed and no other one is signed in its place, so the engine submits it again.
+ */
+export interface UnmovedPush {
+  readonly _tag: "Unmoved"
+  readonly transaction: string
+  readonly error: PaymentError | ValidationError
+}
+
+/**
  * The place of one of a lane transaction's attempts in a block, and its cost for its signer, in the chain's smallest native unit.
  */
 export interface Inclusion {
@@ -152,7 +162,7 @@ export interface ObservedPayment<Payload = unknown> {
  */
 export interface TransactionObservation {
   readonly inclusion: Inclusion | undefined
-  readonly observations: ReadonlyArray<PaymentObservation>
+  readonly observations: ReadonlyArray<PaymentObservation | UnmovedPush>
 }
 
 /**

@@ -1,5 +1,10 @@
 /** Payments of many payers at once, and the scheme facilitator that settles them together, as tests of batches need them. */
-import type { PaymentObservation, Payment as HeldPayment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
+import type {
+  Payment as HeldPayment,
+  PreparedTransaction,
+  SchemeFacilitator,
+  TransactionObservation
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import { deployBatchSettler } from "../src/index.ts"
@@ -103,7 +108,7 @@ export const ended = Effect.fnUntraced(function* <Payload>(
 const noBlock = { number: 0n, hash: "none" }
 
 /** The outcome of a payment, in a word or two. */
-export const word = (observation: PaymentObservation | undefined) => {
+export const word = (observation: TransactionObservation["observations"][number] | undefined) => {
   if (observation?._tag !== "Failed") {
     const end = observation?._tag ?? "nothing"
     return Effect.succeed(observation?._tag === "Settled" && observation.external ? `${end} by another` : end)

@@ -14,8 +14,10 @@ import type {
   ObservedPayment,
   PaymentObservation,
   SchemeFacilitator,
-  TransactionObservation
+  TransactionObservation,
+  UnmovedPush
 } from "../../scheme/SchemeFacilitator.ts"
+import * as Delivery from "../store/Delivery.ts"
 import * as PaymentChange from "../store/PaymentChange.ts"
 import type { StateChange, StoredPayment } from "../store/PaymentStore.ts"
 import { type BatchedPayment, observedPaymentOf, type TrackedTransaction } from "./TrackedTransaction.ts"
@@ -38,7 +40,7 @@ export interface ChainView {
   /** The change that an observation makes of a payment: none while it is pending. */
   readonly changesBy: (
     batched: BatchedPayment,
-    observation: PaymentObservation | undefined
+    observation: PaymentObservation | UnmovedPush | undefined
   ) => ReadonlyArray<StateChange>
   /** The proven end of a payment, whichever transaction has moved its money. */
   readonly conclude: (
@@ -131,14 +133,20 @@ const isOfLane = (transactions: ReadonlyMap<bigint, TrackedTransaction>, transac
  * the money, and the payment opens what it was signed for.
  */
 const changesOf = (
-  { payment, stored: { history, paymentId, refusal: before, since, status } }: BatchedPayment,
-  observation: PaymentObservation | undefined,
+  { payment, stored: { history, paymentId, refusal: before, requirements, since, status } }: BatchedPayment,
+  observation: PaymentObservation | UnmovedPush | undefined,
   isOwn: (transaction: string) => boolean
 ): ReadonlyArray<StateChange> => {
   if (observation === undefined || observation._tag === "Pending") return []
   const { transaction } = observation
   if (observation._tag === "Failed") {
     return [{ paymentId, from: [status], to: "failed", transaction, refusal: observation.error }]
+  }
+  if (observation._tag === "Unmoved") {
+    // Only pushes are queued again by themselves (`Pushing`).
+    if (!Delivery.isPush(requirements)) return []
+    const note = `the transaction ${transaction} has not made it: ${observation.error.detail}`
+    return [{ paymentId, from: [status], to: "accepted", leave: true, note }]
   }
   const { block } = observation
   const isOthers = (observation.external || since === undefined) && !isOwn(transaction)

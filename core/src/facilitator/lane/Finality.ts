@@ -6,7 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Block, PaymentObservation, TransactionObservation } from "../../scheme/SchemeFacilitator.ts"
+import type { Block, PaymentObservation, TransactionObservation, UnmovedPush } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { StateChange } from "../store/PaymentStore.ts"
 import { backToQueue } from "./Confirmation.ts"
@@ -271,7 +271,7 @@ const observeAll = Effect.fnUntraced(function* (
     transaction.payments,
     (batched, index) => {
       const seen = observation.observations[index] ?? pending
-      const isHidden = batched.stored.status === "included" && seen._tag === "Pending"
+      const isHidden = batched.stored.status === "included" && (seen._tag === "Pending" || seen._tag === "Unmoved")
       return isHidden ? transferOf(state, transaction, batched) : Effect.succeed(seen)
     },
     { concurrency }
@@ -308,12 +308,14 @@ const changeOf = (
   { chain }: LaneState,
   transaction: TrackedTransaction,
   batched: BatchedPayment,
-  seen: PaymentObservation,
+  seen: PaymentObservation | UnmovedPush,
   now: number
 ): ReadonlyArray<StateChange> => {
   const { block, status } = batched.stored
   if (status !== "included" && status !== "failed") return []
-  if (seen._tag === "Pending") return status === "included" ? takenBack(transaction, batched, now) : []
+  // A settled push whose transfer is not shown any more is tracked again, which takes it out of its transaction where that is due.
+  if (seen._tag === "Pending" || seen._tag === "Unmoved")
+    return status === "included" ? takenBack(transaction, batched, now) : []
   if (seen._tag === "Settled") return seen.block.hash === block?.hash ? [] : chain.changesBy(batched, seen)
   return status === "included" ? chain.changesBy(batched, seen) : []
 }

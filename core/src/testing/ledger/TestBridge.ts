@@ -10,7 +10,12 @@ import * as Result from "effect/Result"
 import { Hash } from "../../platform/Hash.ts"
 import { invalid } from "../../protocol/ValidationError.ts"
 import type { DeliveryObservation, Departure, Onward } from "../../scheme/Onward.ts"
-import type { ObservedPayment, PaymentObservation, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type {
+  Inclusion,
+  ObservedPayment,
+  SchemeFacilitator,
+  TransactionObservation
+} from "../../scheme/SchemeFacilitator.ts"
 import type { OnwardOffers, OnwardOption } from "../../scheme/SchemeServer.ts"
 import * as LedgerFacilitator from "./LedgerFacilitator.ts"
 import { arriving, asked, asset, crossingFee, farNetwork, type Payload, scheme, signatureOf } from "./LedgerScheme.ts"
@@ -22,6 +27,8 @@ export interface BridgeFaults {
   withheld: boolean
   /** A delivery would fail: the far token has frozen its recipient. */
   frozen: boolean
+  /** A push that the far ledger refuses can still be made: it is `Unmoved` once its block is final, and does not fail. */
+  refusable: boolean
 }
 
 /** A bridge. */
@@ -71,7 +78,7 @@ const text = new TextEncoder()
 
 /** Makes a bridge from the first ledger to the second one. */
 export const make = (near: TestLedger, far: TestLedger): TestBridge => {
-  const faults: BridgeFaults = { withheld: false, frozen: false }
+  const faults: BridgeFaults = { withheld: false, frozen: false, refusable: false }
   const attested = new Set<string>()
 
   /** Attests a message once. An attestation stays, whatever becomes of its departure. */
@@ -102,7 +109,7 @@ export const make = (near: TestLedger, far: TestLedger): TestBridge => {
       destination: ({ authorization: { payTo } }) => (payTo.startsWith(marker) ? farNetwork : undefined),
       observe
     },
-    farFacilitator: (lanes) => delivering(far, LedgerFacilitator.make(far, { network: farNetwork, lanes })),
+    farFacilitator: (lanes) => delivering(far, LedgerFacilitator.make(far, { network: farNetwork, lanes }), faults),
     deliverByStranger: Effect.fnUntraced(function* (order) {
       const account = yield* accountOf(order)
       far.settleByStranger({
@@ -122,7 +129,12 @@ export const make = (near: TestLedger, far: TestLedger): TestBridge => {
  * A ledger's facilitator knows an order by its nonce. A push is done once its message's account has paid, by whichever order: then it is
  * refused as used, and settled for its lane.
  */
-const delivering = (far: TestLedger, ledgers: SchemeFacilitator): SchemeFacilitator => {
+const delivering = (far: TestLedger, ledgers: SchemeFacilitator, faults: BridgeFaults): SchemeFacilitator => {
+  const unpaid = (seen: Seen, inclusion: Inclusion | undefined): Seen => {
+    if (seen._tag !== "Failed" || !faults.refusable) return seen
+    const isFinal = inclusion !== undefined && inclusion.block.number <= far.final().number
+    return isFinal ? { ...seen, _tag: "Unmoved" } : { _tag: "Pending" }
+  }
   const arrivalFor = ({ payment }: ObservedPayment) => arrivalOf(far, payment.authorization.payer)
   return {
     ...ledgers,
@@ -137,10 +149,10 @@ const delivering = (far: TestLedger, ledgers: SchemeFacilitator): SchemeFacilita
     observe: (observedPayments, attempts) =>
       Effect.map(ledgers.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
         inclusion,
-        observations: observations.map((seen, index): PaymentObservation => {
+        observations: observations.map((seen, index): Seen => {
           const observed = observedPayments[index]
           const arrival = observed && arrivalFor(observed)
-          return seen._tag === "Settled" || arrival === undefined ? seen : settledBy(arrival)
+          return seen._tag === "Settled" || arrival === undefined ? unpaid(seen, inclusion) : settledBy(arrival)
         })
       })),
     conclude: (observed) =>
@@ -150,6 +162,8 @@ const delivering = (far: TestLedger, ledgers: SchemeFacilitator): SchemeFacilita
       })
   }
 }
+
+type Seen = TransactionObservation["observations"][number]
 
 const settledBy = ({ block, transaction }: Arrived) =>
   ({ _tag: "Settled", transaction, block, external: true }) as const

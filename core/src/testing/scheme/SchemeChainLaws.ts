@@ -5,7 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-import type { Conclusion, PaymentObservation, Payment, ChainHead } from "../../scheme/SchemeFacilitator.ts"
+import type { Conclusion, TransactionObservation, Payment, ChainHead } from "../../scheme/SchemeFacilitator.ts"
 import { holds, type Law, type LawBroken, same, succeeds } from "../Law.ts"
 import {
   concluded,
@@ -71,7 +71,7 @@ const headIsCanonical = law(
 /** A settled payment is named by the transaction that moved its money. */
 const isNamed = Effect.fnUntraced(function* (
   { credits }: SchemeSubject,
-  seen: Conclusion | PaymentObservation | undefined,
+  seen: Conclusion | TransactionObservation["observations"][number] | undefined,
   submitted: string
 ) {
   const name = seen?._tag === "Settled" ? seen.transaction : ""
@@ -81,7 +81,7 @@ const isNamed = Effect.fnUntraced(function* (
 
 const isSettledBy = Effect.fnUntraced(function* (
   subject: SchemeSubject,
-  seen: Conclusion | PaymentObservation | undefined,
+  seen: Conclusion | TransactionObservation["observations"][number] | undefined,
   transaction: string,
   external: boolean
 ) {

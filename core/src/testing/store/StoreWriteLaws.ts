@@ -201,6 +201,44 @@ const leavingTheLane = law(
   })
 )
 
+const carriedTwice = law(
+  "a payment that leaves a transaction in a block goes into another one of any lane, and each transaction's cost is booked once",
+  Effect.fnUntraced(function* (store, subject) {
+    const { ids, lane, lease, network, prepared } = yield* flown(store, subject, 2)
+    const [made = "", unmade = ""] = ids
+    yield* store.record(lease, { changes: ids.map((id) => change(id, "planned", "sent")) })
+    const inclusion = inclusionOf(prepared, 11n)
+    const { block, transaction } = inclusion
+    yield* store.record(lease, {
+      changes: [change(made, "sent", "included", { block, transaction })],
+      transaction: { number: firstNumber, inclusion }
+    })
+    yield* store.record(lease, { changes: [change(unmade, "sent", "accepted", { leave: true, note: "not made" })] })
+    const left = yield* store.find(unmade)
+    yield* same("its place", [left?.status, left?.lane, left?.laneNumber], ["accepted", undefined, undefined])
+    yield* same("its head", left?.since, prepared.head)
+    yield* same("the load", (yield* store.loads([lane])).get(lane), 0)
+    const [open] = yield* store.openTransactions(lane)
+    yield* same(
+      "the payments of its transaction",
+      open?.payments.map(({ paymentId }) => paymentId),
+      [made]
+    )
+    yield* queuedIn(store, unmade, lane)
+    const plan = yield* planOf(firstNumber + 1n, [unmade])
+    yield* store.plan(lease, [plan])
+    const again = inclusionOf(plan.prepared, 13n)
+    yield* store.record(lease, {
+      changes: [change(unmade, "planned", "included", { block: again.block, transaction: again.transaction })],
+      transaction: { number: firstNumber + 1n, inclusion: again, closed: true }
+    })
+    yield* store.record(lease, { changes: [], transaction: { number: firstNumber, inclusion, closed: true } })
+    yield* same("the cost of both", yield* store.spent(network, 0), 24n)
+    yield* same("its transaction", (yield* store.find(unmade))?.transaction, again.transaction)
+    yield* same("the transactions", yield* store.openTransactions(lane), [])
+  })
+)
+
 const historyGrows = law(
   "the history only grows, with the time of each change and its note",
   Effect.fnUntraced(function* (store, subject) {
@@ -232,5 +270,6 @@ export const laws: ReadonlyArray<StoreLaw> = [
   entriesAreWhole,
   backInTheQueue,
   leavingTheLane,
+  carriedTwice,
   historyGrows
 ]

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 import { stuckMillis } from "../../../src/facilitator/delivery/DeliveryWatch.ts"
+import * as Delivery from "../../../src/facilitator/store/Delivery.ts"
 import * as Network from "../../../src/protocol/Network.ts"
 import { ChainUnavailable } from "../../../src/protocol/ProtocolError.ts"
 import * as TestBridge from "../../../src/testing/ledger/TestBridge.ts"
@@ -238,6 +239,33 @@ describe("DeliveryWatch", () => {
       yield* TestClock.adjust("600 seconds")
       assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
       assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
+    })
+  )
+
+  it.effect("a push that its transaction did not make is made by another one, ever later, under its one record", () =>
+    Effect.gen(function* () {
+      const { far, paymentId, shop } = yield* departed({}, (opened) => {
+        opened.bridge.faults.refusable = true
+        opened.far.faults.failEntries = 6
+      })
+      yield* TestClock.adjust("15 seconds")
+      const waiting = yield* BridgeShop.deliveryOf(shop, paymentId)
+      assert.strictEqual(waiting?.status, "pending")
+      assert.include(waiting?.detail, "has not made it: reverted")
+      assert.strictEqual(slotsOf(far).size, 1)
+      yield* TestClock.adjust("400 seconds")
+      assert.strictEqual(slotsOf(far).size, 5)
+      yield* TestClock.adjust("40 minutes")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
+      assert.strictEqual(slotsOf(far).size, 7)
+      assert.strictEqual(idsOf(far).size, 7)
+      assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
+      assert.strictEqual((yield* shop.store.find(paymentId))?.delivery?.push?.attempt, 1)
+      const push = (yield* shop.store.page(-1n, 10)).find(({ requirements }) => Delivery.isPush(requirements))
+      assert.strictEqual(push?.status, "final")
+      assert.strictEqual(push?.history.filter(({ status }) => status === "planned").length, 7)
+      assert.deepStrictEqual(yield* shop.store.openTransactions(push?.lane ?? ""), [])
+      assert.deepStrictEqual(yield* shop.store.openDeliveries, [])
     })
   )
 

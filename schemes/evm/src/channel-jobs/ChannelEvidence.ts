@@ -70,8 +70,10 @@ const observeDeposits = Effect.fnUntraced(function* (
   return { inclusion, observations: observations.map(inOwnWords) }
 })
 
+type Seen = TransactionObservation["observations"][number]
+
 /** The money of a deposit is in the channel that it was signed for, whichever account has sent it. */
-const inOwnWords = (observation: PaymentObservation): PaymentObservation => {
+const inOwnWords = (observation: Seen): Seen => {
   if (observation._tag === "Settled") return { ...observation, external: false }
   return observation._tag === "Failed" ? { ...observation, error: depositFailed(observation.error) } : observation
 }

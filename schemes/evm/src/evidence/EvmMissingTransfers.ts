@@ -28,6 +28,8 @@ import type { UnconfirmedFailure } from "./EvmUnconfirmedFailures.ts"
 /** A payment to find, and its call, to be simulated once more. */
 export interface SoughtPayment extends EvmTransferEvidence.SoughtAuthorization {
   readonly call: Effect.Effect<TransferCall, PaymentError | ValidationError | ChainUnavailable>
+  /** It is a push: it is submitted again once a final block shows that our transaction has not moved the money. */
+  readonly isPush?: boolean
 }
 
 /** Simulates a transfer on the state of a block. */
@@ -166,7 +168,8 @@ const findingOf = (seen: PaymentObservation, { blockHash, blockNumber }: EvmRpc.
       }
     : seen
 
-const isTaken = ({ paymentCount, isNoop, receipt }: IncludedTransaction): boolean =>
+/** Whether the token has accepted the call of a payment that is alone in our transaction. */
+export const isTaken = ({ paymentCount, isNoop, receipt }: IncludedTransaction): boolean =>
   paymentCount === 1 && !isNoop && receipt.status === "success"
 
 /** Finds the reason why our transaction has not moved the money although the authorization has not ended. A noop shows nothing. */

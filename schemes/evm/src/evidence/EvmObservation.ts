@@ -11,6 +11,7 @@ import type {
   PreparedTransaction,
   TransactionObservation,
   ChainHead,
+  UnmovedPush,
   ValidationError
 } from "@pontage/core"
 import * as BoundedMap from "@pontage/core/BoundedMap"
@@ -149,7 +150,7 @@ const findingOf = (
 
 /** The observation of one payment, and its failure, reported or not. */
 interface Assessment {
-  readonly observation: PaymentObservation
+  readonly observation: PaymentObservation | UnmovedPush
   readonly failure: EvmUnconfirmedFailures.UnconfirmedFailure | undefined
 }
 
@@ -199,13 +200,14 @@ const assessAll = Effect.fnUntraced(function* (
   if (noFailure) return fresh.map((one) => reported(one) ?? { observation: pending, failure: undefined })
   const chainHead = yield* context.chainHead
   const final = yield* rpc.getBlock(chainHead.final)
-  const isDue = observedPayments.map(({ expected }, index) => {
+  // A token that has accepted the call and logged nothing may have moved the money all the same: that call is not repeated.
+  const isTaken = EvmMissingTransfers.isTaken(included)
+  const due = observedPayments.map(({ expected, isPush }, index) => {
     const one = known[index]
-    return (
-      one !== undefined && final !== undefined && EvmUnconfirmedFailures.isConfirmed(one, chainHead, final, expected)
-    )
+    const isRepeated = isPush === true && !isTaken
+    return one && final && EvmUnconfirmedFailures.confirmedAs(one, chainHead, final, expected, isRepeated)
   })
-  const again = isDue.includes(true) ? yield* find((index) => isDue[index] === true) : fresh
+  const again = due.every((one) => one === undefined) ? fresh : yield* find((index) => due[index] !== undefined)
   return yield* Effect.forEach(
     observedPayments,
     (observedPayment, index) =>
@@ -215,8 +217,8 @@ const assessAll = Effect.fnUntraced(function* (
           included,
           chainHead,
           observedPayment,
-          (isDue[index] ? again : fresh)[index],
-          isDue[index] === true
+          (due[index] === undefined ? fresh : again)[index],
+          due[index]
         ),
         () => Effect.succeed(unchanged(context, observedPayments[index]))
       ),
@@ -231,7 +233,7 @@ const assess = Effect.fnUntraced(function* (
   { final, head }: ChainHead,
   sought: SoughtPayment,
   finding: EvmMissingTransfers.Finding | undefined,
-  isDue: boolean
+  due: EvmUnconfirmedFailures.ConfirmedEnd | undefined
 ): Effect.fn.Return<Assessment, ChainUnavailable> {
   const { failures, rpc } = context
   const { expected } = sought
@@ -248,7 +250,7 @@ const assess = Effect.fnUntraced(function* (
     return yield* laterUse(rpc, sought, failure, head.number, unconfirmed)
   }
   const held: Assessment = { observation: pending, failure: known.failure }
-  if (!isDue) {
+  if (due === undefined) {
     if (head.number === known.lastObserved) return held
     known.lastObserved = head.number
     return yield* laterUse(rpc, sought, known.failure, head.number, held)
@@ -261,7 +263,12 @@ const assess = Effect.fnUntraced(function* (
   // The state as of the final block has to agree: ended by another transaction, or not used at all.
   if ((yield* EvmTokenState.hasEnded(rpc, expected, final)) !== failure.isEnded)
     return yield* laterUse(rpc, sought, failure, head.number, held)
-  return { observation: EvmTransferEvidence.failed(failure.transaction, failure.error), failure }
+  if (due === "failed") return { observation: EvmTransferEvidence.failed(failure.transaction, failure.error), failure }
+  // Another party may have submitted it in a block that is not final yet.
+  if (yield* EvmTokenState.hasEnded(rpc, expected, head.number))
+    return yield* laterUse(rpc, sought, failure, head.number, held)
+  const { error, transaction } = failure
+  return { observation: { _tag: "Unmoved", transaction, error }, failure }
 })
 
 /**

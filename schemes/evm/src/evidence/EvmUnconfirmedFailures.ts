@@ -66,13 +66,24 @@ export const make = (): EvmUnconfirmedFailures => {
   }
 }
 
-/** Whether the failure, if it is observed again now, is confirmed. `final` is the newest final block. */
-export const isConfirmed = (
+/** The result of a confirmed failure: the payment has failed, or only our transaction has, and another one is to carry the payment. */
+export type ConfirmedEnd = "failed" | "unmoved"
+
+/**
+ * The result of the failure if it is observed again now; `undefined` while it is not confirmed. `final` is the newest final block. The
+ * authorization of a payment that is submitted again (`isRepeated`) need not end first: no other one is signed in its place.
+ */
+export const confirmedAs = (
   { failure: { block, isEnded }, since }: RememberedFailure,
   { head }: ChainHead,
   final: EvmRpc.Block,
-  { authorization: { validBefore } }: EvmTransferEvidence.ExpectedTransfer
-): boolean => head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)
+  { authorization: { validBefore } }: EvmTransferEvidence.ExpectedTransfer,
+  isRepeated: boolean
+): ConfirmedEnd | undefined => {
+  if (head.number <= since || block.number > final.number) return undefined
+  if (isEnded || final.timestamp >= validBefore) return "failed"
+  return isRepeated ? "unmoved" : undefined
+}
 
 /** Whether two observations show the same failure. */
 export const isSame = (a: UnconfirmedFailure, b: UnconfirmedFailure): boolean =>

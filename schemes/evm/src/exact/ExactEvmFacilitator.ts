@@ -6,6 +6,7 @@ import {
   type Asset,
   AssetTable,
   ChainUnavailable,
+  Delivery,
   type FacilitatorScheme,
   invalid,
   OwnTransfer,
@@ -98,7 +99,8 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
           chain,
           observedPayments.map((observedPayment) => ({
             ...soughtOf(chain, observedPayment),
-            call: knownCallOf(observedPayment.payment)
+            call: knownCallOf(observedPayment.payment),
+            isPush: Delivery.isPush(observedPayment.payment.requirements)
           })),
           attempts
         ),
