@@ -5,6 +5,7 @@
  * watch until the payment is in a block again.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
@@ -49,7 +50,7 @@ const concurrency = 8
 /** The most deliveries whose pauses are remembered; the others are observed in every round. */
 const mostRemembered = 10_000
 
-/** The next observation of a delivery (Unix milliseconds), and the pause before it. */
+/** The next observation of a delivery, by the monotonic clock, and the pause before it; both in milliseconds. */
 interface Pause {
   readonly until: number
   readonly millis: number
@@ -62,6 +63,9 @@ interface Context extends Pushing.PushContext {
   /** The serial after which the next round begins. */
   after: bigint
 }
+
+/** The monotonic clock, in milliseconds: pauses are measured by it, since the time of day may be set back meanwhile. */
+const monotonicMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 /** A serial before all records. */
 const beginning = -1n
@@ -123,7 +127,7 @@ const round = Effect.fnUntraced(function* (
   const due = new Map<string, Array<StoredPayment>>()
   for (let pages = 0; pages < pagesAtMost; pages++) {
     const page = yield* store.undelivered(scheme.network, pageSize, context.after)
-    const now = yield* store.now
+    const now = yield* monotonicMillis
     for (const one of page) {
       if (one.requirements.scheme !== scheme.scheme.name || (context.pauses.get(one.paymentId)?.until ?? 0) > now)
         continue
@@ -160,7 +164,7 @@ const look = Effect.fnUntraced(function* (
   const isNews = after?.delivery && stored.delivery && !Delivery.isSame(after.delivery, stored.delivery)
   const last = pauses.get(paymentId)?.millis ?? firstPause / 2
   const millis = isNews === true ? firstPause : Math.min(longestFor(stored, now), last * 2)
-  pauses.set(paymentId, { until: now + millis, millis })
+  pauses.set(paymentId, { until: (yield* monotonicMillis) + millis, millis })
 })
 
 /** A chain that cannot be read changes nothing that is known of a delivery, but an unknown outcome is stuck in time too. */

@@ -199,12 +199,9 @@ const awaited = Effect.fnUntraced(function* (
   const scheme = schemes.find(
     ({ network, scheme: { name } }) => network === requirements.network && name === requirements.scheme
   )
-  const last = history.at(-1)
-  if (
-    PaymentChange.isUnwanted(stored) &&
-    scheme !== undefined &&
-    (yield* store.now) >= (last?.at ?? 0) + pauseOf(stored)
-  ) {
+  // A clock that is behind the record by more than the pause was set back, and would prolong the pause by as much.
+  const isRested = Math.abs((yield* store.now) - (history.at(-1)?.at ?? 0)) >= pauseOf(stored)
+  if (PaymentChange.isUnwanted(stored) && scheme !== undefined && isRested) {
     yield* store.queue(paymentId, yield* choice.laneFor(scheme), { available: plenty })
   }
   return pending(standingOf(stored))

@@ -317,6 +317,44 @@ describe("DeliveryWatch", () => {
     })
   )
 
+  it.effect("a clock that is set back by two hours keeps no delivery from being observed", () =>
+    Effect.gen(function* () {
+      let ahead = 7_200_000
+      const { bridge, paymentId, shop } = yield* departed(
+        { store: (store) => ({ ...store, now: Effect.map(store.now, (now) => now + ahead) }) },
+        ({ bridge: { faults } }) => {
+          faults.withheld = true
+        }
+      )
+      yield* TestClock.adjust("3 minutes")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "stuck")
+      ahead = 0
+      bridge.faults.withheld = false
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
+      assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
+    })
+  )
+
+  it.effect("a push that its lane could not send is sent, though the clock was set back by two hours since", () =>
+    Effect.gen(function* () {
+      let behind = 0
+      const { far, paymentId, shop } = yield* departed(
+        { store: (store) => ({ ...store, now: Effect.map(store.now, (now) => now - behind) }) },
+        (opened) => {
+          opened.far.market.base = 10_000n
+        }
+      )
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "pending")
+      behind = 7_200_000
+      far.market.base = 10n
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* BridgeShop.deliveryOf(shop, paymentId))?.status, "delivered")
+      assert.strictEqual(BridgeShop.arrivals(shop).length, 1)
+    })
+  )
+
   it.effect("more deliveries than one round reads are all made, each once", () =>
     Effect.gen(function* () {
       const shop = yield* BridgeShop.open()
