@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function* (context: DrawContext, leastRefu
   const line = yield* ChannelLine.make
   const turns = Turns.make()
   const free = FreeRuns.make(freeRuns)
-  const refunds = ChannelRefunds.make(context, leastRefundOf)
+  const refunds = yield* ChannelRefunds.make(context, leastRefundOf)
   const signals = ChannelSignals.make()
   return {
     turns,
@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function* (context: DrawContext, leastRefu
       const amount = BigInt(presented.request.paymentRequirements.maxAmountRequired)
       const wanted = { presented, draws, claim, voucher, amount }
       const { channelId } = voucher
-      if (voucher.refund !== undefined) return yield* refunds({ presented, draws, voucher })
+      if (voucher.refund !== undefined) return yield* refunds({ presented, draws, voucher }, claim.id)
       yield* takenOver(context, wanted)
       if (yield* context.ledger.renew(channelId, claim.id, limits.lease)) {
         const standing = yield* context.ledger.find(channelId)

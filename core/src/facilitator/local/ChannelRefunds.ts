@@ -3,8 +3,12 @@
  * signature may be used, so that no accepted voucher loses its cover. The cost of draws, also of those under way, stays in the channel.
  */
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberSet from "effect/FiberSet"
 
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { PaymentFailure } from "../../protocol/PaymentFailure.ts"
 import { sealPayload } from "../../protocol/PaymentPayload.ts"
 import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
@@ -39,23 +43,50 @@ export interface WantedRefund {
   readonly voucher: PresentedVoucher
 }
 
-/** Makes refunds, or goes on with those under way. One at a time for each channel; another one does not wait for it. */
-export const make = (
-  context: RefundContext,
-  leastOf: (network: string) => bigint
-): ((wanted: WantedRefund) => Effect.Effect<Settled, PaymentFailure>) => {
-  const underWay = new Set<string>()
-  return (wanted) =>
-    Effect.suspend(() => {
-      const { channelId } = wanted.voucher
-      if (underWay.has(channelId)) return Effect.fail(busy)
-      underWay.add(channelId)
-      return Effect.ensuring(
-        refunded(context, wanted, leastOf(wanted.presented.facilitator.network)),
-        Effect.sync(() => underWay.delete(channelId))
-      )
-    })
+/** The most channels whose last refund is known by its claim. */
+const mostKnown = 10_000
+
+/** A refund that was begun for a claim. */
+interface Begun {
+  readonly claimId: string
+  readonly end: Deferred.Deferred<Settled, PaymentFailure>
 }
+
+/**
+ * Makes refunds, or goes on with those under way. One at a time for each channel; another one does not wait for it. A refund goes on
+ * without its caller: the same claim that comes again has that one, and no second one of what is left.
+ */
+export const make = Effect.fnUntraced(function* (context: RefundContext, leastOf: (network: string) => bigint) {
+  const underWay = new Set<string>()
+  const begun = BoundedMap.oldestOut<string, Begun>(mostKnown)
+  const fibers = yield* FiberSet.make()
+  const begin = (wanted: WantedRefund, one: Begun) => {
+    const { channelId } = wanted.voucher
+    underWay.add(channelId)
+    begun.set(channelId, one)
+    const refunding = refunded(context, wanted, leastOf(wanted.presented.facilitator.network))
+    return FiberSet.run(
+      fibers,
+      Effect.onExit(Effect.interruptible(refunding), (exit) =>
+        Effect.sync(() => {
+          underWay.delete(channelId)
+          // A claim whose refund has failed asks anew.
+          if (Exit.isFailure(exit) && begun.get(channelId) === one) begun.delete(channelId)
+          Deferred.doneUnsafe(one.end, exit)
+        })
+      )
+    )
+  }
+  return (wanted: WantedRefund, claimId: string): Effect.Effect<Settled, PaymentFailure> =>
+    Effect.uninterruptibleMask((restore) => {
+      const { channelId } = wanted.voucher
+      const same = begun.get(channelId)
+      if (same?.claimId === claimId) return restore(Deferred.await(same.end))
+      if (underWay.has(channelId)) return Effect.fail(busy)
+      const one: Begun = { claimId, end: Deferred.makeUnsafe() }
+      return Effect.andThen(begin(wanted, one), restore(Deferred.await(one.end)))
+    })
+})
 
 const refunded = Effect.fnUntraced(function* (
   context: RefundContext,

@@ -1,5 +1,6 @@
 /** A run that was served is charged what it reserved, whatever happened to its channel meanwhile. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -29,7 +30,7 @@ const maximumOf = Schema.decodeUnknownSync(Schema.String)
 const full = { balance: 1_000n, withdrawRequestedAt: undefined, block: { number: 1n, hash: "0x1" } }
 
 /** The chain's channel, which a test may change. */
-let onChain: Pick<ChannelSums, "balance" | "withdrawRequestedAt" | "block"> = full
+let onChain: Pick<ChannelSums, "balance" | "withdrawRequestedAt" | "block"> & { readonly refundNonce?: bigint } = full
 
 const stateOf = (id: string): ChannelSums => ({ channelId: id, claimed: 0n, refundNonce: 0n, ...onChain })
 
@@ -51,14 +52,32 @@ const draws = {
   states: (ids) => Effect.succeed(ids.map(stateOf)),
   parties: () => parties,
   receipt: () => ({}),
-  correction: ({ owed, voucher = null }) => ({ owed: `${owed}`, voucher })
+  correction: ({ owed, voucher = null }) => ({ owed: `${owed}`, voucher }),
+  refund: ({ amount, nonce }) => ({
+    payload: `refund ${nonce} of ${amount}`,
+    requirements: { ...parties, scheme: "batch-settlement", network, maxAmountRequired: "1", resource: "channels" }
+  }),
+  claimGas: 1n
 } satisfies Partial<SchemeDraws> as Partial<SchemeDraws> as SchemeDraws
 
 const facilitator = {
   network,
-  scheme: { name: "batch-settlement" },
+  scheme: { name: "batch-settlement", network: () => network, address: (text: string) => text },
+  read: (requirements: unknown, payload: unknown) =>
+    Effect.succeed({
+      requirements,
+      payload,
+      authorization: {
+        ...parties,
+        amount: 1n,
+        nonce: maximumOf(payload),
+        validAfter: 0,
+        validBefore: 1,
+        binding: undefined
+      }
+    }),
   chainHead: Effect.succeed({ head: { number: 1n, hash: "0x1", time: 0 }, final: 0n }),
-  channels: { draws }
+  channels: { draws, plan: () => Effect.void }
 } as unknown as SchemeFacilitator
 
 const presented = (payload: string) =>
@@ -77,15 +96,27 @@ const shop = Effect.gen(function* () {
   const intake = { intake: IntakeGate.make(), clocks: ChainClock.make(), registry }
   const health = yield* ChannelHealth.make
   yield* health.looked(facilitator, 1n)
-  const context = { intake, ledger, health, states: ChannelStates.make() } as unknown as ChannelDraws.DrawContext
+  const sent: Array<unknown> = []
+  const included = yield* Deferred.make<void>()
+  const settling = {
+    settle: ({ payload }: Presented) =>
+      Effect.suspend(() => {
+        sent.push(payload)
+        return Effect.as(Deferred.await(included), { transaction: "0xrefund" })
+      })
+  }
+  const states = ChannelStates.make()
+  const context = { intake, ledger, health, settling, states } as unknown as ChannelDraws.DrawContext
   const shared = yield* ChannelDraws.make(context, () => 1n)
   const { finish, take } = shared
   return {
     ledger,
     registry,
+    sent,
+    included,
     credit: ChannelCredit.make(context, shared),
     take: (maximum: bigint, id: string) => take(presented(`${maximum}`), draws, { id, resource: "report" }),
-    refund: (maximum: bigint) => take(presented(`refund ${maximum}`), draws, { id: "refund", resource: "report" }),
+    refund: (maximum: bigint, id = "refund") => take(presented(`refund ${maximum}`), draws, { id, resource: "report" }),
     served: (paymentId: string, id: string, charge?: bigint) =>
       finish(paymentId, id, "served", charge) ?? Effect.die("it is no draw")
   }
@@ -263,6 +294,24 @@ describe("a refund that a stranger asks for by a voucher that a claim has named"
       assert.deepStrictEqual(toldBy(yield* Effect.flip(refund(1n))), correction)
       // A payer that has lost its books begins with what the chain shows as claimed.
       assert.deepStrictEqual(toldBy(yield* Effect.flip(refund(0n))), correction)
+    })
+  )
+})
+
+describe("a refund whose caller does not wait for its end", () => {
+  it.effect("goes on, and is made once: the same claim that comes again has it", () =>
+    Effect.gen(function* () {
+      const { included, refund, sent, served, take } = yield* shop
+      yield* served((yield* take(price, "first")).paymentId, "first")
+      const left = yield* Effect.forkChild(refund(price), { startImmediately: true })
+      while (sent.length === 0) yield* Effect.yieldNow
+      yield* Fiber.interrupt(left)
+      onChain = { ...full, balance: price, refundNonce: 1n, block: { number: 2n, hash: "0x2" } }
+      yield* Deferred.succeed(included, undefined)
+      assert.deepInclude(yield* refund(price), { isRefund: true, transaction: "0xrefund" })
+      assert.deepStrictEqual(sent, ["refund 0 of 900"])
+      const another = yield* Effect.flip(refund(price, "another"))
+      assert.deepInclude(another, { detail: "batch_settlement_refund_no_balance" })
     })
   )
 })
