@@ -69,15 +69,19 @@ export const make = (context: Context) => {
     }),
 
     fillGap: Effect.fnUntraced(function* (
-      { run }: Transaction,
+      transaction: Transaction,
       lease: Lease,
       number: bigint,
       prepared: PreparedTransaction
     ) {
-      const next = yield* lane(run, lease)
+      const { transactions } = context
+      const next = yield* lane(transaction.run, lease)
       const isBegun =
-        next !== null && number < next && (yield* context.transactions.beginAgain(run, lease.lane, number, prepared))
-      if (!isBegun) return yield* new LaneLeases.LeaseLost({ lane: lease.lane })
+        next !== null &&
+        number < next &&
+        (yield* transactions.beginAgain(transaction.run, lease.lane, number, prepared))
+      const open = isBegun ? yield* transactions.all(transaction, lease.lane) : []
+      return open.find((one) => one.number === number) ?? (yield* new LaneLeases.LeaseLost({ lane: lease.lane }))
     }),
 
     replace: Effect.fnUntraced(function* (

@@ -29,6 +29,7 @@ import * as Replacement from "./Replacement.ts"
 import * as SlotGaps from "./SlotGaps.ts"
 import {
   type BatchedPayment,
+  isDone,
   isEmpty,
   isOpen,
   isSlotOpen,
@@ -291,8 +292,9 @@ const replaceIfDue = Effect.fnUntraced(function* (
   yield* signReplacement(state, transaction, priced, progress)
 })
 
-/** Whether its bytes only use its number up. */
-const isNoop = (transaction: TrackedTransaction): boolean => isEmpty(transaction) || transaction.cancelled
+/** Whether its new bytes only use its number up: no payment of it needs others. */
+const isNoop = ({ cancelled, payments, unreadable }: TrackedTransaction): boolean =>
+  cancelled || (unreadable.length === 0 && payments.every(isDone))
 
 const signReplacement = Effect.fnUntraced(function* (
   state: LaneState,

@@ -18,7 +18,7 @@ import * as LaneCapacity from "../queue/LaneCapacity.ts"
 import type { VerifiedPayments } from "../queue/VerifiedPayments.ts"
 import type { WaitingCallers } from "../queue/WaitingCallers.ts"
 import type { Lease } from "../store/LaneLeases.ts"
-import type { LaneTransaction, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
+import type { PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Signals from "../store/Signals.ts"
 import * as BatchWindow from "./BatchWindow.ts"
 import * as ChainView from "./ChainView.ts"
@@ -34,7 +34,7 @@ import * as SlotGaps from "./SlotGaps.ts"
 import * as SlotNumbers from "./SlotNumbers.ts"
 import type { SpendLimits } from "./SpendLimits.ts"
 import * as Submission from "./Submission.ts"
-import { type BatchedPayment, type RemainingWork, type TrackedTransaction, wasSent } from "./TrackedTransaction.ts"
+import { type RemainingWork, type TrackedTransaction, wasSent } from "./TrackedTransaction.ts"
 
 /** A lane to be worked. */
 export interface LaneToWork {
@@ -143,7 +143,7 @@ const load = Effect.fnUntraced(function* (lane: LaneToWork, lease: Lease): Effec
   if (!isOrphan) state.slots.next = yield* store.openLane(lease, yield* SlotGaps.believed(state, counted))
   const now = yield* Clock.currentTimeMillis
   for (const onRecord of yield* store.openTransactions(lease.lane)) {
-    const transaction = yield* read(scheme, onRecord, now)
+    const transaction = yield* PaymentReading.ofTransaction(scheme, onRecord, now)
     transactions.set(onRecord.number, isOrphan ? { ...transaction, orphaned: remaining } : transaction)
   }
   yield* SlotGaps.skip(state, counted)
@@ -164,44 +164,6 @@ const countSlots = Effect.fnUntraced(function* (state: LaneState): Effect.fn.Ret
     yield* LaneQueue.putBack(state, unsent, counted.failure.message)
     yield* Effect.sleep(chainPause)
   }
-})
-
-/**
- * Reads a transaction on record. Payments that the scheme can no longer read stay in it: the bytes are sent for them too, and the
- * others have their ends.
- */
-const read = Effect.fnUntraced(function* (scheme: SchemeFacilitator, onRecord: LaneTransaction, now: number) {
-  const { attempts, inclusion, lane, number } = onRecord
-  const payments: Array<BatchedPayment> = []
-  const unreadable: Array<StoredPayment> = []
-  for (const stored of onRecord.payments) {
-    const payment = yield* Effect.result(PaymentReading.ofRecord(scheme, stored))
-    if (payment._tag === "Success") payments.push({ stored, payment: payment.success, concluded: false })
-    else {
-      unreadable.push(stored)
-      const message = `${stored.paymentId} in the transaction ${number} of ${lane} cannot be read; its end stays open until it can`
-      yield* Effect.logError(message, payment.failure)
-    }
-  }
-  const earlier = payments.filter(({ payment }) => payment.recalled === true).length
-  if (earlier > 0) {
-    yield* Effect.logWarning(
-      `today's settings do not settle ${earlier} payments in the transaction ${number} of ${lane}; they are watched to their ends`
-    )
-  }
-  const transaction: TrackedTransaction = {
-    number,
-    attempts,
-    payments,
-    unreadable,
-    inclusion,
-    displacedAt: undefined,
-    cancelled: false,
-    unrecorded: false,
-    begunAt: now,
-    doubtful: false
-  }
-  return transaction
 })
 
 const serveQueue = (

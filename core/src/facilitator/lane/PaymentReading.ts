@@ -12,7 +12,8 @@ import { FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { invalid, type ValidationError } from "../../protocol/ValidationError.ts"
 import type { Payment, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import type { PaymentRequest } from "../Facilitator.ts"
-import type { StoredPayment } from "../store/PaymentStore.ts"
+import type { LaneTransaction, StoredPayment } from "../store/PaymentStore.ts"
+import type { BatchedPayment, TrackedTransaction } from "./TrackedTransaction.ts"
 
 /** A payment as its scheme reads it, and the scheme's JSON. None of it is verified yet. */
 export interface PaymentReading {
@@ -91,6 +92,47 @@ const recalled = (
         onFailure: () => refusal,
         onSuccess: (payment): Payment => ({ ...payment, recalled: true })
       })
+
+/**
+ * Reads a transaction on record. Payments that the scheme can no longer read stay in it: the bytes are sent for them too, and the
+ * others have their ends.
+ */
+export const ofTransaction = Effect.fnUntraced(function* (
+  scheme: SchemeFacilitator,
+  onRecord: LaneTransaction,
+  now: number
+): Effect.fn.Return<TrackedTransaction> {
+  const { attempts, inclusion, lane, number } = onRecord
+  const payments: Array<BatchedPayment> = []
+  const unreadable: Array<StoredPayment> = []
+  for (const stored of onRecord.payments) {
+    const payment = yield* Effect.result(ofRecord(scheme, stored))
+    if (payment._tag === "Success") payments.push({ stored, payment: payment.success, concluded: false })
+    else {
+      unreadable.push(stored)
+      const message = `${stored.paymentId} in the transaction ${number} of ${lane} cannot be read; its end stays open until it can`
+      yield* Effect.logError(message, payment.failure)
+    }
+  }
+  const earlier = payments.filter(({ payment }) => payment.recalled === true).length
+  if (earlier > 0) {
+    yield* Effect.logWarning(
+      `today's settings do not settle ${earlier} payments in the transaction ${number} of ${lane}; they are watched to their ends`
+    )
+  }
+  return {
+    number,
+    attempts,
+    payments,
+    unreadable,
+    inclusion,
+    displacedAt: undefined,
+    cancelled: false,
+    unrecorded: false,
+    begunAt: now,
+    doubtful: false
+  }
+})
 
 /**
  * Fails for a payment that only earlier settings would accept: it is not sent. That is the operator's choice, not a verdict about the

@@ -10,9 +10,10 @@ import * as Effect from "effect/Effect"
 
 import type { ChainHead } from "../../scheme/SchemeFacilitator.ts"
 import { firstIn, type LaneState, send, type Stopped } from "./LaneState.ts"
+import * as PaymentReading from "./PaymentReading.ts"
 import * as SlotNumbers from "./SlotNumbers.ts"
 import * as SpendLimits from "./SpendLimits.ts"
-import { begin, type TrackedTransaction } from "./TrackedTransaction.ts"
+import type { TrackedTransaction } from "./TrackedTransaction.ts"
 
 /** Milliseconds between two looks while no number is missing. */
 const lookPause = Duration.toMillis("3 seconds")
@@ -138,8 +139,9 @@ const fill = Effect.fnUntraced(function* (
     }
     room.spend(expense)
     yield* Effect.logWarning(`${behind}: a noop takes the missing number ${number}`)
-    yield* store.fillGap(lease, number, prepared.success)
-    const transaction = begin(number, prepared.success, [], yield* Clock.currentTimeMillis)
+    const onRecord = yield* store.fillGap(lease, number, prepared.success)
+    // A transaction that was closed has bytes of its own, which may still be included in place of the noop.
+    const transaction = yield* PaymentReading.ofTransaction(scheme, onRecord, yield* Clock.currentTimeMillis)
     state.transactions.set(number, transaction)
     funds.forget()
     yield* send(state, transaction)

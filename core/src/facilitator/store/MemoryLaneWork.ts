@@ -68,9 +68,13 @@ export const make = (state: MemoryState): Pick<PaymentStore["Service"], Methods>
     plan: (lease, plans, allowance) => fenced(lease, (context) => plan(context, plans, allowance)),
     books: (network, since) => Effect.sync(() => booksOf(state, network, since)),
     fillGap: (lease, number, prepared) =>
-      fenced(lease, ({ lane }) => {
+      fenced(lease, ({ lane, name }) => {
         if (lane.next === undefined || number >= lane.next || lane.transactions.has(number)) return outdated
-        lane.transactions.set(number, MemoryLanes.begun({ number, prepared, paymentIds: [] }))
+        const isOf = (paymentId: string) => {
+          const known = state.records.find(paymentId)
+          return known?.lane === name && known.laneNumber === number
+        }
+        return toLaneTransaction(state, name, MemoryLanes.openAgain(lane, number, prepared, isOf))
       }),
     replace: (lease, number, prepared, allowance) =>
       fenced(lease, ({ lane, name, now }) => {
@@ -129,13 +133,13 @@ const found = ({ records }: MemoryState, ids: Iterable<string>): ReadonlyArray<S
   [...ids].flatMap((id) => records.find(id) ?? [])
 
 const transactionsOf = (state: MemoryState, name: string): ReadonlyArray<LaneTransaction> =>
-  inOrder(state.lanes.of(name).transactions.values()).map(({ attempts, inclusion, number, paymentIds }) => ({
-    lane: name,
-    number,
-    attempts,
-    payments: found(state, paymentIds),
-    inclusion
-  }))
+  inOrder(state.lanes.of(name).transactions.values()).map((one) => toLaneTransaction(state, name, one))
+
+const toLaneTransaction = (
+  state: MemoryState,
+  lane: string,
+  { attempts, inclusion, number, paymentIds }: MemoryLanes.MemoryTransaction
+): LaneTransaction => ({ lane, number, attempts, payments: found(state, paymentIds), inclusion })
 
 const inOrder = (transactions: Iterable<MemoryLanes.MemoryTransaction>): ReadonlyArray<MemoryLanes.MemoryTransaction> =>
   [...transactions].toSorted((a, b) => (a.number < b.number ? -1 : 1))
@@ -192,7 +196,7 @@ const record = (
   if (open !== undefined && transaction?.inclusion !== undefined)
     setInclusion(context, open, transaction.inclusion ?? undefined)
   const changed = changes.map((change) => applyChange(context, change))
-  if (open !== undefined && transaction?.closed === true) context.lane.transactions.delete(open.number)
+  if (open !== undefined && transaction?.closed === true) MemoryLanes.close(context.lane, open)
   return changed
 }
 

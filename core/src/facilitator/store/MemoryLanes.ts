@@ -1,4 +1,5 @@
 /** The lanes of a memory store: their epochs, queues and open transactions. */
+import * as BoundedMap from "../../platform/BoundedMap.ts"
 import type { Inclusion, PreparedTransaction } from "../../scheme/SchemeFacilitator.ts"
 import type { Lease } from "./LaneLeases.ts"
 import { firstOf } from "./MemoryRecords.ts"
@@ -20,6 +21,8 @@ export interface MemoryLane {
   /** The next number; `undefined` before the lane was opened. */
   next: bigint | undefined
   readonly transactions: Map<bigint, MemoryTransaction>
+  /** Closed transactions, the youngest ones: a deep reorganisation may make gaps of their numbers. */
+  readonly closed: BoundedMap.BoundedMap<bigint, MemoryTransaction>
   readonly load: () => number
   /** Ids of the waiting payments, oldest first. */
   readonly waiting: (limit: number) => ReadonlyArray<string>
@@ -81,6 +84,9 @@ export const make = (): MemoryLanes => {
   }
 }
 
+/** The most closed transactions that a lane keeps: no more of its numbers are filled again. */
+const mostClosed = 64
+
 /** A new lane transaction. */
 export const begun = ({ number, paymentIds, prepared }: PlannedTransaction): MemoryTransaction => ({
   number,
@@ -90,11 +96,43 @@ export const begun = ({ number, paymentIds, prepared }: PlannedTransaction): Mem
   booked: 0n
 })
 
+/** Closes an open transaction. */
+export const close = ({ closed, transactions }: MemoryLane, transaction: MemoryTransaction): void => {
+  transactions.delete(transaction.number)
+  closed.set(transaction.number, transaction)
+}
+
+/**
+ * Opens a transaction with these bytes: behind those of a closed one of its number, or a new one. `isOf` tells whether a payment's
+ * record still names the closed one: it may have been forgotten and made again since.
+ */
+export const openAgain = (
+  { closed, transactions }: MemoryLane,
+  number: bigint,
+  prepared: PreparedTransaction,
+  isOf: (paymentId: string) => boolean
+): MemoryTransaction => {
+  const before = closed.get(number)
+  closed.delete(number)
+  const transaction =
+    before === undefined
+      ? begun({ number, prepared, paymentIds: [] })
+      : {
+          ...before,
+          attempts: [...before.attempts, prepared],
+          paymentIds: new Set([...before.paymentIds].filter(isOf)),
+          inclusion: undefined
+        }
+  transactions.set(number, transaction)
+  return transaction
+}
+
 const makeQueue = (): Queue => {
   const lane: Queue = {
     next: undefined,
     epoch: 0,
     transactions: new Map(),
+    closed: BoundedMap.oldestOut(mostClosed),
     queue: new Map(),
     newest: 0n,
     inOrder: true,

@@ -339,9 +339,10 @@ export class PaymentStore extends Context.Service<
     /**
      * Begins a transaction without payments at a number below the lane's next one that no open transaction has: the
      * chain has not used the number and includes none after it. A closed transaction of that number is reopened, with
-     * these bytes after its own. `LeaseLost` if the number does not qualify.
+     * these bytes after its own, and with its payments; a store may keep only a lane's 64 youngest closed ones for that.
+     * Returns the transaction. `LeaseLost` if the number does not qualify.
      */
-    readonly fillGap: (lease: Lease, number: bigint, prepared: PreparedTransaction) => Fenced<void>
+    readonly fillGap: (lease: Lease, number: bigint, prepared: PreparedTransaction) => Fenced<LaneTransaction>
     /** Keeps other bytes for an open transaction before they are sent. An allowance is checked as in `plan`. */
     readonly replace: (
       lease: Lease,

@@ -332,23 +332,31 @@ const gapsAreFilled = law(
     const newer = yield* opened(store, subject, lane)
     yield* loses("under a lease that has passed on", store.fillGap(stale, gap, noop))
     yield* store.plan(newer, [yield* planOf(firstNumber + 3n, [])])
-    yield* store.fillGap(newer, gap, noop)
+    const filled = yield* store.fillGap(newer, gap, noop)
+    yield* same("what fills it", filled, { lane, number: gap, attempts: [noop], payments: [], inclusion: undefined })
     const numbers = Effect.map(store.openTransactions(lane), (transactions) => transactions.map(({ number }) => number))
     yield* same("the transactions", yield* numbers, [firstNumber, gap, firstNumber + 3n])
     yield* same("its bytes", (yield* store.openTransactions(lane))[1]?.attempts, [noop])
     yield* loses("the same number again", store.fillGap(newer, gap, noop))
     yield* same("the next number", yield* store.openLane(newer, 0n), firstNumber + 4n)
     const changes = [change(ids[0] ?? "", "planned", "failed")]
+    const bytes = (yield* store.openTransactions(lane))[0]?.attempts ?? []
     yield* store.record(newer, {
       changes,
       transaction: { number: firstNumber, inclusion: inclusionOf(noop), closed: true }
     })
     yield* same("the transactions after one was closed", yield* numbers, [gap, firstNumber + 3n])
-    yield* store.fillGap(newer, firstNumber, noop)
+    const reopened = yield* store.fillGap(newer, firstNumber, noop)
     const [first] = yield* store.openTransactions(lane)
-    yield* same("the number that is open again", first?.number, firstNumber)
-    yield* same("its newest bytes", first?.attempts.at(-1), noop)
-    yield* same("its inclusion", first?.inclusion, undefined)
+    yield* same("the transaction that is open again", first, reopened)
+    yield* same("its number", reopened.number, firstNumber)
+    yield* same("its bytes, oldest first", reopened.attempts, [...bytes, noop])
+    yield* same(
+      "its payments",
+      reopened.payments.map(({ paymentId }) => paymentId),
+      ids
+    )
+    yield* same("its inclusion", reopened.inclusion, undefined)
     yield* statusIs(store, ids[0] ?? "", "failed")
   })
 )

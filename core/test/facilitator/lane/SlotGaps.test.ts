@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 
-import type { SchemeFacilitator, SlotCount } from "../../../src/scheme/SchemeFacilitator.ts"
+import type { PreparedTransaction, SchemeFacilitator, SlotCount } from "../../../src/scheme/SchemeFacilitator.ts"
 import type { TestLedger } from "../../../src/testing/ledger/TestLedger.ts"
 import * as LedgerShop from "../LedgerShop.ts"
 import { patient } from "../LedgerSteps.ts"
@@ -82,6 +82,74 @@ describe("a gap in a signer's numbers", () => {
         assert.strictEqual(noops(shop.ledger).size, 64)
         assert.isAtMost(yield* settled(shop, "after it"), 2)
       })
+  )
+
+  /** One that a deep reorganisation has made of a closed transaction: no noop for it arrives, and a payment waits behind it. */
+  const reopened = Effect.gen(function* () {
+    const sent: Array<PreparedTransaction> = []
+    const signed: Array<bigint | undefined> = []
+    const node = { losesNoops: true }
+    const shop = yield* LedgerShop.open({
+      ...patient,
+      scheme: (scheme) => ({
+        ...scheme,
+        prepare: (payments, slot, ...rest) => {
+          signed.push(slot?.number)
+          return scheme.prepare(payments, slot, ...rest)
+        },
+        submit: (prepared) => {
+          sent.push(prepared)
+          const isLost = node.losesNoops && prepared.slot?.number === 0n && sent.length > 1
+          return isLost ? Effect.succeed({ _tag: "Accepted" }) : scheme.submit(prepared)
+        }
+      })
+    })
+    const { facilitator, ledger, store } = shop
+    yield* settled(shop, "first")
+    yield* TestClock.adjust("15 seconds")
+    assert.deepStrictEqual(yield* store.openTransactions(lane), [])
+    ledger.reorganise(Number(ledger.head().number) - 1)
+    const behind = yield* Effect.forkDetach(facilitator.settle(yield* pay(), claim("behind")))
+    yield* TestClock.adjust("12 seconds")
+    const [bytes] = sent
+    assert.isDefined(bytes)
+    return { ...shop, behind, bytes, node, signed }
+  })
+
+  it.effect("of a closed transaction is watched for that one's own bytes too", () =>
+    Effect.gen(function* () {
+      const { behind, bytes, ledger, node, scheme, store } = yield* reopened
+      const [open] = yield* store.openTransactions(lane)
+      assert.deepStrictEqual([open?.number, open?.attempts[0], open?.payments.length], [0n, bytes, 1])
+      node.losesNoops = false
+      yield* scheme.submit(bytes)
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* store.openTransactions(lane))[0]?.inclusion?.transaction, bytes.transaction)
+      assert.strictEqual((yield* Fiber.join(behind)).execution, "granted")
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* store.openTransactions(lane), [])
+      assert.strictEqual(ledger.transfers.length, 2)
+    })
+  )
+
+  it.effect("of a closed transaction takes noops alone, after a restart too", () =>
+    Effect.gen(function* () {
+      const { behind, ledger, node, restartWith, scheme, signed } = yield* reopened
+      ledger.market.base = 60n
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.interrupt(behind)
+      yield* restartWith([scheme])
+      ledger.market.base = 200n
+      yield* TestClock.adjust("10 seconds")
+      node.losesNoops = false
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(
+        signed.filter((number) => number === 0n),
+        [0n]
+      )
+      assert.deepStrictEqual(noops(ledger), new Set([0n]))
+      assert.strictEqual(ledger.transfers.length, 1)
+    })
   )
 
   it.effect("is left by many transactions of another program, which are there: nothing is signed for them", () =>

@@ -11,6 +11,8 @@ const network = "ledger:test"
 const lane = `${network} one`
 const lease = { lane, epoch: 1, isValid: () => true }
 
+const numberOf = (index: number) => Trial.firstNumber + BigInt(index)
+
 /** A lane that was opened, with the payments of these callers and payers, `caller/payer`, in this order. */
 const worked = Effect.fnUntraced(function* (...whose: ReadonlyArray<string>) {
   const state = MemoryState.make(Signals.make())
@@ -120,6 +122,34 @@ describe("the books of a lane in memory", () => {
       yield* include(Trial.inclusionOf(plan.prepared, 16n))
       assert.strictEqual(state.costs.spent(network, 0, "ann"), 8n)
       assert.strictEqual(state.costs.spent(network, 0, undefined), 16n)
+    })
+  )
+
+  it.effect("keep the 64 youngest closed transactions, to open them again with their bytes and payments", () =>
+    Effect.gen(function* () {
+      const { ids, state, work } = yield* worked("ann/p", "ann/q", "ann/r")
+      const [first = "", second = "", third = ""] = ids
+      const paid = [[first], [second, third], ...Array.from({ length: 63 }, () => [])]
+      for (const [index, paymentIds] of paid.entries()) {
+        yield* work.plan(lease, [yield* Trial.planOf(numberOf(index), paymentIds)])
+        const changes = paymentIds.map((paymentId) => Trial.change(paymentId, "planned", "failed"))
+        yield* work.record(lease, { changes, transaction: { number: numberOf(index), closed: true } })
+      }
+      const forgotten = state.records.find(third)
+      assert.isDefined(forgotten)
+      state.records.drop(forgotten)
+      state.put(PaymentChange.created(forgotten, undefined, state.records.nextSerial(), undefined, 0), 0)
+      const shapes = yield* Effect.forEach([0, 1, 64], (index) =>
+        Effect.map(
+          Effect.flatMap(Trial.signed(numberOf(index)), (noop) => work.fillGap(lease, numberOf(index), noop)),
+          ({ attempts, payments }) => [attempts.length, payments.map(({ paymentId }) => paymentId)]
+        )
+      )
+      assert.deepStrictEqual(shapes, [
+        [1, []],
+        [2, [second]],
+        [2, []]
+      ])
     })
   )
 
