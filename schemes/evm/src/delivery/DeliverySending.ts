@@ -2,11 +2,14 @@
 import { type ChainHead, Misconfigured, type Preparation, type PreparedTransaction, type Slot } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import type * as EvmRpc from "../node/EvmRpc.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
+import * as NoopCall from "../sending/NoopCall.ts"
 import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
 
 /** The chain, and the signers by their addresses with checksum. */
 export interface SendingChain {
+  readonly rpc: Pick<EvmRpc.Shape, "estimateGas">
   readonly network: string
   readonly chainId: number
   readonly signers: ReadonlyMap<string, EvmTransactionSigner>
@@ -45,7 +48,7 @@ export const noop = (
   const signer = chain.signers.get(slot.lane)
   return signer === undefined
     ? missing(chain, slot)
-    : sign(signer, chain.chainId, { to: signer.address, data: "0x", gas: 21_000n }, slot, chainHead)
+    : Effect.flatMap(NoopCall.make(chain.rpc, signer), (call) => sign(signer, chain.chainId, call, slot, chainHead))
 }
 
 const signIn = (

@@ -20,6 +20,7 @@ import type { SignedAuthorization } from "../payment/ExactEvmReading.ts"
 import * as Eip1559 from "../primitives/Eip1559.ts"
 import * as BatchCall from "../sending/BatchCall.ts"
 import type * as EvmLosses from "../sending/EvmLosses.ts"
+import * as NoopCall from "../sending/NoopCall.ts"
 import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import { type EvmTransactionSigner, sign } from "../wallet/EvmTransactionSigner.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
@@ -105,12 +106,12 @@ export const release = <P extends EvmLosses.CountedPayload>(
 
 /** Signs a transaction that does nothing, to use a slot up. */
 export const noop = Effect.fnUntraced(function* (
-  chain: SenderChain,
+  chain: SenderChain & Pick<ExactEvmChain, "rpc">,
   slot: Slot,
   chainHead: ChainHead
 ): Effect.fn.Return<PreparedTransaction, Misconfigured> {
   const place = yield* placeOf(chain, slot)
-  return yield* signIn(chain, place, { to: place.signer.address, data: "0x", gas: 21_000n }, chainHead)
+  return yield* signIn(chain, place, yield* NoopCall.make(chain.rpc, place.signer), chainHead)
 })
 
 /** The part of the context that a transaction without payments needs. */

@@ -3,6 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { Payment as HeldPayment, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
+import { bridgeEvm } from "../../src/index.ts"
 import * as Eip1559 from "../../src/primitives/Eip1559.ts"
 import { EvmTestChain } from "../../src/testing/index.ts"
 import * as Batch from "../EvmTestBatch.ts"
@@ -220,6 +221,42 @@ describe("a slot", () => {
           cost: 21_000n * receipt.effectiveGasPrice
         })
         assert.strictEqual(yield* schemeFacilitator.nextSlot(lane, "included"), number + 1n)
+      })
+    )
+
+    it.effect("is used up by a noop with the gas that the chain demands, where 21 000 does not do", () =>
+      Effect.gen(function* () {
+        const { accounts, network } = yield* chain
+        const proxy = yield* RpcProxy.make
+        // A rollup that takes the price of a transaction's data out of its gas.
+        proxy.spoil("eth_estimateGas", RpcProxy.result("0x5dc0"))
+        proxy.spoil("eth_sendRawTransaction", async (response, request, pass) => {
+          const isLow = Eip1559.callIn(String(request.params[0]))?.gas === 21_000n
+          if (isLow) return RpcProxy.refusal(-32_000, "intrinsic gas too low")(response, request, pass)
+          response.end(await pass())
+        })
+        const [signer] = accounts.signers
+        const rpcUrl = proxy.url
+        const deliveries = yield* bridgeEvm.deliveries({ network, rpcUrl, signer })
+        for (const { chainHead, nextSlot, noop, submit } of [yield* Batch.scheme({ rpcUrl }), deliveries]) {
+          const lane = signer.address
+          const number = yield* nextSlot(lane, "known")
+          const head = yield* chainHead
+          const cancel = yield* noop({ lane, number }, head)
+          assert.deepStrictEqual(yield* submit(cancel), { _tag: "Accepted" })
+          assert.strictEqual(cancel.cost, 30_000n * (head.fees?.maximum ?? 0n))
+          assert.strictEqual(yield* nextSlot(lane, "included"), number + 1n)
+        }
+        const schemeFacilitator = yield* Batch.scheme({ rpcUrl })
+        const slot = { lane: signer.address, number: 0n }
+        for (const fault of [RpcProxy.httpError, RpcProxy.refusal(3, "execution reverted"), RpcProxy.result("0x1")]) {
+          proxy.spoil("eth_estimateGas", fault)
+          const { bytes } = yield* schemeFacilitator.noop(slot, yield* schemeFacilitator.chainHead)
+          assert.strictEqual(Eip1559.callIn(bytes)?.gas, 21_000n)
+        }
+        proxy.spoil("eth_estimateGas", RpcProxy.result("0x77359400"))
+        const { bytes } = yield* schemeFacilitator.noop(slot, yield* schemeFacilitator.chainHead)
+        assert.strictEqual(Eip1559.callIn(bytes)?.gas, Eip1559.mostGas)
       })
     )
 
