@@ -16,6 +16,7 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
 
 import type { UnsentPayments } from "../evidence/TonObservation.ts"
 import type { SignedJettonTransfer } from "../payment/ExactTonReading.ts"
@@ -34,6 +35,12 @@ const validSeconds = 90
 const freshMillis = 3_000
 /** Payments that are verified at the same time. */
 const concurrency = 16
+/** Pauses before the repetitions of a verification that the node did not serve: nodes limit the requests of a second. */
+const firstPause = "250 millis"
+const nextPauses = Schedule.exponential("500 millis")
+const nextRepeats = 2
+/** Time limit of all repetitions: the other payments of the batch wait for them. */
+const repeatsTimeout = "10 seconds"
 
 /** A payment of the batch. */
 interface BatchEntry {
@@ -62,11 +69,7 @@ export const prepare = Effect.fnUntraced(function* (
   if (batch.length === 0) return yield* new Misconfigured({ message: "no payment to prepare" })
   const tariff = yield* chain.tariff
   if (isAgain) yield* Effect.forEach(batch, (payment) => chain.losses.hold(payment), { discard: true })
-  const results = yield* Effect.forEach(
-    batch,
-    (payment) => Effect.result(entryOf(chain, verifications, unsent, payment, tariff)),
-    { concurrency }
-  )
+  const results = yield* verifiedEntries((payment) => entryOf(chain, verifications, unsent, payment, tariff), batch)
   const entries = yield* entriesOf(unsent, batch, results)
   const relayerSlot = yield* relayerSlotOf(chain, slot)
   const { balance } = yield* chain.rpc.account(relayerSlot.relayer.address)
@@ -80,6 +83,43 @@ export const prepare = Effect.fnUntraced(function* (
   }
 })
 
+type EntryResult = Result.Result<BatchEntry, ChainUnavailable | FacilitatorUnavailable>
+
+/**
+ * The verified entries of a batch. A verification that the node did not serve, while it served others, is repeated: one refused
+ * or lost request must not end an honest payment. Where the node serves none, the batch fails at once.
+ */
+const verifiedEntries = Effect.fnUntraced(function* (
+  entryFor: (payment: Payment<SignedJettonTransfer>) => ReturnType<typeof entryOf>,
+  batch: ReadonlyArray<Payment<SignedJettonTransfer>>
+): Effect.fn.Return<ReadonlyArray<EntryResult>> {
+  const results = yield* Effect.forEach(batch, (payment) => Effect.result(entryFor(payment)), { concurrency })
+  if (results.every(isUnserved)) return results
+  return yield* Effect.forEach(
+    results.entries(),
+    ([index, result]) => {
+      const payment = batch[index]
+      return payment !== undefined && isUnserved(result) ? repeated(entryFor(payment), result) : Effect.succeed(result)
+    },
+    { concurrency }
+  )
+})
+
+/** Result of a few repetitions of a verification; `first`, the unserved one, where they take too long. */
+const repeated = (entry: ReturnType<typeof entryOf>, first: EntryResult): Effect.Effect<EntryResult> =>
+  Effect.retry(entry, {
+    schedule: nextPauses,
+    times: nextRepeats,
+    while: ({ _tag }) => _tag === "ChainUnavailable"
+  }).pipe(
+    Effect.delay(firstPause),
+    Effect.result,
+    Effect.timeoutOrElse({ duration: repeatsTimeout, orElse: () => Effect.succeed(first) })
+  )
+
+const isUnserved = (result: EntryResult): boolean =>
+  Result.isFailure(result) && result.failure._tag === "ChainUnavailable"
+
 /**
  * The entries of a batch. A payment that cannot be verified, while others can, stays without a message: one account that no
  * node answers for must not stop the others. Where none can be verified, the chain is unavailable. A payment beyond a budget
@@ -88,14 +128,14 @@ export const prepare = Effect.fnUntraced(function* (
 const entriesOf = Effect.fnUntraced(function* (
   unsent: UnsentPayments,
   batch: ReadonlyArray<Payment<SignedJettonTransfer>>,
-  results: ReadonlyArray<Result.Result<BatchEntry, ChainUnavailable | FacilitatorUnavailable>>
+  results: ReadonlyArray<EntryResult>
 ): Effect.fn.Return<Array<BatchEntry>, ChainUnavailable | FacilitatorUnavailable> {
   const entries: Array<BatchEntry> = []
-  const isUnavailable = results.every((one) => Result.isFailure(one) && one.failure._tag === "ChainUnavailable")
+  const areUnserved = results.every(isUnserved)
   for (const [index, result] of results.entries()) {
     const payment = batch[index]
     if (Result.isSuccess(result)) entries.push(result.success)
-    else if (isUnavailable || payment === undefined) return yield* result.failure
+    else if (areUnserved || payment === undefined) return yield* result.failure
     else if (result.failure._tag === "FacilitatorUnavailable") return index > 0 ? entries : yield* result.failure
     else {
       unsent.record(payment.payload.nonce, notVerified)
