@@ -44,16 +44,19 @@ const run = Effect.fnUntraced(function* (settings: FacilitatorSettings.Facilitat
   const chains = yield* SettlingSchemes.make(settings, crypto)
   const storage = yield* Layer.build(storageOf(settings))
   const life = yield* Effect.scope
-  const begin = Effect.fnUntraced(function* (port: number) {
+  const begin = Effect.fnUntraced(function* <E>(
+    port: number,
+    open: Effect.Effect<ChainConnections.Connections, E, Scope.Scope>
+  ) {
     const scope = yield* Scope.fork(life)
-    const serving = Effect.provide(serveOnce({ ...settings, port }, chains, crypto), storage)
+    const serving = Effect.provide(serveOnce({ ...settings, port }, open, crypto), storage)
     const service = yield* Effect.onError(Scope.provide(scope)(serving), (cause) =>
       Scope.close(scope, Exit.failCause(cause))
     )
     return { ...service, scope }
   })
-  const first = yield* begin(settings.port)
-  yield* Effect.forkScoped(takeInMissing(first, begin(first.running.port)))
+  const first = yield* begin(settings.port, ChainConnections.open(chains))
+  yield* Effect.forkScoped(takeInMissing(first, begin(first.running.port, ChainConnections.openAgain(chains))))
   return first.running
 })
 
@@ -84,19 +87,19 @@ const takeInMissing = <E extends { readonly message: string }>(
     return yield* takeInMissing(next, begin)
   })
 
-const serveOnce = Effect.fnUntraced(function* (
+const serveOnce = Effect.fnUntraced(function* <E>(
   settings: FacilitatorSettings.FacilitatorSettings,
-  chains: ReadonlyArray<ChainConnections.ConfiguredChain>,
+  open: Effect.Effect<ChainConnections.Connections, E, Scope.Scope>,
   crypto: EvmCrypto.Shape
 ) {
   const { allowedHosts, anonymousRates, callers, discovery, host, maximumConnections, port, webhooksToPrivate } =
     settings
   const { requestTimeoutMillis, settleTimeoutMillis } = settings
-  const connections = yield* Effect.provideService(ChainConnections.open(chains), EvmCrypto.EvmCrypto, crypto)
+  const connections = yield* Effect.provideService(open, EvmCrypto.EvmCrypto, crypto)
   const { claims, missing, schemes } = connections
   for (const { network, node, problem } of missing) {
     yield* Effect.logWarning(
-      `${network} is not ready: its node ${node} does not respond (${problem}); it is taken in when it does`
+      `${network} is not ready: its node ${node} ${problem}; it is taken in as soon as it responds as it has to`
     )
   }
   const gasCeilings = ceilingsOf(settings)

@@ -325,6 +325,33 @@ describe("the service on a chain", () => {
       }).pipe(Effect.scoped)
     )
 
+    it.effect("takes a chain in beside one whose node has come back as another network's, and settles on", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const other = yield* EvmTestChain.make({ chainId: 31_338, payers: 1 })
+        const wrong = yield* lateNode(chain.rpcUrl, Infinity)
+        const right = yield* lateNode(other.rpcUrl, Infinity)
+        const evm = [
+          { rpcUrl: Redacted.make(chain.rpcUrl), network: chain.network },
+          { rpcUrl: Redacted.make(wrong.url), network: "eip155:8453" },
+          { rpcUrl: Redacted.make(right.url), network: other.network }
+        ]
+        const { url } = yield* FacilitatorProcess.start({ ...settingsFor(chain), evm })
+        wrong.open()
+        right.open()
+        const client = yield* FacilitatorClient.make({ url })
+        const there = Effect.flatMap(client.supported, ({ kinds }) =>
+          kinds.some(({ network }) => network === other.network) ? Effect.void : Effect.fail("not yet")
+        )
+        yield* Effect.eventually(Effect.tapError(there, () => Effect.sleep("100 millis")))
+        assert.deepStrictEqual((yield* client.supported).pending, ["eip155:8453"])
+        const settled = yield* client.settle(yield* TestPayment.sign(chain, 66), TestPayment.claim(66))
+        assert.strictEqual(settled.status, "included")
+        const report = yield* Effect.promise(async () => (await fetch(`${url}/ready`)).text())
+        assert.include(report, `eip155:8453 is missing: its node ${wrong.url} is of no use (the RPC configured for`)
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("as a process: a mistake in the environment ends it at once, telling no secret", () =>
       Effect.gen(function* () {
         const environment = { PORT: "0", PONTAGE_EVM_RPC_URL: "https://x.example", PONTAGE_EVM_SIGNER_KEY: "0x5ecre7" }

@@ -20,7 +20,7 @@ export interface Subjects {
   readonly missing: ReadonlyArray<MissingChain>
 }
 
-/** A chain of the settings that the service runs without, because its node did not respond. */
+/** A chain of the settings that the service runs without, because its node did not respond, or serves another network. */
 export interface MissingChain {
   /** The scheme that it is for; default `exact`. */
   readonly scheme?: string
@@ -28,7 +28,7 @@ export interface MissingChain {
   readonly network: string
   /** The node's address without the parts that may hold keys. */
   readonly node: string
-  /** The reason, as half a sentence. */
+  /** The reason, as the rest of a sentence that begins with the node: `does not respond (...)`. */
   readonly problem: string
 }
 
@@ -115,8 +115,8 @@ const absent = ({ network, node, problem, scheme = "exact" }: MissingChain): Rea
     troubles: [
       {
         kind: "chain_missing",
-        problem: `${network} is missing: its node ${node} does not respond (${problem})`,
-        mend: "check the node and the connection to it, or set another node; the service takes it in as soon as it responds"
+        problem: `${network} is missing: its node ${node} ${problem}`,
+        mend: "check the node and the connection to it, or set another node; the service takes it in as soon as it responds as it has to"
       }
     ],
     chains: [{ scheme, network, reachable: false, signers: [] }]

@@ -27,7 +27,7 @@ export interface ConfiguredChain {
 
 /** A chain that the service runs without. */
 export interface MissingChain extends ConfiguredChain {
-  /** The reason, as half a sentence. */
+  /** The reason, as the rest of a sentence that begins with the node: `does not respond (...)`. */
   readonly problem: string
 }
 
@@ -44,6 +44,7 @@ const patience = Schedule.max([Schedule.spaced("500 millis"), Schedule.recurs(3)
 /** Longest time of a start that a node may take which accepts a connection and says nothing. */
 const longest = "5 seconds"
 const silent = `it did not respond within ${longest}`
+const unresponsive = (why: string) => `does not respond (${why})`
 
 /** Pauses between attempts while the service runs. */
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("15 seconds")])
@@ -55,17 +56,38 @@ const longestLater = "20 seconds"
  * answer is missing.
  */
 export const open = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
-  Effect.map(Effect.forEach(chains, opened, { concurrency: "unbounded" }), (all) => ({
-    schemes: all.flatMap(({ schemes }) => schemes),
-    missing: all.flatMap(({ missing }) => missing),
-    claims: new Map(all.flatMap(({ claims }) => [...claims]))
-  }))
+  Effect.map(Effect.forEach(chains, opened, { concurrency: "unbounded" }), together)
+
+/**
+ * The same for a service that has run before. A chain that contradicts the settings now is missing, too: the settings were right
+ * once, and the other chains have payments to settle.
+ */
+export const openAgain = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Connections, never, Scope.Scope> =>
+  Effect.map(
+    Effect.forEach(
+      chains,
+      (chain) =>
+        Effect.catch(opened(chain), ({ message }) =>
+          Effect.succeed(without({ ...chain, problem: `is of no use (${message})` }))
+        ),
+      { concurrency: "unbounded" }
+    ),
+    together
+  )
+
+const together = (all: ReadonlyArray<Connections>): Connections => ({
+  schemes: all.flatMap(({ schemes }) => schemes),
+  missing: all.flatMap(({ missing }) => missing),
+  claims: new Map(all.flatMap(({ claims }) => [...claims]))
+})
+
+const without = (chain: MissingChain): Connections => ({ schemes: [], missing: [chain], claims: new Map() })
 
 const opened = (chain: ConfiguredChain): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
   Effect.map(
     tried(chain, patience, longest),
     Result.match({
-      onFailure: (missing) => ({ schemes: [], missing: [missing], claims: new Map() }),
+      onFailure: without,
       onSuccess: (scheme) => ({
         schemes: [scheme],
         missing: [],
@@ -83,11 +105,13 @@ const tried = (
     Effect.timeoutOption(limit),
     Effect.map(
       Option.match({
-        onNone: () => Result.fail({ ...chain, problem: silent }),
+        onNone: () => Result.fail({ ...chain, problem: unresponsive(silent) }),
         onSome: (scheme) => Result.succeed(scheme)
       })
     ),
-    Effect.catchTag("ChainUnavailable", ({ message }) => Effect.succeed(Result.fail({ ...chain, problem: message })))
+    Effect.catchTag("ChainUnavailable", ({ message }) =>
+      Effect.succeed(Result.fail({ ...chain, problem: unresponsive(message) }))
+    )
   )
 
 const isUnavailable = ({ _tag }: ChainUnavailable | Misconfigured): boolean => _tag === "ChainUnavailable"
