@@ -69,6 +69,7 @@ const keepUnsent = async (
   ctx: Context,
   finish: (outcome: ExecutionOutcome) => void
 ): Promise<void> => {
+  ResponseSeal.applyUnsent(ctx.res)
   const response = HeldResponse.responseOf(ctx)
   if (response !== undefined) await seller.run(sink.keep(response))
   finish("failed")

@@ -167,6 +167,26 @@ describe("a served response", () => {
     }
   )
 
+  it("is kept private, with its receipt, if its client disconnected before the handler called it public", async () => {
+    const entered = Promise.withResolvers<void>()
+    const shop = await open(async (ctx) => {
+      entered.resolve()
+      await once(ctx.res, "close")
+      ctx.set("Cache-Control", "public, max-age=86400")
+      ctx.set("Vary", "Accept")
+      ctx.body = "goods"
+    })
+    const payment = await shop.payment()
+    const asking = shop.ask(payment).on("error", () => undefined)
+    await entered.promise
+    await cut(asking)
+    const { body, headers } = await shop.getOnceThere(payment)
+    assert.strictEqual(body.toString(), "goods")
+    assert.strictEqual(headers["cache-control"], "private")
+    assert.match(headers["vary"] ?? "", /^Accept, .*X-Payment/i)
+    assert.isDefined(headers["x-payment-response"])
+  })
+
   it.each(["before", "after"])("is not kept if it is a stream, which Koa destroys %s the body is set", async (when) => {
     let runs = 0
     const entered = Promise.withResolvers<void>()

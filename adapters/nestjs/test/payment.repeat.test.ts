@@ -47,6 +47,17 @@ class Goods {
     return `run ${state.runs}`
   }
 
+  @Get("public")
+  async public(@Res({ passthrough: true }) response: HostResponse) {
+    state.entered.resolve()
+    const node = nodeResponse(response)
+    await once(node, "close")
+    // Fastify's own response has the headers until it is sent.
+    const { header = node.setHeader.bind(node) }: { header?: typeof node.setHeader } = Object(response)
+    header.call(response, "Cache-Control", "public, max-age=86400")
+    return `run ${++state.runs}`
+  }
+
   @Get("late")
   @Paid({ ...sold, repeat: "same", settle: "after-handler" })
   late() {
@@ -115,6 +126,21 @@ describe.each(hosts)("on $name", (host) => {
     asking.destroy()
     assert.strictEqual((await shop.askOnceThere("/slow", payment)).text, "run 1")
     assert.strictEqual(state.runs, 1)
+  })
+
+  it("a response that its handler called public after its client had left comes again private, with its receipt", async () => {
+    await using shop = await open(host)
+    const payment = await shop.pay("/public")
+    const asking = request({ host: "127.0.0.1", port: shop.port, path: "/public", headers: payment, agent: false })
+    asking.on("error", () => undefined).end()
+    await state.entered.promise
+    asking.destroy()
+    const { head, text } = await shop.askOnceThere("/public", payment)
+    assert.strictEqual(text, "run 1")
+    const headers = new Map(head)
+    assert.strictEqual(headers.get("cache-control"), "private")
+    assert.match(headers.get("vary") ?? "", /X-Payment/i)
+    assert.isTrue(headers.has("x-payment-response"))
   })
 
   it("a payment for one route brings no response of another", async () => {

@@ -5,9 +5,11 @@
  */
 import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 import { type KeptResponse, type KeptHeader, lasting } from "./KeptResponse.ts"
+import * as ResponseSeal from "./ResponseSeal.ts"
 
 /** The members of Node's response that are used. */
 export interface CapturedResponse {
+  readonly headersSent: boolean
   readonly statusCode: number
   readonly getHeaders: () => Readonly<Record<string, unknown>>
 }
@@ -43,6 +45,7 @@ export const copy = (
       ended = true
     },
     () => {
+      ResponseSeal.applyUnsent(response)
       const headers = headersOf(response)
       const isCopied = length <= maximumBytes && isWhole(headers, length)
       take(isCopied ? { status: response.statusCode, headers, body: BoundedBody.join(chunks, length) } : undefined)

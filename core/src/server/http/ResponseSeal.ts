@@ -43,7 +43,7 @@ const sealWith = (
   headersAt: (status: number | undefined, header: ResponseHeader) => HeaderFields,
   mayStay: (entries: ReadonlyArray<Entry>, name: string, value: string) => boolean = () => false
 ): void => {
-  beforeHead(response, (given, status) => {
+  const lay = (given: unknown, status: number | undefined): unknown => {
     const entries = entriesOf(given)
     const current = (name: string) => textOf(valueOf(entries, name) ?? response.getHeader(name))
     const { "Content-Type": _, ...sealed } = headersAt(status, current)
@@ -58,7 +58,22 @@ const sealWith = (
     }
     if (entries.length === 0 || moved.size === 0) return given
     return recordOf(entries.filter(([name]) => !moved.has(name.toLowerCase())))
-  })
+  }
+  seals.set(response, [...(seals.get(response) ?? []), () => lay({}, undefined)])
+  beforeHead(response, lay)
+}
+
+/** The seals of a response, the first one first. */
+const seals = new WeakMap<object, ReadonlyArray<() => void>>()
+
+/**
+ * Lays the headers of its seals over a response whose head is never written: Node writes none once the connection is
+ * closed, but a copy of such a response leaves later. Without effect on a response whose head is written.
+ */
+export const applyUnsent = (response: { readonly headersSent: boolean }): void => {
+  if (response.headersSent) return
+  // The first seal wins, as where the head is written.
+  for (const lay of (seals.get(response) ?? []).toReversed()) lay()
 }
 
 /** Whether a writer gives a header this value, and once. */

@@ -2,21 +2,10 @@
 import { once } from "node:events"
 
 import * as HostMarket from "./HostMarket.ts"
-import { demand, equal, type HostLaw, law, type TrialParts } from "./HostTrial.ts"
+import { demand, equal, type HostLaw, law, type Signal, signal, type TrialParts } from "./HostTrial.ts"
 import * as NodeWire from "./NodeWire.ts"
 
 const { terms } = HostMarket
-
-interface Signal {
-  readonly promise: Promise<void>
-  readonly give: () => void
-}
-
-const signal = (): Signal => {
-  const listeners: Array<() => void> = []
-  const promise = new Promise<void>((resolve) => listeners.push(resolve))
-  return { promise, give: () => listeners.forEach((listener) => listener()) }
-}
 
 interface Slow {
   /** The second part leaves after it. */

@@ -133,6 +133,19 @@ const attempt = async (
   }
 }
 
+/** A promise that a law keeps when it likes. */
+export interface Signal {
+  readonly promise: Promise<void>
+  readonly give: () => void
+}
+
+/** A signal that has not been given yet. */
+export const signal = (): Signal => {
+  const listeners: Array<() => void> = []
+  const promise = new Promise<void>((resolve) => listeners.push(resolve))
+  return { promise, give: () => listeners.forEach((listener) => listener()) }
+}
+
 /** Breaks the law unless both are the same text, number or flag. */
 export const equal = (subject: string, actual: unknown, expected: unknown): void => {
   if (actual !== expected) {
