@@ -41,7 +41,7 @@ export type Explain = (
 /** Our transaction in its block. */
 export interface IncludedTransaction {
   readonly inclusion: Inclusion
-  readonly receipt: EvmRpc.Receipt
+  readonly receipt: EvmTransferEvidence.TimedReceipt
   /** The number of its payments. */
   readonly paymentCount: number
   /** Whether it does nothing but use its slot up: it has tried no payment, and only the end of their validity is proof. */

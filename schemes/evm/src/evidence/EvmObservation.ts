@@ -144,7 +144,8 @@ const findingOf = (
   const verdict = EvmTransferEvidence.judge(expected, uses)
   if (verdict === "burnt")
     return EvmMissingTransfers.failureOf(included, EvmTransferEvidence.burnt(receipt.transactionHash), true)
-  if (verdict === "failed") return EvmMissingTransfers.failureOf(included, EvmTransferEvidence.operationFailed, true)
+  if (verdict === "failed")
+    return EvmMissingTransfers.failureOf(included, EvmTransferEvidence.operationFailure(expected, receipt), true)
   return verdict === "paid" && receipt.status === "success" ? EvmTransferEvidence.settled(receipt, false) : undefined
 }
 

@@ -10,6 +10,7 @@ import {
   type OwnTransfer,
   type PaymentError,
   type PaymentObservation,
+  refuse,
   type ValidationError
 } from "@pontage/core"
 import * as Effect from "effect/Effect"
@@ -240,7 +241,7 @@ export const reader = (rpc: EvmRpc.Shape) => {
       case "burnt":
         return failed(transactionHash, burnt(transactionHash))
       case "failed":
-        return failed(transactionHash, operationFailed)
+        return failed(transactionHash, operationFailure(expected, receipt))
       case "absent":
         // A receipt that lacks an event of its block is wrong: it proves nothing, good or bad.
         return { _tag: "Pending" }
@@ -285,8 +286,23 @@ export const failed = (transaction: string, error: PaymentError | ValidationErro
   error
 })
 
+/**
+ * The reason why an executed operation has not made its transfer. In a block past its validity the payment guard reverts its calls, and
+ * the payer is not to blame. The time decides, since the payer's own code returns the data of the revert.
+ */
+export const operationFailure = (
+  { authorization: { validBefore } }: ExpectedTransfer,
+  { time }: TimedReceipt
+): PaymentError | ValidationError => (BigInt(time) < validBefore ? operationFailed : operationExpired)
+
+const operationExpired = refuse(
+  "EXPIRED_PAYMENT",
+  "operation_expired",
+  "the user operation was included past the end of its validity and has not made its transfer, and its nonce is used; sign a new payment"
+)
+
 /** The account's own code has executed the operation, and has not made its transfer. */
-export const operationFailed = invalid(
+const operationFailed = invalid(
   "unsupported_authorization",
   "operation_failed",
   "the user operation was executed and has not made its transfer, and its nonce is used; sign a new payment"

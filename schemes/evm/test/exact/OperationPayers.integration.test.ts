@@ -386,6 +386,29 @@ describe("a user operation that fails between its verification and its block", (
       })
     )
 
+    it.effect("because its block is past its validity is its payer's fault no more than its code's", () =>
+      Effect.gen(function* () {
+        const { setNextBlockTimestamp } = yield* chain
+        const { options, plain } = yield* ready
+        const account = yield* swaying(plain, 0, 0n)
+        const any = { ...options, contractPayers: "any" } as const
+        const { payment, schemeFacilitator } = yield* read(any, account, plain)
+        yield* schemeFacilitator.verify(payment)
+        const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
+        yield* setNextBlockTimestamp(BigInt(payment.authorization.validBefore))
+        const end = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
+        const concluded = yield* schemeFacilitator.conclude({ payment, since: prepared.head })
+        const reasons = [
+          end._tag === "Failed" ? end.error : assert.fail(end._tag),
+          (concluded._tag === "Unused" && concluded.reason) || assert.fail(concluded._tag)
+        ]
+        for (const reason of reasons)
+          assert.strictEqual(yield* Payment.outcome(Effect.fail(reason)), "EXPIRED_PAYMENT operation_expired")
+        const next = yield* Payment.read(schemeFacilitator, yield* request(account, plain))
+        assert.strictEqual(yield* Payment.outcome(schemeFacilitator.verify(next)), "ok")
+      })
+    )
+
     it.effect("because its code knows the block's producer costs no more than its limits, and bans that code", () =>
       Effect.gen(function* () {
         const { accounts, request: ask } = yield* chain
