@@ -10,7 +10,7 @@ import type { Asset } from "../../protocol/Asset.ts"
 import type { ChainUnavailable } from "../../protocol/ProtocolError.ts"
 import type { Push } from "../../scheme/Onward.ts"
 import type { PayoutOrder, Payouts, PayoutSigning, PayoutState } from "../../scheme/Payouts.ts"
-import type { PreparedTransaction, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
+import type { ObservedPayment, PreparedTransaction, SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import { holds, type Law, LawBroken, same, succeeds } from "../Law.ts"
 import { plan, refuses } from "./SchemeTrial.ts"
 
@@ -93,6 +93,17 @@ const finalStateOf = Effect.fnUntraced(function* (trial: PayoutTrial, push: Push
     if (state._tag === "Over" || (state._tag === "Delivered" && state.final)) return state
   }
   return yield* stateOf(trial, push)
+})
+
+/** The conclusion of the facilitator, once further blocks are final if it needs them. */
+const concluded = Effect.fnUntraced(function* (trial: PayoutTrial, observed: ObservedPayment) {
+  const conclude = succeeds("conclude", trial.facilitator.conclude(observed))
+  for (let look = 1; look < looks; look++) {
+    const conclusion = yield* conclude
+    if (conclusion._tag !== "Pending") return conclusion
+    yield* trial.finalise
+  }
+  return yield* conclude
 })
 
 const readPush = ({ facilitator }: PayoutTrial, { payload, requirements }: Push) =>
@@ -189,8 +200,7 @@ const isOverInTheEnd = law(
         isUnsent: true
       })
       const observed = { payment: yield* readPush(trial, push), since: transaction.head }
-      const conclusion = yield* succeeds("conclude", trial.facilitator.conclude(observed))
-      yield* same("what its lane concludes", conclusion._tag, "Unused")
+      yield* same("what its lane concludes", (yield* concluded(trial, observed))._tag, "Unused")
       yield* submit(trial, transaction)
       yield* trial.include
       yield* same("the money that arrived", yield* trial.received, 0n)

@@ -298,10 +298,18 @@ export const transactionIncluded = (
 ): Effect.Effect<TransactionObservation, LawBroken> =>
   asking("inclusion", look(facilitator, payments, attempts), (observation) => observation.inclusion !== undefined)
 
-/** Repeats until the chain proves the end of a payment. */
+/** Repeats until the chain proves the end of a payment, and advances it meanwhile: an end may count only as of two final blocks. */
 export const concluded = (
-  facilitator: SchemeFacilitator,
+  { facilitator, finalise }: SchemeSubject,
   payment: Payment,
   since: bigint
 ): Effect.Effect<Conclusion, LawBroken> =>
-  asking("conclusion", succeeds("conclude", facilitator.conclude({ payment, since })), ({ _tag }) => _tag !== "Pending")
+  asking(
+    "conclusion",
+    Effect.tap(succeeds("conclude", facilitator.conclude({ payment, since })), ({ _tag }) =>
+      _tag === "Pending"
+        ? Effect.flatMap(succeeds("chainHead", facilitator.chainHead), ({ head }) => finalise(head.time + 1))
+        : Effect.void
+    ),
+    ({ _tag }) => _tag !== "Pending"
+  )

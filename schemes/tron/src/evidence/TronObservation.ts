@@ -1,7 +1,7 @@
 /**
  * Observes payments on the chain, by the transaction's receipt and the token's own event in it. A transaction that a node has
  * accepted may still fail in its block, by a revert or for lack of energy. The failure is proven when two reports agree on it, with
- * a block between them, and the block is solidified. A block that is dropped takes the failure with it, and the same bytes may
+ * a block between them, and a solidified receipt shows it. A block that is dropped takes the failure with it, and the same bytes may
  * then move the money: a payer who had been told to sign another transaction would pay twice.
  */
 import {
@@ -21,6 +21,7 @@ import * as Effect from "effect/Effect"
 
 import type * as TronRpc from "../node/TronRpc.ts"
 import type { SignedTransfer } from "../payment/ExactTronReading.ts"
+import type { EndConfirmation } from "./EndConfirmation.ts"
 import type { FailureConfirmation } from "./FailureConfirmation.ts"
 import type { Lookup } from "./PerBlockLookup.ts"
 import * as TronTransferEvidence from "./TronTransferEvidence.ts"
@@ -32,6 +33,7 @@ export interface Context {
   readonly finality: "included" | "solidified"
   readonly lookup: Lookup
   readonly confirmFailure: FailureConfirmation
+  readonly ends: EndConfirmation
 }
 
 /** A payment to find; `isOwn` says whether its transfer in a block counts as this payment. */
@@ -82,11 +84,15 @@ const find = Effect.fnUntraced(function* ({ finality, rpc }: Context, id: string
   return { receipt, block: { number: block.number, hash: block.id }, time } satisfies IncludedTransaction
 })
 
-/** Hides a transaction whose payments failed until the failure is confirmed and its block can no longer be dropped. */
+/**
+ * Hides a transaction whose payments failed until the failure is confirmed and its block can no longer be dropped. The solidified block
+ * of another node does not show that this block is below it: the nodes may differ in it.
+ */
 const findConfirmed = Effect.fnUntraced(function* (chain: Context, id: string, sought: ReadonlyArray<SoughtPayment>) {
   const found = yield* chain.confirmFailure(id, find(chain, id), (one) => failuresIn(one, sought))
   if (found === undefined || failuresIn(found, sought) === undefined) return found
-  return found.block.number <= (yield* chain.rpc.solid).number ? found : undefined
+  const solid = yield* chain.rpc.receipt(id, "solidified")
+  return solid?.block === found.receipt.block && solid.result === found.receipt.result ? found : undefined
 })
 
 /** Describes the failures of payments, equal failures by equal texts; `undefined` if none failed. */
@@ -131,9 +137,21 @@ const failureOf = (
 /**
  * Concludes a payment. An included transaction moved the money or never will; a transaction in no block never will once a
  * solidified block is past its expiration, because the chain includes a transaction only in a block whose predecessor's time is
- * before its expiration.
+ * before its expiration. A payment is unused only as of two solidified blocks; after the first look it is pending.
  */
 export const conclude = Effect.fnUntraced(function* (
+  chain: Context,
+  sought: SoughtPayment
+): Effect.fn.Return<Conclusion, ChainUnavailable> {
+  const { id } = sought.signed
+  const seen = yield* concludeOnce(chain, sought)
+  if (seen._tag === "Unused") return chain.ends.confirm(id, seen._tag, seen.at.number) ? seen : pending
+  chain.ends.forget(id)
+  return seen
+})
+
+/** Concludes a payment by one look, in which a node that lags may show no receipt of a transfer that was made. */
+export const concludeOnce = Effect.fnUntraced(function* (
   chain: Context,
   sought: SoughtPayment
 ): Effect.fn.Return<Conclusion, ChainUnavailable> {

@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
+import * as EndConfirmation from "../evidence/EndConfirmation.ts"
 import * as FailureConfirmation from "../evidence/FailureConfirmation.ts"
 import * as PerBlockLookup from "../evidence/PerBlockLookup.ts"
 import type * as TronObservation from "../evidence/TronObservation.ts"
@@ -122,6 +123,7 @@ export const connect = Effect.fnUntraced(function* (
     maxFeeLimit,
     lookup: PerBlockLookup.make(rpc.head),
     confirmFailure: FailureConfirmation.make(rpc.head),
+    ends: EndConfirmation.make(),
     pendingLimits: {
       capacity,
       payer: options.maxPendingPerPayer ?? defaultPerPayer,

@@ -13,7 +13,6 @@ import {
   type PayoutState,
   type Push
 } from "@pontage/core"
-import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as OptionCheck from "@pontage/core/OptionCheck"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -74,7 +73,6 @@ export const payouts = (options: Options): Payouts => {
   const connection = { rpcUrl, network, ...(rpcHeaders && { rpcHeaders }), ...(assets && { assets }) }
   const payer = client({ ...connection, signer: options.signer })
   const nearby = TronRpc.make({ url: rpcUrl, network, ...(rpcHeaders && { headers: rpcHeaders }) })
-  const ends: Ends = BoundedMap.oldestOut(1_000)
   let known: ExactTronChain | undefined
   const chain = Effect.suspend(() =>
     known === undefined
@@ -99,7 +97,7 @@ export const payouts = (options: Options): Payouts => {
       return yield* TronBalance.read(rpc, asset, TronChainCheck.contractOf(asset), owner)
     }),
     sign: (order) => Effect.flatMap(chain, (one) => sign(one, payer, order)),
-    observe: (push) => Effect.flatMap(chain, (one) => observe(one, ends, push))
+    observe: (push) => Effect.flatMap(chain, (one) => observe(one, push))
   }
 }
 
@@ -144,26 +142,23 @@ const soughtIn = ({ payload }: Payment<SignedTransfer>): TronObservation.SoughtP
   isOwn: () => true
 })
 
-/** The end that a payment was seen to have, and the first solidified block as of which it was, by the transaction's id. */
-type Ends = BoundedMap.BoundedMap<string, { readonly isUnsent: boolean; readonly block: bigint }>
-
 /** The solidified view decides: a transfer counts as soon as a block has it, and never any more once that view is past its expiration. */
 const observe = Effect.fnUntraced(function* (
   chain: ExactTronChain,
-  ends: Ends,
   push: Push
 ): Effect.fn.Return<PayoutState, ChainUnavailable> {
   const payment = yield* readBack(chain, push)
   const { id, transfer } = payment.payload
   const solid = yield* chain.rpc.receipt(id, "solidified")
-  const seen = yield* TronObservation.conclude(chain, soughtIn(payment))
+  const seen = yield* TronObservation.concludeOnce(chain, soughtIn(payment))
   // No later response takes back a transfer that a solidified block has.
   const isPaid = solid?.result === "SUCCESS" && TronTransferEvidence.isProven(transfer, solid.logs)
   if (seen._tag === "Unused" && !isPaid) {
     const isUnsent = solid === undefined
-    return isAgreed(ends, id, isUnsent, seen.at.number) ? { _tag: "Over", isUnsent } : { _tag: "Open" }
+    const isOver = chain.ends.confirm(id, isUnsent ? "unsent" : "failed", seen.at.number)
+    return isOver ? { _tag: "Over", isUnsent } : { _tag: "Open" }
   }
-  ends.delete(id)
+  chain.ends.forget(id)
   if (seen._tag !== "Settled") return { _tag: "Open" }
   const { block, transaction } = seen
   return {
@@ -174,11 +169,3 @@ const observe = Effect.fnUntraced(function* (
     final: solid?.block === block.number
   }
 })
-
-/** Whether an end was seen before as of an earlier solidified block; remembers it otherwise. */
-const isAgreed = (ends: Ends, id: string, isUnsent: boolean, block: bigint): boolean => {
-  const first = ends.get(id)
-  if (first?.isUnsent === isUnsent) return first.block < block
-  ends.set(id, { isUnsent, block })
-  return false
-}

@@ -189,7 +189,56 @@ describe.concurrent("TronObservation, with a misleading node or chain,", () => {
       })
     )
 
-    it.effect("concludes unused only once a solidified block is past the expiration", () =>
+    it.effect(
+      "reports no failure until a solidified receipt shows it, whatever block another node has solidified",
+      () =>
+        Effect.gen(function* () {
+          const chain = yield* TronTestChain.TronTestChain
+          const payer = yield* Payment.payerAt(5)
+          const scheme = yield* Payment.schemeFacilitator()
+          const one = yield* Payment.read(scheme, yield* Payment.payment({ payer }))
+          const prepared = yield* Payment.prepare(scheme, one)
+          yield* chain.call({ signature: "addBlackList(address)", parameters: [payer.address] })
+          yield* scheme.submit(prepared)
+          yield* Payment.observe(scheme, one, prepared)
+          yield* chain.mine(Payment.solidified)
+          const path = "walletsolidity/gettransactioninfobyid"
+          yield* chain.plant({ _tag: "Text", body: "{}" }, { path, times: 3 })
+          // A look needs a block that the last one has not seen.
+          const look = Effect.andThen(chain.mine(), Payment.observe(scheme, one, prepared))
+          const { seen } = yield* Effect.repeat(look, { until: ({ seen }) => seen !== "Pending" })
+          assert.deepStrictEqual([seen, (yield* chain.requests).get(`/${path}`)], ["INSUFFICIENT_BALANCE reverted", 4])
+        })
+    )
+
+    it.effect(
+      "is not unused by one look at a node that shows no receipt, past the expiration of a payment that was made",
+      () =>
+        Effect.gen(function* () {
+          const chain = yield* TronTestChain.TronTestChain
+          const scheme = yield* Payment.schemeFacilitator()
+          const { expiration } = yield* Payment.transfer()
+          const one = yield* Payment.read(scheme, yield* Payment.payment({ transfer: { expiration } }))
+          const prepared = yield* Payment.prepare(scheme, one)
+          yield* scheme.submit(prepared)
+          yield* Payment.end(scheme, one, prepared)
+          yield* chain.setTime(Number(expiration))
+          yield* chain.mine(Payment.solidified)
+          const conclusion = Effect.map(scheme.conclude({ payment: one, since: prepared.head }), ({ _tag }) => _tag)
+          const hidden = chain.plant({ _tag: "Text", body: "{}" }, { path: "gettransactioninfobyid" })
+          yield* hidden
+          assert.strictEqual(yield* conclusion, "Pending")
+          assert.strictEqual(yield* conclusion, "Pending", "as of the same solidified block")
+          yield* chain.heal
+          yield* chain.mine()
+          assert.strictEqual(yield* conclusion, "Settled")
+          yield* hidden
+          yield* chain.mine()
+          assert.strictEqual(yield* conclusion, "Pending", "once it was shown again")
+        })
+    )
+
+    it.effect("concludes unused only once two solidified blocks are past the expiration", () =>
       Effect.gen(function* () {
         const chain = yield* TronTestChain.TronTestChain
         const scheme = yield* Payment.schemeFacilitator()
@@ -201,6 +250,8 @@ describe.concurrent("TronObservation, with a misleading node or chain,", () => {
         assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.setTime(Number(expiration))
         yield* chain.mine(Payment.solidified - 1)
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
+        yield* chain.mine()
         assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.mine()
         const concluded = yield* scheme.conclude(observedPayment)

@@ -183,6 +183,8 @@ describe("exactTron.facilitator", () => {
         assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
         yield* chain.advance(61_000)
         yield* chain.mine(Payment.solidified)
+        assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Pending")
+        yield* chain.mine()
         assert.strictEqual((yield* scheme.conclude(observedPayment))._tag, "Unused")
       })
     )
