@@ -41,6 +41,31 @@ export interface Verified {
 /** The most that an external request costs its payer beside the TON it hands on, in nanotons. */
 const externalFees = 10_000_000n
 
+/** Blocks of the responses to a verification, which asks in steps. */
+interface Blocks {
+  /** Notes the block of a response. It must not be older than those of earlier steps. */
+  readonly note: (block: bigint | undefined) => void
+  /** Begins the next step. The responses of one step are not compared: their requests were sent at the same time. */
+  readonly nextStep: () => void
+  /** The block that a response is behind; `undefined` where none is. */
+  readonly missed: () => bigint | undefined
+}
+
+const blocksFrom = (newest: bigint): Blocks => {
+  let floor = newest
+  let highest = newest
+  let missed: bigint | undefined
+  return {
+    note: (block) => {
+      if (block === undefined) return
+      if (block < floor) missed = floor
+      if (block > highest) highest = block
+    },
+    nextStep: () => void (floor = highest),
+    missed: () => missed
+  }
+}
+
 /**
  * Verifies a payment. A refusal by a backend that is behind the blocks of earlier responses proves nothing: it may not know
  * the payer's money, wallet or number yet.
@@ -49,26 +74,26 @@ export const verify = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   payment: Payment<SignedJettonTransfer>
 ): Effect.fn.Return<Verified, VerificationError> {
-  const newest = yield* chain.rpc.newest
-  let isBehind = false
-  const note = (block: bigint | undefined) => void (isBehind ||= block !== undefined && block < newest)
-  return yield* Effect.catchTag(verifyNow(chain, payment, note), ["PaymentError", "ValidationError"], (refusal) => {
+  const blocks = blocksFrom(yield* chain.rpc.newest)
+  return yield* Effect.catchTag(verifyNow(chain, payment, blocks), ["PaymentError", "ValidationError"], (refusal) => {
     const { network } = chain
-    const message = `the node of ${network} is behind block ${newest}; try again`
-    return Effect.fail(isBehind ? new ChainUnavailable({ network, message, cause: refusal }) : refusal)
+    const missed = blocks.missed()
+    const message = `the node of ${network} is behind block ${missed}; try again`
+    return Effect.fail(missed === undefined ? refusal : new ChainUnavailable({ network, message, cause: refusal }))
   })
 })
 
 const verifyNow = Effect.fnUntraced(function* (
   chain: ExactTonChain,
   payment: Payment<SignedJettonTransfer>,
-  note: (block: bigint | undefined) => void
+  blocks: Blocks
 ): Effect.fn.Return<Verified, VerificationError> {
   const { payload: signed } = payment
   const tariff = yield* chain.tariff
   yield* chain.losses.allow(payment, riskOf(signed, tariff))
   const account = yield* chain.rpc.account(signed.payer)
-  note(account.head.number)
+  blocks.note(account.head.number)
+  blocks.nextStep()
   const payer = yield* Effect.fromResult(TonPayer.check(chain, signed, account))
   if (payer.ahead > 0)
     return yield* refuse("EXPIRED_PAYMENT", "seqno_ahead", "the request's number is ahead of the payer's wallet")
@@ -84,9 +109,10 @@ const verifyNow = Effect.fnUntraced(function* (
     yield* carriedOut(chain, payment, account, recipient)
     return { isDeployed: true, isCarriedOut: true, at: yield* Clock.currentTimeMillis }
   }
-  yield* movable(chain, signed, recipient, note)
+  yield* movable(chain, signed, recipient, blocks.note)
+  blocks.nextStep()
   yield* affordable(chain, signed, account, tariff)
-  if (chain.emulation !== undefined) yield* emulate(chain, payment, account, recipient, payer.isDeployed)
+  if (chain.emulation !== undefined) yield* emulate(chain, payment, account, recipient, payer.isDeployed, blocks.note)
   return { isDeployed: payer.isDeployed, isCarriedOut: false, at: yield* Clock.currentTimeMillis }
 })
 
@@ -132,7 +158,7 @@ export const movable = Effect.fnUntraced(function* (
   { jettons }: Pick<ExactTonChain, "jettons">,
   { jettonWallet, master, payer, transfer: { amount, to } }: SignedJettonTransfer,
   recipient: TonAddress.Address,
-  note: (block: bigint | undefined) => void
+  note: Blocks["note"]
 ): Effect.fn.Return<void, VerificationError> {
   const [own, receiving] = yield* Effect.all(
     [jettons.holding(master, jettonWallet), jettons.holding(master, recipient)],
@@ -198,7 +224,8 @@ const emulate = Effect.fnUntraced(function* (
   payment: Payment<SignedJettonTransfer>,
   payer: TonRpc.Account,
   recipient: TonAddress.Address,
-  isDeployed: boolean
+  isDeployed: boolean,
+  note: Blocks["note"]
 ): Effect.fn.Return<void, VerificationError> {
   const { payload: signed } = payment
   const [relayer] = [...relayers.values()].map(({ address }) => address)
@@ -208,6 +235,7 @@ const emulate = Effect.fnUntraced(function* (
     (address) => Effect.map(rpc.account(address), (account) => [address, account] as const),
     { concurrency: "unbounded" }
   )
+  for (const [, { head }] of others) note(head.number)
   const isExternal = signed.kind === "external"
   const transactions = yield* emulation({
     network,

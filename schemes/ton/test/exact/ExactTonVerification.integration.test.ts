@@ -208,6 +208,50 @@ describe("a backend of the node that is behind the others", () => {
   })
 })
 
+describe("a backend that is behind an earlier response of the same verification", () => {
+  layer(TonTestChain.layer({ payers: 1, blocks: "manual" }), { excludeTestServices: true })((it) => {
+    for (const lagging of [["emulated accounts"], ["holdings"], ["payer", "emulated accounts"]]) {
+      it.effect(`proves nothing against a payment: ${lagging.join(", ")}`, () =>
+        Effect.gen(function* () {
+          const { accounts, balanceOf, block, mend, mint, spoil } = yield* TonTestChain.TonTestChain
+          const blocks = Effect.replicateEffect(block, 4)
+          const lag = ToncenterFault.Lagging({ blocks: 6 })
+          yield* blocks
+          yield* mint(accounts.stranger.address, Trial.amount)
+          yield* blocks
+          const held = yield* balanceOf(accounts.stranger.address)
+          let isWatched = false
+          let step = "payer"
+          // No response has shown the newest blocks before the verification.
+          yield* spoil("*", lag)
+          const trial = yield* Trial.make({
+            emulation: yield* SandboxEmulation.make(),
+            onRequest: (method) => {
+              if (!isWatched) return
+              if (method === "runGetMethod") step = "holdings"
+              else if (step === "holdings") step = "emulated accounts"
+              Effect.runSync(lagging.includes(step) ? spoil("*", lag) : mend)
+            }
+          })
+          const { facilitator } = trial
+          const known = yield* Trial.payment(trial, accounts.payers[0])
+          assert.strictEqual(yield* Trial.wordOf(facilitator.verify(known)), "ok")
+          yield* mend
+          const wanted = { ...trial, requirements: { ...trial.requirements, maxAmountRequired: `${held}` } }
+          const payment = yield* Trial.payment(wanted, accounts.stranger)
+          isWatched = true
+          const word = yield* Trial.wordOf(facilitator.verify(payment))
+          isWatched = false
+          assert.strictEqual(step, lagging.includes("holdings") ? "holdings" : "emulated accounts")
+          assert.strictEqual(word, "ChainUnavailable")
+          yield* mend
+          assert.strictEqual(yield* Trial.wordOf(facilitator.verify(payment)), "ok")
+        })
+      )
+    }
+  })
+})
+
 describe("a token that locks accounts", () => {
   layer(chainLayer, { excludeTestServices: true })((it) => {
     it.effect("lets neither a locked payer pay nor a locked recipient be paid", () =>
