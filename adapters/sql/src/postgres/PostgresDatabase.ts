@@ -87,11 +87,10 @@ export const make = (
 
 /** Whether the database certainly rolled the transaction back, for a reason that another attempt may not meet. */
 const bounded = <A, E>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E | FacilitatorUnavailable> =>
-  Effect.timeoutOrElse(Database.explained(effect), { duration: patience, orElse: () => Effect.fail(silent) })
-
-const silent = Database.unavailableBecause(
-  `the database has not answered within ${Duration.toSeconds(patience)} s: look for what keeps it, or the way to it, busy`
-)
+  Effect.timeoutOrElse(Database.explained(effect), {
+    duration: patience,
+    orElse: () => Effect.fail(PostgresSessions.silent(patience))
+  })
 
 /** Caches statements with this database's placeholders; their texts are few and constant. */
 const numbered = () => {

@@ -6,8 +6,10 @@
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import type { FacilitatorUnavailable } from "@pontage/core"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
@@ -58,17 +60,41 @@ export const asUnavailable = Effect.mapError((error: SqlError | NotDurable) =>
   isSqlError(error) ? error : unavailableBecause(error.message)
 )
 
+/** Timeout of BEGIN and of ROLLBACK, which wait for nothing in the database. */
+const short = Duration.seconds(5)
+
+/** Timeout of COMMIT, which may wait for a disk or a standby. */
+const long = Duration.seconds(10)
+
+/** The failure of a database that is silent: its host may have vanished without closing a connection. */
+export const silent = (limit: Duration.Duration): FacilitatorUnavailable =>
+  unavailableBecause(
+    `the database has not answered within ${Duration.toSeconds(limit)} s: look for what keeps it, or the way to it, busy`
+  )
+
+/**
+ * Waits for a statement until the limit, also where nothing interrupts. The statement is not cancelled: a cancelled
+ * COMMIT that waits for a standby takes effect without it. It ends with its session, which has to be invalidated.
+ */
+const answered = <A, E>(statement: Effect.Effect<A, E>, limit: Duration.Duration) =>
+  Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), (asked) =>
+    Effect.timeoutOrElse(Fiber.join(asked), { duration: limit, orElse: () => Effect.fail(silent(limit)) })
+  )
+
 const transaction = <A, E>(
   connection: PgConnection.PgConnection,
   work: Work<A, E>,
   invalidate: Effect.Effect<void>
-): Effect.Effect<A, E | SqlError> =>
+): Effect.Effect<A, E | SqlError | FacilitatorUnavailable> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
-      yield* connection.query("BEGIN")
+      // The database may have begun, though its answer failed.
+      yield* Effect.onError(answered(connection.query("BEGIN"), short), () => invalidate)
       const exit = yield* Effect.exit(restore(work(connection)))
       // A failed transaction could not run a prepared ROLLBACK that the database has lost.
-      const end = Exit.isSuccess(exit) ? commit(connection) : connection.query("ROLLBACK", [], false)
+      const end = Exit.isSuccess(exit)
+        ? answered(commit(connection), long)
+        : answered(connection.query("ROLLBACK", [], false), short)
       const ended = yield* Effect.exit(end)
       if (Exit.isFailure(ended)) yield* invalidate
       if (Exit.isSuccess(exit) && Exit.isFailure(ended)) return yield* Effect.failCause(ended.cause)

@@ -5,9 +5,11 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 
+import * as PostgresSessions from "../../src/postgres/PostgresSessions.ts"
 import { PostgresServer } from "../../src/testing/index.ts"
 import * as PostgresServers from "../PostgresServers.ts"
 import * as TrialPayments from "../TrialPayments.ts"
+import * as SilentHost from "./SilentHost.ts"
 
 const { database, instance } = PostgresServers
 const { lane, payment } = TrialPayments
@@ -111,4 +113,39 @@ layer(PostgresServer.layer, { timeout: 900_000, excludeTestServices: true })("a 
         assert.isTrue(queued.every(({ history }) => history.length === 1))
       })
   )
+
+  it.effect("whose host falls silent is given up, and asked again on a new session", () =>
+    Effect.gen(function* () {
+      const host = yield* SilentHost.make(yield* database)
+      const { store } = yield* instance(host.url, { connections: 1, listens: false })
+      const claim = (name: string) => store.claim(payment(name), undefined, { lane })
+      yield* claim("heard")
+      yield* host.silence
+      const error = yield* Effect.flip(claim("unheard"))
+      assert.strictEqual(error._tag, "FacilitatorUnavailable")
+      assert.include(error.message, "the database has not answered within")
+      yield* host.replace
+      yield* Effect.retry(claim("unheard"), soon)
+      assert.lengthOf(yield* store.queued(lane, 10), 2)
+    })
+  )
+
+  for (const [end, result] of [
+    ["COMMIT", Effect.void],
+    ["ROLLBACK", Effect.fail("undo it")]
+  ] as const) {
+    it.effect(`whose host falls silent before ${end} keeps no session waiting for it`, () =>
+      Effect.gen(function* () {
+        const host = yield* SilentHost.make(yield* database)
+        const sessions = yield* PostgresSessions.make({ url: host.url, maxConnections: 1 })
+        const ask = sessions.transact((session) => session.query("SELECT pg_backend_pid() AS pid"))
+        const before = yield* ask
+        const error = yield* Effect.flip(sessions.transact(() => Effect.andThen(host.silence, result)))
+        if (end === "COMMIT") assert.include(String(error), "the database has not answered within")
+        else assert.strictEqual(error, "undo it")
+        yield* host.replace
+        assert.notDeepEqual((yield* Effect.retry(ask, soon)).rows, before.rows)
+      })
+    )
+  }
 })

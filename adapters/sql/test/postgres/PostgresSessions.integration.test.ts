@@ -38,9 +38,17 @@ const setting = (url: Redacted.Redacted, name: string, value: string) => {
       ),
       soon
     )
-  return Effect.acquireRelease(
-    Effect.andThen(say(url, `ALTER SYSTEM SET ${name} = ${value}`, "SELECT pg_reload_conf()"), isSo(value)),
-    () => Effect.orDie(Effect.andThen(say(url, `ALTER SYSTEM RESET ${name}`, "SELECT pg_reload_conf()"), isSo("on")))
+  return Effect.flatMap(say(url, `SHOW ${name}`), ([rows]) =>
+    Effect.acquireRelease(
+      Effect.andThen(say(url, `ALTER SYSTEM SET ${name} = ${value}`, "SELECT pg_reload_conf()"), isSo(value)),
+      () =>
+        Effect.orDie(
+          Effect.andThen(
+            say(url, `ALTER SYSTEM RESET ${name}`, "SELECT pg_reload_conf()"),
+            isSo(rows?.[0]?.[name] ?? "on")
+          )
+        )
+    )
   )
 }
 
@@ -104,6 +112,31 @@ layer(PostgresServer.layer, { timeout: 900_000, excludeTestServices: true })("se
       assert.strictEqual(yield* show("transaction_isolation"), "read committed")
       assert.strictEqual(yield* show("statement_timeout"), "10s")
       assert.strictEqual(yield* show("idle_in_transaction_session_timeout"), "3s")
+    })
+  )
+
+  it.effect("give up a commit that waits for a standby, and the commit waits on", () =>
+    Effect.gen(function* () {
+      const url = yield* database
+      const sessions = yield* PostgresSessions.make({ url, maxConnections: 2 })
+      yield* sessions.use((session) => session.query("CREATE TABLE promised (name TEXT)"))
+      const promised = Effect.map(
+        sessions.use((session) => session.query("SELECT name FROM promised")),
+        ({ rows }) => rows
+      )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* setting(url, "synchronous_standby_names", "nobody")
+          const error = yield* Effect.flip(
+            sessions.transact((session) => session.query("INSERT INTO promised VALUES ('one')"))
+          )
+          assert.include(String(error), "the database has not answered within")
+          // Cancelled, it would be seen though no standby has it.
+          assert.lengthOf(yield* promised, 0)
+        })
+      )
+      const arrived = Effect.flatMap(promised, (rows) => (rows.length === 1 ? Effect.void : Effect.fail("not yet")))
+      yield* Effect.retry(arrived, soon)
     })
   )
 
