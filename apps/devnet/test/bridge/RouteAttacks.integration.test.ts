@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { PaymentRequirements, Preparation, PreparedTransaction, SchemeFacilitator } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { concatHex, encodeFunctionData, numberToHex, parseAbi, parseSignature, parseTransaction } from "viem"
+import { concatHex, encodeFunctionData, type Hex, numberToHex, parseAbi, parseSignature, parseTransaction } from "viem"
 
 import * as LayerZero from "../../src/bridge/LayerZero.ts"
 import * as RoutedSchemes from "../../src/bridge/RoutedSchemes.ts"
@@ -43,17 +43,30 @@ const opened = Effect.gen(function* () {
   const { client, facilitator, first } = routed
   const [payer] = first.accounts.payers
   const offer = yield* routed.offer
-  const signed = Effect.fnUntraced(function* (requirements: Offer) {
-    const buyer = client(payer)
+  const signed = Effect.fnUntraced(function* (requirements: Offer, by = payer) {
+    const buyer = client(by)
     const asset = buyer.asset(requirements)
     if (asset === undefined) return yield* Effect.die(new Error("the buyer does not know the token"))
     const validBefore = Math.floor((yield* Clock.currentTimeMillis) / 1000) + 600
     return yield* buyer.sign({ requirements, asset, validAfter: 0, validBefore, binding: undefined })
   })
-  const verified = (requirements: Offer, payload: unknown) =>
-    outcomeOf(Effect.flatMap(facilitator.read(requirements, payload), (payment) => facilitator.verify(payment)))
+  const verified = (requirements: Offer, payload: unknown, one = facilitator) =>
+    outcomeOf(Effect.flatMap(one.read(requirements, payload), (payment) => one.verify(payment)))
   return { ...routed, payer, offer, signed, verified }
 })
+
+const feeIn = (offer: Offer) => BigInt(String(routeIn(offer)["fee"]))
+
+/** Code that burns an amount of gas, and runs the rest then. */
+const burning = (gas: number, rest: Hex) =>
+  concatHex(["0x5a5b5a810362", numberToHex(gas, { size: 3 }), "0x11600157", rest])
+
+/** A wallet that burns a million gas, and accepts whatever signature it is asked for. */
+const burner = burning(1_000_000, "0x631626ba7e60e01b60005260206000f3")
+
+/** A contract that burns gas at each call, and runs the code at an address then. */
+const slowed = (address: Hex) =>
+  burning(120_000, concatHex(["0x3660006000376000600036600073", address, "0x5af43d600060003e603e573d6000fd5b3d6000f3"]))
 
 const valueIn = ({ prepared: { bytes } }: Preparation) => parseTransaction(bytes as `0x${string}`).value ?? 0n
 
@@ -184,6 +197,51 @@ describe("a route", () => {
       const again = yield* signed(offer)
       assert.strictEqual(yield* verified(offer, again.payload), "ok")
     })
+  )
+
+  it.live(
+    "of an account with code is refused before its gas is measured: no quote and no other payment counts it",
+    () =>
+      Effect.gen(function* () {
+        const { facilitator, first, offer, offerBy, restarted, signed, verified } = yield* opened
+        const [, hostile] = first.accounts.payers
+        if (hostile === undefined) return assert.fail("the chain has one payer alone")
+        const payment = yield* facilitator.read(offer, (yield* signed(offer)).payload)
+        yield* facilitator.verify(payment)
+        const { payload } = yield* signed(offer, hostile)
+        assert.strictEqual(yield* verified(offer, payload), "ok")
+        yield* first.setCode(hostile.address, burner)
+        const unquoted = yield* restarted
+        for (const one of [facilitator, unquoted])
+          assert.strictEqual(yield* verified(offer, payload, one), "route_payer_code")
+        assert.strictEqual(feeIn(yield* offerBy(unquoted)), feeIn(yield* offerBy(yield* restarted)))
+        const [lane = ""] = facilitator.lanes
+        const number = yield* facilitator.nextSlot(lane, "known")
+        const head = yield* facilitator.chainHead
+        assert.strictEqual(yield* outcomeOf(facilitator.prepare([payment], { lane, number }, head)), "ok")
+      }).pipe(Effect.scoped)
+  )
+
+  it.live("is quoted with the gas of the last payment, also where that was refused since the gas had risen", () =>
+    Effect.gen(function* () {
+      const { first, lockbox, offer, offerBy, restarted, signed, verified } = yield* opened
+      const { client, setCode } = first
+      const risen = yield* restarted
+      // A fee with half of the quote's margin: it covers the gas as it is before.
+      const fee = (feeIn(offer) * 115n) / 130n
+      const maxAmountRequired = `${BigInt(offer.maxAmountRequired) - feeIn(offer) + fee}`
+      const tight = withRoute(offer, { fee: `${fee}` }, { maxAmountRequired })
+      const { payload } = yield* signed(tight)
+      assert.strictEqual(yield* verified(tight, payload), "ok")
+      const code = yield* Effect.promise(() => client.getCode({ address: lockbox }))
+      const elsewhere = first.accounts.stranger.address
+      yield* setCode(elsewhere, code ?? "0x")
+      yield* setCode(lockbox, slowed(elsewhere))
+      assert.strictEqual(yield* verified(tight, payload, risen), "route_fee")
+      const dearer = yield* offerBy(risen)
+      assert.isAbove(Number(feeIn(dearer)), Number(feeIn(offer)))
+      assert.strictEqual(yield* verified(dearer, (yield* signed(dearer)).payload, risen), "ok")
+    }).pipe(Effect.scoped)
   )
 
   it.live("is quoted with a rollup's fee for its data, on either chain", () =>

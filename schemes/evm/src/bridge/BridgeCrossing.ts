@@ -49,7 +49,7 @@ export interface BridgeCrossing {
   readonly chain: FarChain
   /** The digits behind the point of both tokens. */
   readonly decimals: number
-  /** The gas of the last payment over it; zero before. */
+  /** The gas of the last payment of a plain account over it, refused for its fee or not; zero before. */
   readonly lastGas: { departing: bigint }
 }
 

@@ -86,6 +86,8 @@ export interface RoutePrice {
   readonly value: bigint
   /** The issuer's part of the amount on the way, as `IssuerFee` counts it; zero for an OFT. */
   readonly rate: bigint
+  /** The gas of the departure that is counted in the cost. */
+  readonly departing: bigint
   /** The cost of both chains and of the message, in the smallest unit of the route's token. */
   readonly cost: bigint
 }
@@ -126,11 +128,10 @@ export const priceOf = Effect.fnUntraced(function* (
     ],
     { concurrency: "unbounded" }
   )
-  if (gas !== undefined) lastGas.departing = departing
   const wei = value + departing * (yield* gasPrice(guard.rpc.network, near)) + nearData
   const farWei = usualGas.delivering * (yield* gasPrice(chain.network, far)) + farData
   const scaled = (wei * nearPrice + farWei * farPrice) * 10n ** BigInt(decimals)
-  return { value, rate, cost: (scaled + coin * million - 1n) / (coin * million) }
+  return { value, rate, departing, cost: (scaled + coin * million - 1n) / (coin * million) }
 })
 
 /** The price of a unit of gas, in wei. A head without fees has none: gas would be free. */

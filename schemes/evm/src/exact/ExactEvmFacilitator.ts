@@ -57,15 +57,11 @@ export const facilitator = (options: Options): FacilitatorScheme => Effect.map(c
 const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthorization> => {
   const { network, rpc, signers, chainHead } = chain
   const knownCallOf = makeCallOf(chain)
-  const callOf =
-    (tried: "tried" | "untried"): ExactEvmPreparation.CallOf =>
-    (payment) => {
-      const { route } = payment.payload
-      const call = knownCallOf(payment)
-      return route === undefined
-        ? call
-        : Effect.flatMap(call, (known) => RoutePayers.pricedCall(chain, known, route, tried))
-    }
+  const pricedCallOf: ExactEvmPreparation.CallOf = (payment) => {
+    const { route } = payment.payload
+    const call = knownCallOf(payment)
+    return route === undefined ? call : Effect.flatMap(call, (known) => RoutePayers.pricedCall(chain, known, route))
+  }
   return {
     scheme: ExactEvm.scheme,
     network,
@@ -75,7 +71,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     ...(chain.batches && { batches: limitsOf(chain.batches) }),
     read: (requirements, json) => read(network, chain.assets.find, requirements, json),
     recall: (requirements, json) => read(network, EvmAsset.retired, requirements, json),
-    verify: (payment) => ExactEvmVerification.verify(chain, callOf("tried"), payment),
+    verify: (payment) => ExactEvmVerification.verify(chain, knownCallOf, payment),
     balance: ({ payload }) => balance(chain.lagGuard, payload),
     nextSlot: (lane, counting) => EvmLane.nextSlot(chain, lane, counting),
     time: EvmTime.make(rpc),
@@ -83,7 +79,7 @@ const schemeFacilitator = (chain: ExactEvmChain): SchemeFacilitator<SignedAuthor
     isCanonical: (block) => EvmLane.isCanonical(rpc, block),
     prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       replaced === undefined
-        ? ExactEvmPreparation.prepare(chain, callOf("untried"), payments, slot, chainHead, maximumCost)
+        ? ExactEvmPreparation.prepare(chain, pricedCallOf, payments, slot, chainHead, maximumCost)
         : ExactEvmPreparation.prepareReplacement(chain, payments, slot, chainHead, replaced, ({ payload }, before) =>
             RoutePayers.valueNow(chain, payload, before)
           ),

@@ -55,7 +55,7 @@ const verifyCall = Effect.fnUntraced(function* (
   payment: Payment<SignedAuthorization>
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable | FacilitatorUnavailable> {
   const { payload } = payment
-  if (payload.route !== undefined) return yield* RoutePayers.verify(chain, call, payment)
+  if (payload.route !== undefined) return yield* RoutePayers.verify(chain, call, payload.route)
   if (payload.operation !== undefined) {
     const sent = yield* DelegatedPayers.callNow(chain.lagGuard, call)
     payload.cache.codeHash = yield* chain.judgeOperation(sent, payload, payload.operation)

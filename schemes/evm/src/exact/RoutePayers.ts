@@ -2,14 +2,7 @@
  * Payments by routes against the chain: the route is one of those served, its fee covers the present cost, and the router accepts the
  * call, with the price of the bridge's message as its value.
  */
-import {
-  type ChainUnavailable,
-  invalid,
-  Misconfigured,
-  type Payment,
-  type PaymentError,
-  type ValidationError
-} from "@pontage/core"
+import { type ChainUnavailable, invalid, Misconfigured, type PaymentError, type ValidationError } from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import type { BridgeCrossing } from "../bridge/BridgeCrossing.ts"
@@ -26,11 +19,17 @@ import type { TransferCall } from "../transfer/EvmTransferCall.ts"
 import * as ContractPayers from "./ContractPayers.ts"
 import type { ExactEvmChain } from "./ExactEvmChain.ts"
 
+/** A crossing, and the terms of all that are served. */
+interface ServedRoute {
+  readonly crossing: BridgeCrossing
+  readonly served: RouteQuotes.ServedRoutes
+}
+
 /** The crossing of a payment's route; fails where the route has a part that the payer or the shop has made up. */
-const served = Effect.fnUntraced(function* (
-  { routes }: ExactEvmChain,
+const servedRoute = Effect.fnUntraced(function* (
+  routes: ExactEvmChain["routes"],
   { asset, kind, network, route }: SignedRoute
-): Effect.fn.Return<BridgeCrossing, ValidationError | ChainUnavailable> {
+): Effect.fn.Return<ServedRoute, ValidationError | ChainUnavailable> {
   const crossing = routes && (yield* RouteQuotes.crossingOf(routes.served, network, route))
   const isServed = crossing !== undefined && (kind === "cctp") === (crossing.attester !== undefined)
   if (routes === undefined || !isServed || crossing.far.token !== asset) {
@@ -43,7 +42,7 @@ const served = Effect.fnUntraced(function* (
   if (route.amount < minimumAmount) {
     return yield* refused("amount", `sends ${route.amount}; at least ${minimumAmount} are sent over a bridge here`)
   }
-  return crossing
+  return { crossing, served: routes.served }
 })
 
 /** The call that settles a routed payment, without the price of its message. */
@@ -56,34 +55,26 @@ export const callOf = (
 
 /**
  * The same with the price of its message, which is asked at each call and never kept: a message that is paid too little reverts, and one
- * that has become dear is paid by the operator. Fails where the payer's fee does not cover the cost now. A call that is `tried` is a new
- * payment's: its gas is estimated. One that is signed for sending is not: a stranger may have sent it meanwhile.
+ * that has become dear is paid by the operator. Fails where the payer's fee does not cover the cost now. The gas is not estimated: a
+ * stranger may have sent the call meanwhile.
  */
 export const pricedCall = Effect.fnUntraced(function* (
-  chain: ExactEvmChain,
+  { chainHead, lagGuard, routes }: ExactEvmChain,
   call: TransferCall,
-  signed: SignedRoute,
-  tried: "tried" | "untried"
+  signed: SignedRoute
 ): Effect.fn.Return<TransferCall, PaymentError | ValidationError | ChainUnavailable> {
-  const { chainHead, from, lagGuard, network, routes } = chain
-  const crossing = yield* served(chain, signed)
+  const { crossing, served } = yield* servedRoute(routes, signed)
   const { route } = signed
-  const { data, to } = call
-  const gas = Effect.fnUntraced(function* (value: bigint) {
-    const outcome = yield* lagGuard.judge(
-      (block) => lagGuard.rpc.estimateGas({ from, to, data, value }, block),
-      ({ _tag }) => _tag === "Reverted"
-    )
-    if (outcome._tag === "Estimated") return outcome.gas < call.gas ? outcome.gas : call.gas
-    return yield* EvmRefusal.fromRevert(network, yield* EvmRevert.explain(outcome))
-  })
-  const price =
-    routes &&
-    (yield* RouteQuotes.priceOf(lagGuard, routes.served, crossing, chainHead, {
-      route,
-      data,
-      ...(tried === "tried" && { gas })
-    }))
+  const price = yield* RouteQuotes.priceOf(lagGuard, served, crossing, chainHead, { route, data: call.data })
+  return yield* covered(call, signed, price)
+})
+
+/** The call with the value for its message; fails where there is no message, or where the payer's fee or the issuer's part is too small. */
+const covered = Effect.fnUntraced(function* (
+  call: TransferCall,
+  { route }: SignedRoute,
+  price: RouteQuotes.RoutePrice | undefined
+): Effect.fn.Return<TransferCall, ValidationError> {
   if (price === undefined) return yield* refused("message", "is refused by its bridge now; pay by another option")
   if (route.fee < price.cost) {
     return yield* refused(
@@ -135,19 +126,35 @@ const priceNow = Effect.fnUntraced(function* ({ chainHead, lagGuard, routes }: E
 const kept = (why: string): Effect.Effect<never, Misconfigured> =>
   Effect.fail(new Misconfigured({ message: `its bytes stay, since ${why}` }))
 
-/** Verifies: the fee covers the cost now, and the call succeeds, sent by any of the signers. */
+/**
+ * Verifies: the payer's account is a plain one, the fee covers the cost now, and the call succeeds, sent by any of the signers. The cost
+ * has the call's own gas by an estimate, and later prices count that one too.
+ */
 export const verify = Effect.fnUntraced(function* (
-  { from, lagGuard, network }: ExactEvmChain,
+  { chainHead, from, lagGuard, network, routes }: ExactEvmChain,
   call: TransferCall,
-  { payload }: Payment<SignedAuthorization>
+  signed: SignedRoute
 ): Effect.fn.Return<void, PaymentError | ValidationError | ChainUnavailable> {
-  // The code of the payer's account would run instead of a check of its key's signature.
-  if ((yield* ContractPayers.codeAt(lagGuard, payload.authorization.from)) !== "0x") {
-    return yield* RouteCall.plainAccountsAlone
-  }
-  const { data, gas, to, value = 0n } = call
+  const { crossing, served } = yield* servedRoute(routes, signed)
+  // The code of the payer's account would run instead of a check of its key's signature. It is looked for before the estimate: such code
+  // takes whatever gas it likes, and a refused payment would raise the prices of all others.
+  if ((yield* ContractPayers.codeAt(lagGuard, call.payer)) !== "0x") return yield* RouteCall.plainAccountsAlone
+  const { data, gas: limit, to } = call
+  const estimated = Effect.fnUntraced(function* (value: bigint) {
+    const outcome = yield* lagGuard.judge(
+      (block) => lagGuard.rpc.estimateGas({ from, to, data, value }, block),
+      ({ _tag }) => _tag === "Reverted"
+    )
+    if (outcome._tag === "Estimated") return outcome.gas < limit ? outcome.gas : limit
+    return yield* EvmRefusal.fromRevert(network, yield* EvmRevert.explain(outcome))
+  })
+  const { route } = signed
+  const price = yield* RouteQuotes.priceOf(lagGuard, served, crossing, chainHead, { route, data, gas: estimated })
+  // Also where the fee is refused now: without it the next quote would be as low, and so refused again.
+  if (price !== undefined) crossing.lastGas.departing = price.departing
+  const { value = 0n } = yield* covered(call, signed, price)
   const outcome = yield* lagGuard.judge(
-    (block) => lagGuard.rpc.call({ from, to, data, gas, value }, block),
+    (block) => lagGuard.rpc.call({ from, to, data, gas: limit, value }, block),
     ({ _tag }) => _tag === "Reverted"
   )
   if (outcome._tag === "Reverted") return yield* EvmRefusal.fromRevert(network, yield* EvmRevert.explain(outcome))

@@ -66,7 +66,8 @@ describe("the price of a route", () => {
     Effect.gen(function* () {
       const price = yield* priceWith(priced, priced)
       const value = 1_100_000n
-      assert.deepStrictEqual(price, { value, rate: 0n, cost: value + 7n * 400_000n + 7n * 200_000n })
+      const cost = value + 7n * 400_000n + 7n * 200_000n
+      assert.deepStrictEqual(price, { value, rate: 0n, departing: 400_000n, cost })
     })
   )
 
