@@ -34,11 +34,15 @@ const reverted = Effect.fnUntraced(function* () {
   return { ...market, ...both, payout, carried, observed, prepared, received }
 })
 
+/** The node takes a transaction before its block is mined: it is looked for until then. */
 const seenBy = (far: SchemeFacilitator, observed: ObservedPayment, carried: PreparedTransaction) =>
-  Effect.map(far.observe([observed], [carried]), ({ inclusion, observations: [seen] }) => {
-    assert.strictEqual(inclusion?.transaction, carried.transaction)
-    return seen
-  })
+  far.observe([observed], [carried]).pipe(
+    Effect.repeat({ until: ({ inclusion }) => inclusion !== undefined }),
+    Effect.map(({ inclusion, observations: [seen] }) => {
+      assert.strictEqual(inclusion?.transaction, carried.transaction)
+      return seen
+    })
+  )
 
 describe("an operator's payment that its token reverts", () => {
   it.live("is unmoved once its block is final, and another transaction makes it, once", () =>

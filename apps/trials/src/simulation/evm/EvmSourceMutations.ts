@@ -15,11 +15,18 @@ export interface EvmSourceMutation {
 }
 
 /** A failure is told at the first look that repeats, however young its block is. */
-const toldAtOnce = {
-  module: "schemes/evm/src/evidence/EvmUnconfirmedFailures",
-  piece: "head.number > since && block.number <= final.number && (isEnded || final.timestamp >= validBefore)",
-  instead: "true"
-}
+const toldAtOnce = [
+  {
+    module: "schemes/evm/src/evidence/EvmUnconfirmedFailures",
+    piece: "head.number <= since || block.number > final.number",
+    instead: "false"
+  },
+  {
+    module: "schemes/evm/src/evidence/EvmUnconfirmedFailures",
+    piece: "isEnded || final.timestamp >= validBefore",
+    instead: "true"
+  }
+] as const
 
 const finalStateUnasked = {
   module: "schemes/evm/src/evidence/EvmObservation",
@@ -36,7 +43,7 @@ export const evmSourceMutations = {
   "read-at-the-newest-block": {
     words: "what is not in a receipt is looked for at the newest block that some node has, and is told at once",
     mutation: [
-      toldAtOnce,
+      ...toldAtOnce,
       finalStateUnasked,
       {
         module: "schemes/evm/src/evidence/EvmMissingTransfers",
@@ -52,7 +59,7 @@ export const evmSourceMutations = {
   },
   "failure-at-depth-one": {
     words: "a failure is told when a block shows it, which may be taken back",
-    mutation: [toldAtOnce, finalStateUnasked]
+    mutation: [...toldAtOnce, finalStateUnasked]
   },
   "receipt-is-believed": {
     words: "a receipt is believed whatever block it names",
@@ -68,7 +75,7 @@ export const evmSourceMutations = {
     words:
       "a transaction that a receipt tells to have failed has failed for all its payments, and they are told at once",
     mutation: [
-      toldAtOnce,
+      ...toldAtOnce,
       finalStateUnasked,
       {
         module: "schemes/evm/src/evidence/EvmMissingTransfers",
