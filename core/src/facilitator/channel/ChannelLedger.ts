@@ -71,8 +71,10 @@ export const make = <E>(place: ChannelPlace<E>): ChannelStore["Service"] => {
       place.transact((records, now) =>
         Effect.gen(function* () {
           const { known, standing } = yield* entered(records, now, channel)
-          if (standing !== known) yield* records.putChannel(standing)
-          return standing
+          // Without its lapsed draws: a refund is first judged by what this returns.
+          const free = yield* current(records, now, standing)
+          if (free === standing && standing !== known) yield* records.putChannel(standing)
+          return free
         })
       ),
     find: place.find,

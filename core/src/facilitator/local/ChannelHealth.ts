@@ -41,6 +41,8 @@ export interface ChannelHealth {
   readonly missed: (network: string) => void
   /** Notes the failure of claims of this kind; `undefined` if they can be sent. */
   readonly claimed: (network: string, kind: ClaimKind, failure: string | undefined) => void
+  /** Notes that claims of this kind are sent, and that the outcome of all of them is unknown. */
+  readonly pending: (network: string, kind: ClaimKind) => Effect.Effect<void>
 }
 
 interface Condition {
@@ -50,6 +52,8 @@ interface Condition {
   readonly firstLook: Deferred.Deferred<void>
   shortage: string | undefined
   readonly failures: Map<ClaimKind, string>
+  /** Since when no claim of a kind has had an outcome, in Unix milliseconds. */
+  readonly pendingSince: Map<ClaimKind, number>
   /** Deposits on their way. */
   deposits: number
 }
@@ -65,6 +69,7 @@ export const make: Effect.Effect<ChannelHealth> = Effect.sync(() => {
       firstLook: Deferred.makeUnsafe(),
       shortage: undefined,
       failures: new Map(),
+      pendingSince: new Map(),
       deposits: 0
     }
     conditions.set(network, condition)
@@ -98,18 +103,27 @@ export const make: Effect.Effect<ChannelHealth> = Effect.sync(() => {
     }),
     missed: (network) => void Deferred.doneUnsafe(conditionOf(network).firstLook, Effect.void),
     claimed: (network, kind, failure) => {
-      const { failures } = conditionOf(network)
+      const { failures, pendingSince } = conditionOf(network)
+      pendingSince.delete(kind)
       if (failure === undefined) failures.delete(kind)
       else failures.set(kind, failure)
-    }
+    },
+    pending: (network, kind) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const { pendingSince } = conditionOf(network)
+        if (!pendingSince.has(kind)) pendingSince.set(kind, now)
+      })
   } satisfies ChannelHealth
 })
 
 /** The reason that draws are not granted; `undefined` if there is none. */
-const reasonIn = ({ failures, lookedAt, shortage }: Condition, withdrawDelay: number, now: number) => {
+const reasonIn = ({ failures, lookedAt, pendingSince, shortage }: Condition, withdrawDelay: number, now: number) => {
   const [failure] = failures.values()
-  const isBlind = lookedAt === undefined || now - lookedAt > (withdrawDelay * 1000) / lookedWithin
-  return isBlind ? "withdrawals could not be looked for lately" : (shortage ?? failure)
+  const longest = (withdrawDelay * 1000) / lookedWithin
+  if (lookedAt === undefined || now - lookedAt > longest) return "withdrawals could not be looked for lately"
+  // What is charged meanwhile is claimed by none of them before a withdrawal.
+  const isStuck = [...pendingSince.values()].some((since) => now - since > longest)
+  return shortage ?? failure ?? (isStuck ? "no claim that was sent has come into a block lately" : undefined)
 }
 
 /** The reason that no transaction of this much gas can be sent now; `undefined` if there is none. */

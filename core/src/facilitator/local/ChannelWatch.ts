@@ -93,7 +93,7 @@ export const run = (
   })
   const begin = (one: Watched) => {
     const options = optionsOf(one.facilitator.network)
-    return watch({ ...context, claims, watched: one, options, receivers: new Map() })
+    return watch({ ...context, claims, watched: one, options, receivers: new Map(), configs: { readAt: undefined } })
   }
   return Effect.forEach(watched, begin, { concurrency: "unbounded", discard: true })
 }
@@ -110,6 +110,8 @@ interface Watch extends DrawContext {
   readonly watched: Watched
   readonly options: Options
   readonly receivers: Map<string, Receiver>
+  /** The last whole read of all channels' terms; Unix milliseconds. */
+  readonly configs: { readAt: number | undefined }
 }
 
 const watch = (self: Watch): Effect.Effect<void> => {
@@ -183,6 +185,7 @@ const claimDue = Effect.fnUntraced(function* (self: Watch, kind: ClaimKind): Eff
   const reason = failures.find(isOfAll)?.message
   const isUnknown = failures.length === ends.length && failures.some(isPending)
   if (reason !== undefined || !isUnknown) health.claimed(network, kind, reason)
+  else yield* health.pending(network, kind)
   for (const failure of failures)
     yield* Effect.logWarning(`payment channels on ${network} could not be claimed; they are tried again soon`, failure)
 })
@@ -191,7 +194,10 @@ const claimDue = Effect.fnUntraced(function* (self: Watch, kind: ClaimKind): Eff
 const isOfAll = ({ _tag }: PaymentFailure): boolean =>
   _tag === "FacilitatorUnavailable" || _tag === "ChainUnavailable" || _tag === "Misconfigured"
 
-/** Whether the claim may still land: its unknown outcome, beside no claim that landed, neither stops draws nor lets them go on. */
+/**
+ * Whether the claim may still land: its unknown outcome, beside no claim that landed, lets draws go on no sooner, and stops them once it has
+ * lasted for a part of the delay of a withdrawal.
+ */
 const isPending = ({ _tag }: PaymentFailure): boolean => _tag === "SettlementPending"
 
 /** Says once which channels are withdrawn from whose debt is not worth a claim. */
@@ -209,15 +215,26 @@ const giveUp = Effect.fnUntraced(function* (self: Watch, givenUp: Map<string, tr
 
 const idOf = ({ channelId }: Pick<ClaimRow, "channelId">): string => channelId
 
-/** Learns the receivers of all channels once, by a read that ends, and then those of channels that owe money. */
-const known = Effect.fnUntraced(function* ({ ledger, receivers, watched: { draws, facilitator } }: Watch) {
+/** Pause between two reads of all channels' terms, in milliseconds. */
+const configsPause = Duration.toMillis("1 hour")
+
+/**
+ * Learns the receivers of channels that owe money, and now and then, by a read that ends, those of all channels: a receiver whose first
+ * money was claimed between two looks, with a refund for example, owes nothing at either.
+ */
+const known = Effect.fnUntraced(function* ({ configs, ledger, receivers, watched: { draws, facilitator } }: Watch) {
   const { network } = facilitator
   const found = new Map<string, Receiver>()
   const add = (config: ClaimRow["config"]) => {
     const { asset, payTo } = draws.parties(config)
     found.set(`${payTo} ${asset}`, { parties: { payTo, asset }, unpaidSince: undefined })
   }
-  if (receivers.size === 0) yield* ledger.configs(network, add)
+  const now = yield* Clock.currentTimeMillis
+  const { readAt } = configs
+  if (receivers.size === 0 || readAt === undefined || Math.abs(now - readAt) >= configsPause) {
+    yield* ledger.configs(network, add)
+    configs.readAt = now
+  }
   for (const { config } of yield* ledger.due({ network, ...everything })) add(config)
   for (const [key, receiver] of found) if (!receivers.has(key)) receivers.set(key, receiver)
 })

@@ -5,7 +5,7 @@ import type { NewChannel, RefundVerdict, SentRefund } from "../../facilitator/ch
 import { same } from "../Law.ts"
 import * as Trial from "./ChannelStoreTrial.ts"
 
-const { drawOn, law, opened, policy, roomy, sold, standingIs } = Trial
+const { drawOn, lapsing, law, opened, policy, roomy, sold, standingIs } = Trial
 
 const orderOf = ({ channelId }: Pick<NewChannel, "channelId">, amount: bigint, maximum: bigint) => ({
   channelId,
@@ -69,6 +69,15 @@ export const refunding: ReadonlyArray<Trial.ChannelLaw> = [
       yield* same("the open draw", (yield* store.commit(channel.channelId, "open", 200n))._tag, "Charged")
       const [row] = yield* store.due(policy(channel, { maximumUnclaimed: 1n }))
       yield* same("what is claimed", row?.total, 260n)
+    })
+  ),
+  law("a channel that is opened again has no lapsed draws: a refund of all is judged without them", (store) =>
+    Effect.gen(function* () {
+      const channel = yield* opened(store)
+      const all = drawOn(channel, channel.balance, channel.balance)
+      yield* same("the draw", (yield* store.accept(all, "lapses", lapsing))._tag, "Granted")
+      yield* same("what is reserved", (yield* store.open(channel)).reserved, 0n)
+      yield* same("the refund", amountOf(yield* store.refund(orderOf(channel, channel.balance, 0n))), channel.balance)
     })
   ),
   law("a repeated order finds the same refund until the chain shows it, and then makes another", (store) =>

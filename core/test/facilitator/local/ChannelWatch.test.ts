@@ -193,6 +193,26 @@ describe("the watch over payment channels", () => {
     })
   )
 
+  it.effect("stops draws once no claim has had an outcome for a third of the delay of a withdrawal", () =>
+    Effect.gen(function* () {
+      let outcome: ReturnType<ChannelClaims["claim"]> = Effect.fail(
+        new SettlementPending({ paymentId: "claim", status: "sent", message: "it is sent" })
+      )
+      const shop = yield* watched(() => Effect.suspend(() => outcome))
+      yield* shop.begin
+      yield* shop.sell("due", 5_000_000n)
+      yield* TestClock.adjust("5 minutes")
+      yield* shop.health.demand(shop.facilitator, 900)
+      yield* TestClock.adjust("2 minutes")
+      const stopped = yield* Effect.flip(shop.health.demand(shop.facilitator, 900))
+      assert.include(stopped.message, "no claim that was sent")
+      yield* shop.health.demand(shop.facilitator, 86_400)
+      outcome = Effect.void
+      yield* TestClock.adjust("1 minute")
+      yield* shop.health.demand(shop.facilitator, 900)
+    })
+  )
+
   it.effect("draws on while the outcome of one claim is unknown and another one lands", () =>
     Effect.gen(function* () {
       let isOut = true
@@ -267,6 +287,19 @@ describe("the watch over payment channels", () => {
       yield* TestClock.adjust("1 minute")
       isBroken = false
       yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual([...shop.payees].toSorted(), ["one", "two"])
+    })
+  )
+
+  it.effect("pays within an hour a receiver whose first money was claimed between two looks", () =>
+    Effect.gen(function* () {
+      const shop = yield* watched(() => Effect.void)
+      yield* shop.open("0x1", "one")
+      shop.owe(50_000n)
+      yield* shop.begin
+      yield* TestClock.adjust("1 minute")
+      yield* shop.open("0x2", "two")
+      yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual([...shop.payees].toSorted(), ["one", "two"])
     })
   )

@@ -165,12 +165,13 @@ const partiesByTerms = (): SchemeDraws["parties"] => {
 
 type Row = Parameters<SchemeDraws["claims"]>[0][number]
 
-/** Rows by receiver and token, in parts of one claim. */
+/** Rows by receiver, token and authorizer, in parts of one claim: a key that is not ours any more fails its own rows alone. */
 const claimsOf = (chain: ChannelChain, rows: ReadonlyArray<Row>): ReadonlyArray<ClaimRequests> => {
   const groups = new Map<string, Array<Row>>()
   for (const row of rows) {
-    const { payTo, asset } = partiesOf(configOf(row.config))
-    const key = `${payTo} ${asset}`
+    const config = configOf(row.config)
+    const { payTo, asset } = partiesOf(config)
+    const key = `${payTo} ${asset} ${config.receiverAuthorizer}`
     groups.set(key, [...(groups.get(key) ?? []), row])
   }
   return [...groups.values()].flatMap((group) =>

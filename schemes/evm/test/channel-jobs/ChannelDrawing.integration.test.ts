@@ -7,6 +7,7 @@ import { channelEvm } from "../../src/index.ts"
 import { ChannelContracts, EvmTestChain } from "../../src/testing/index.ts"
 import * as ChannelConfig from "../../src/voucher/ChannelConfig.ts"
 import * as RpcProxy from "../RpcProxy.ts"
+import * as TestChannel from "../voucher/TestChannel.ts"
 import * as TestEscrow from "../voucher/TestEscrow.ts"
 import * as ChannelDesk from "./ChannelDesk.ts"
 
@@ -20,7 +21,9 @@ const watched = Effect.gen(function* () {
   const config = ChannelDesk.lentConfig(chain, payer)
   yield* TestEscrow.open(chain, payer, config, 50_000n)
   const ids = [ChannelConfig.id(chain.chainId, config)]
-  return { proxy, states: channels?.draws?.states(ids) ?? Effect.die("the scheme has no draws") }
+  const draws = channels?.draws
+  if (draws === undefined) return yield* Effect.die("the scheme has no draws")
+  return { chain, payer, proxy, draws, states: draws.states(ids) }
 })
 
 describe.concurrent("the states of channels", () => {
@@ -32,6 +35,25 @@ describe.concurrent("the states of channels", () => {
         assert.deepStrictEqual(
           (yield* states).map(({ balance }) => balance),
           [50_000n]
+        )
+      })
+    )
+
+    it.effect("are claimed apart for each authorizer, so that one whose key is gone fails alone", () =>
+      Effect.gen(function* () {
+        const { chain, draws, payer } = yield* watched
+        const former = TestChannel.address(chain.accounts.signers[1].address)
+        const lent = [ChannelDesk.lentConfig(chain, payer, 1), ChannelDesk.lentConfig(chain, payer, 2)]
+        const configs = [...lent, { ...ChannelDesk.lentConfig(chain, payer, 3), receiverAuthorizer: former }]
+        const rows = configs.map((config) => {
+          const channelId = ChannelConfig.id(chain.chainId, config)
+          const voucher = { channelId, maxClaimableAmount: "5", signature: `0x${"11".repeat(65)}` }
+          return { channelId, maximum: 5n, total: 5n, config: ChannelConfig.onWire(config), voucher }
+        })
+        const ids = rows.map(({ channelId }) => channelId)
+        assert.deepStrictEqual(
+          draws.claims(rows).map(({ channelIds }) => channelIds),
+          [ids.slice(0, 2), ids.slice(2)]
         )
       })
     )
