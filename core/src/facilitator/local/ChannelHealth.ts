@@ -121,7 +121,7 @@ const reasonIn = ({ failures, lookedAt, pendingSince, shortage }: Condition, wit
   const [failure] = failures.values()
   const longest = (withdrawDelay * 1000) / lookedWithin
   if (lookedAt === undefined || now - lookedAt > longest) return "withdrawals could not be looked for lately"
-  // What is charged meanwhile is claimed by none of them before a withdrawal.
+  // Charges of that time are claimed by none of them before a withdrawal.
   const isStuck = [...pendingSince.values()].some((since) => now - since > longest)
   return shortage ?? failure ?? (isStuck ? "no claim that was sent has come into a block lately" : undefined)
 }
