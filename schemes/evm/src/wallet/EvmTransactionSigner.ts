@@ -15,6 +15,14 @@ export interface EvmTransactionSigner {
   readonly signTransaction: (transaction: UnsignedTransaction) => Promise<EvmHex.Hex>
 }
 
+/** The longest wait for a signature, in milliseconds: all signers of a network may wait for it. A later one is dropped. */
+const longestMillis = 10_000
+
+const late = ({ address }: EvmTransactionSigner) => {
+  const message = `the facilitator's signer ${address} did not sign in time: no answer in ${longestMillis} ms; check the service that holds its key`
+  return Effect.fail(new Misconfigured({ message }))
+}
+
 /**
  * Signs a call in a slot. The result has the bytes and, before they are sent, the transaction's hash, which is computed from
  * the bytes and not taken from the signer.
@@ -42,7 +50,7 @@ export const sign = Effect.fnUntraced(function* (
     try: () => signer.signTransaction(transaction),
     catch: (cause) =>
       new Misconfigured({ message: `the facilitator's signer ${signer.address} did not sign: ${String(cause)}` })
-  })
+  }).pipe(Effect.timeoutOrElse({ duration: longestMillis, orElse: () => late(signer) }))
   if (!EvmHex.isHex(bytes) || bytes === "0x") {
     const message = `the facilitator's signer ${signer.address} returned no transaction's bytes; expected 0x and hexadecimal digits`
     return yield* new Misconfigured({ message })

@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
 import { keccak256, parseTransaction, recoverTransactionAddress } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 
@@ -75,6 +78,30 @@ describe("EvmTransactionSigner", () => {
       for (const answer of answers) {
         assert.strictEqual((yield* Effect.flip(signedBy(answer)))._tag, "Misconfigured", String(answer))
       }
+    })
+  )
+
+  it.effect("does not wait for ever for a signer that never answers, and drops its late signature", () =>
+    Effect.gen(function* () {
+      const late = yield* Deferred.make<EvmHex.Hex>()
+      const asked = yield* Deferred.make<void>()
+      const signing = yield* Effect.forkChild(
+        Effect.flip(
+          signedBy(() => {
+            Deferred.doneUnsafe(asked, Effect.void)
+            return Effect.runPromise(Deferred.await(late))
+          })
+        )
+      )
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("9999 millis")
+      assert.isUndefined(signing.pollUnsafe())
+      yield* TestClock.adjust("1 milli")
+      // A signing that still waits would end by this signature.
+      yield* Deferred.succeed(late, "0x1234")
+      const failure = yield* Fiber.join(signing)
+      assert.strictEqual(failure._tag, "Misconfigured")
+      assert.match(failure.message, /did not sign in time/)
     })
   )
 })
