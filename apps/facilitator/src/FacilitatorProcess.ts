@@ -14,17 +14,16 @@ import { EvmCrypto } from "@pontage/evm"
 import * as BestCrypto from "@pontage/evm/crypto"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
-import * as Scope from "effect/Scope"
 
 import * as FacilitatorServer from "./api/FacilitatorServer.ts"
 import * as CallerTerms from "./callers/CallerTerms.ts"
 import * as Telemetry from "./logs/Telemetry.ts"
 import * as FacilitatorSettings from "./settings/FacilitatorSettings.ts"
-import * as ChainConnections from "./settling/ChainConnections.ts"
+import type { Connections } from "./settling/ChainConnections.ts"
 import * as FacilitatorStorage from "./settling/FacilitatorStorage.ts"
+import * as MissingChains from "./settling/MissingChains.ts"
 import * as SettlingSchemes from "./settling/SettlingSchemes.ts"
 
 /**
@@ -43,21 +42,10 @@ const run = Effect.fnUntraced(function* (settings: FacilitatorSettings.Facilitat
   const crypto = yield* BestCrypto.make
   const chains = yield* SettlingSchemes.make(settings, crypto)
   const storage = yield* Layer.build(storageOf(settings))
-  const life = yield* Effect.scope
-  const begin = Effect.fnUntraced(function* <E>(
-    port: number,
-    open: Effect.Effect<ChainConnections.Connections, E, Scope.Scope>
-  ) {
-    const scope = yield* Scope.fork(life)
-    const serving = Effect.provide(serveOnce({ ...settings, port }, open, crypto), storage)
-    const service = yield* Effect.onError(Scope.provide(scope)(serving), (cause) =>
-      Scope.close(scope, Exit.failCause(cause))
-    )
-    return { ...service, scope }
-  })
-  const first = yield* begin(settings.port, ChainConnections.open(chains))
-  yield* Effect.forkScoped(takeInMissing(first, begin(first.running.port, ChainConnections.openAgain(chains))))
-  return first.running
+  const serving = MissingChains.serve(chains, (connections, first?: FacilitatorServer.Running) =>
+    Effect.provide(serveOnce({ ...settings, port: first?.port ?? settings.port }, connections, crypto), storage)
+  )
+  return yield* Effect.provideService(serving, EvmCrypto.EvmCrypto, crypto)
 })
 
 /** The records, and the ledger of payment channels where the service's key authorizes their claims. */
@@ -66,37 +54,14 @@ const storageOf = ({ evmChannels, store }: FacilitatorSettings.FacilitatorSettin
     ? FacilitatorStorage.layer(store)
     : Layer.merge(FacilitatorStorage.layer(store), FacilitatorStorage.ledger(store))
 
-/** One time of service, and the chains that are missing in it. */
-interface Service {
-  readonly scope: Scope.Closeable
-  readonly missing: ReadonlyArray<ChainConnections.MissingChain>
-}
-
-const takeInMissing = <E extends { readonly message: string }>(
-  service: Service,
-  begin: Effect.Effect<Service, E>
-): Effect.Effect<never> =>
-  Effect.gen(function* () {
-    const { network, node } = yield* ChainConnections.firstBack(service.missing)
-    yield* Effect.logInfo(`the node ${node} of ${network} responds now; the facilitator begins again with it`)
-    yield* Scope.close(service.scope, Exit.void)
-    const failed = Effect.tapError(begin, ({ message }) =>
-      Effect.logError(`the facilitator could not begin again: ${message}`)
-    )
-    const next = yield* Effect.eventually(Effect.tapError(failed, () => Effect.sleep("1 second")))
-    return yield* takeInMissing(next, begin)
-  })
-
-const serveOnce = Effect.fnUntraced(function* <E>(
+const serveOnce = Effect.fnUntraced(function* (
   settings: FacilitatorSettings.FacilitatorSettings,
-  open: Effect.Effect<ChainConnections.Connections, E, Scope.Scope>,
+  { claims, missing, schemes }: Connections,
   crypto: EvmCrypto.Shape
 ) {
   const { allowedHosts, anonymousRates, callers, discovery, host, maximumConnections, port, webhooksToPrivate } =
     settings
   const { requestTimeoutMillis, settleTimeoutMillis } = settings
-  const connections = yield* Effect.provideService(open, EvmCrypto.EvmCrypto, crypto)
-  const { claims, missing, schemes } = connections
   for (const { network, node, problem } of missing) {
     yield* Effect.logWarning(
       `${network} is not ready: its node ${node} ${problem}; it is taken in as soon as it responds as it has to`
@@ -130,7 +95,7 @@ const serveOnce = Effect.fnUntraced(function* <E>(
     facilitator
   )
   yield* Effect.logInfo(`the facilitator listens on ${running.url}; its API is documented at ${running.url}/docs`)
-  return { missing, running }
+  return running
 })
 
 /** An empty registry is no mistake here: then no chain responds yet. */

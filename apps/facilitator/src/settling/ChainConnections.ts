@@ -1,9 +1,8 @@
 /**
- * The connections to the chains at a start. A chain whose node does not respond holds up no other: the service starts without
- * it, names it as not ready, and tries it again until it responds.
+ * The connections to the chains. A chain whose node does not respond holds up no other: the service starts without it, names it
+ * as not ready, and tries it again until it responds.
  */
 import { type ChainUnavailable, type FacilitatorScheme, Misconfigured, type SchemeFacilitator } from "@pontage/core"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -43,37 +42,51 @@ export interface Connections {
 const patience = Schedule.max([Schedule.spaced("500 millis"), Schedule.recurs(3)])
 /** Longest time of a start that a node may take which accepts a connection and says nothing. */
 const longest = "5 seconds"
-const silent = `it did not respond within ${longest}`
-const unresponsive = (why: string) => `does not respond (${why})`
 
 /** Pauses between attempts while the service runs. */
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("15 seconds")])
-/** Longest time of such an attempt. */
+/** Longest time of such an attempt, which holds up nothing. */
 const longestLater = "20 seconds"
+
+const unresponsive = (why: string) => `does not respond (${why})`
+type Limit = typeof longest | typeof longestLater
+const silentFor = (limit: Limit) => unresponsive(`it did not respond within ${limit}`)
 
 /**
  * Connects to all chains at once. A chain that contradicts the settings fails the start with `Misconfigured`; one that does not
  * answer is missing.
  */
 export const open = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
-  Effect.map(Effect.forEach(chains, opened, { concurrency: "unbounded" }), together)
+  Effect.map(
+    Effect.forEach(chains, (chain) => opened(chain, longest), { concurrency: "unbounded" }),
+    together
+  )
 
 /**
- * The same for a service that has run before. A chain that contradicts the settings now is missing, too: the settings were right
- * once, and the other chains have payments to settle.
+ * The same for a service that runs, to replace its connections. A chain that contradicts the settings now is missing, too: the
+ * settings were right once, and the other chains have payments to settle. A node has as long as an attempt of `firstBack` gives
+ * it, or else a slow one that `firstBack` finds would be missing again. Those of the chains in `still` hold up the others no
+ * longer than at a start.
  */
-export const openAgain = (chains: ReadonlyArray<ConfiguredChain>): Effect.Effect<Connections, never, Scope.Scope> =>
+export const openAgain = (
+  chains: ReadonlyArray<ConfiguredChain>,
+  still: ReadonlyArray<ConfiguredChain>
+): Effect.Effect<Connections, never, Scope.Scope> =>
   Effect.map(
     Effect.forEach(
       chains,
       (chain) =>
-        Effect.catch(opened(chain), ({ message }) =>
+        Effect.catch(opened(chain, isIn(still, chain) ? longest : longestLater), ({ message }) =>
           Effect.succeed(without({ ...chain, problem: `is of no use (${message})` }))
         ),
       { concurrency: "unbounded" }
     ),
     together
   )
+
+/** Whether the list has this chain, with or without the reason why it is missing. */
+export const isIn = (chains: ReadonlyArray<ConfiguredChain>, { connect }: ConfiguredChain): boolean =>
+  chains.some((one) => one.connect === connect)
 
 const together = (all: ReadonlyArray<Connections>): Connections => ({
   schemes: all.flatMap(({ schemes }) => schemes),
@@ -83,9 +96,9 @@ const together = (all: ReadonlyArray<Connections>): Connections => ({
 
 const without = (chain: MissingChain): Connections => ({ schemes: [], missing: [chain], claims: new Map() })
 
-const opened = (chain: ConfiguredChain): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
+const opened = (chain: ConfiguredChain, limit: Limit): Effect.Effect<Connections, Misconfigured, Scope.Scope> =>
   Effect.map(
-    tried(chain, patience, longest),
+    tried(chain, limit),
     Result.match({
       onFailure: without,
       onSuccess: (scheme) => ({
@@ -98,14 +111,13 @@ const opened = (chain: ConfiguredChain): Effect.Effect<Connections, Misconfigure
 
 const tried = (
   chain: ConfiguredChain,
-  attempts: Schedule.Schedule<unknown>,
-  limit: Duration.Input
+  limit: Limit
 ): Effect.Effect<Result.Result<SchemeFacilitator, MissingChain>, Misconfigured, Scope.Scope> =>
-  Effect.retry(chain.connect, { schedule: attempts, while: isUnavailable }).pipe(
+  Effect.retry(chain.connect, { schedule: patience, while: isUnavailable }).pipe(
     Effect.timeoutOption(limit),
     Effect.map(
       Option.match({
-        onNone: () => Result.fail({ ...chain, problem: unresponsive(silent) }),
+        onNone: () => Result.fail({ ...chain, problem: silentFor(limit) }),
         onSome: (scheme) => Result.succeed(scheme)
       })
     ),
@@ -122,7 +134,9 @@ export const firstBack = (missing: ReadonlyArray<MissingChain>): Effect.Effect<C
 
 const back = (chain: MissingChain): Effect.Effect<ConfiguredChain> => {
   const attempt = Effect.scoped(Effect.timeoutOption(chain.connect, longestLater)).pipe(
-    Effect.flatMap(Option.match({ onNone: () => Effect.fail(silent), onSome: () => Effect.succeed(chain) })),
+    Effect.flatMap(
+      Option.match({ onNone: () => Effect.fail(silentFor(longestLater)), onSome: () => Effect.succeed(chain) })
+    ),
     Effect.tapError((error) =>
       error instanceof Misconfigured
         ? Effect.logError(`the node ${chain.node} responds, and is not of use: ${error.message}`)
