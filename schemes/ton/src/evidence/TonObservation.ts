@@ -206,14 +206,18 @@ const observeUnsent = Effect.fnUntraced(function* (
   return { _tag: "Failed", transaction: "", error }
 })
 
+type Records = Pick<Context, "losses" | "pendingPayers" | "searches">
+
 /** Forgets a payment that has ended. */
-export const forget = (
-  { losses, pendingPayers, searches }: Pick<Context, "losses" | "pendingPayers" | "searches">,
-  payment: Payment<SignedJettonTransfer>
-): Effect.Effect<void> =>
-  Effect.all([pendingPayers.release(payment.payload), searches.forget(payment.payload), losses.release(payment)], {
-    discard: true
-  })
+export const forget = (records: Records, payment: Payment<SignedJettonTransfer>): Effect.Effect<void> =>
+  Effect.andThen(records.pendingPayers.release(payment.payload), uncount(records, payment))
+
+/** Puts a payment back whose bytes will not be sent: it may be prepared again. */
+export const putBack = (records: Records, payment: Payment<SignedJettonTransfer>): Effect.Effect<void> =>
+  Effect.andThen(records.pendingPayers.putBack(payment.payload), uncount(records, payment))
+
+const uncount = ({ losses, searches }: Records, payment: Payment<SignedJettonTransfer>): Effect.Effect<void> =>
+  Effect.andThen(searches.forget(payment.payload), losses.release(payment))
 
 /**
  * Observes the transfer of a request that `walletTransaction` carried out, caused by our message (`included`) or by another

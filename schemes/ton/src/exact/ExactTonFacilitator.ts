@@ -66,7 +66,7 @@ const over = (chain: ExactTonChain): SchemeFacilitator<SignedJettonTransfer> => 
     prepare: (payments, slot, chainHead, maximumCost, replaced) =>
       ExactTonPreparation.prepare(chain, verifications, unsent, payments, slot, chainHead, maximumCost, replaced),
     release: (payments) =>
-      Effect.forEach(payments, (payment) => TonObservation.forget(chain, payment), { discard: true }),
+      Effect.forEach(payments, (payment) => TonObservation.putBack(chain, payment), { discard: true }),
     noop: (slot, chainHead) => ExactTonPreparation.noop(chain, slot, chainHead),
     submit: (prepared) => submit(rpc, prepared),
     observe: (observedPayments, attempts) => TonObservation.observe(chain, unsent, observedPayments, attempts),

@@ -17,6 +17,8 @@ export interface PendingPayers {
   readonly isTaken: (authorization: TonAuthorization) => Effect.Effect<boolean>
   /** Ends this payment's claim to its payer for good: the masterchain reverts nothing. */
   readonly release: (authorization: TonAuthorization) => Effect.Effect<void>
+  /** Frees the payer of a payment that was not sent: the payment may be taken again. */
+  readonly putBack: (authorization: TonAuthorization) => Effect.Effect<void>
 }
 
 /** Seconds after its validity at which a payment has ended in any case; clocks may differ by them. */
@@ -47,6 +49,9 @@ export const make = (): PendingPayers => {
       pending.delete(payer)
     }
   })
+  const free = ({ nonce, payer }: TonAuthorization) => {
+    if (pending.get(payer)?.nonce === nonce) pending.delete(payer)
+  }
   return {
     isTaken: isBehind,
     take: (authorization) =>
@@ -58,10 +63,11 @@ export const make = (): PendingPayers => {
         pending.set(payer, { nonce, seqno: request.seqno, until: request.validUntil + graceSeconds })
         return true
       }),
-    release: ({ nonce, payer }) =>
+    release: (authorization) =>
       Effect.sync(() => {
-        ended.set(nonce, true)
-        if (pending.get(payer)?.nonce === nonce) pending.delete(payer)
-      })
+        ended.set(authorization.nonce, true)
+        free(authorization)
+      }),
+    putBack: (authorization) => Effect.sync(() => free(authorization))
   }
 }

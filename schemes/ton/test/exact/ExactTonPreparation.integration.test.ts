@@ -1,4 +1,4 @@
-/** Preparations while the node does not serve every request. */
+/** Preparations that are made again: where the node does not serve every request, and where the bytes were not sent. */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -43,5 +43,24 @@ describe("two payments of one message", () => {
         })
       )
     }
+  })
+})
+
+describe("a payment that is prepared again after its bytes were not sent", () => {
+  layer(TonTestChain.layer({ payers: 1 }), { excludeTestServices: true })((it) => {
+    it.effect("keeps its payer from another payment of the same number", () =>
+      Effect.gen(function* () {
+        const trial = yield* Trial.make()
+        const { chain, facilitator } = trial
+        const [payer] = chain.accounts.payers
+        const [first, second] = [yield* Trial.payment(trial, payer), yield* Trial.payment(trial, payer)]
+        yield* Trial.relayed(trial, [first])
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(second)), "EXPIRED_PAYMENT seqno_reserved")
+        yield* facilitator.release?.([first]) ?? assert.fail("it can be released")
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(second)), "ok")
+        yield* Trial.relayed(trial, [first])
+        assert.strictEqual(yield* Trial.wordOf(facilitator.verify(second)), "EXPIRED_PAYMENT seqno_reserved")
+      })
+    )
   })
 })

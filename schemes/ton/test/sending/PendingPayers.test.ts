@@ -60,4 +60,18 @@ describe("PendingPayers", () => {
       assert.isFalse(yield* payers.isTaken(second))
     })
   )
+
+  it.effect("takes a payment again that was put back, and the payer with it", () =>
+    Effect.gen(function* () {
+      const payers = PendingPayers.make()
+      yield* payers.take(first)
+      yield* payers.putBack(second)
+      assert.isTrue(yield* payers.isTaken(second))
+      yield* payers.putBack(first)
+      assert.isFalse(yield* payers.isTaken(second))
+      assert.isTrue(yield* payers.take(first))
+      assert.isTrue(yield* payers.isTaken(second))
+      assert.isFalse(yield* payers.take(second))
+    })
+  )
 })
