@@ -14,6 +14,8 @@ export interface Settings {
   readonly finalityDepth?: number
   /** The bridges; default the two ends of the local one. */
   readonly bridges?: Bridges
+  /** Whether the first chain's token counts as a dollar; default yes. */
+  readonly dollar?: boolean
   /** The attester of CCTP. */
   readonly attesterUrl?: string
   /** Seconds for which the bridge's own executor is waited for; default 10. */
@@ -59,9 +61,9 @@ export const between = (
   { first, second }: Pick<BridgedChains.BridgedChains, "first" | "second">,
   { bridges, ...settings }: Settings & { readonly bridges: Bridges }
 ) => {
-  const { attesterUrl, finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
+  const { attesterUrl, dollar = true, finalityDepth = 2, pushAfterSeconds = 10, price = coinPrice } = settings
   const { network, urls = { near: first.rpcUrl, far: second.rpcUrl } } = settings
-  const assets = [{ network: first.network, ...first.token }]
+  const assets = [{ network: first.network, ...first.token, dollar }]
   const [nearSigner] = first.accounts.signers
   const [farSigner] = second.accounts.signers
   const facilitatorBy = (signer: EvmTestAccounts.TestAccount, rpcUrl: string, minimumPrice?: string) =>

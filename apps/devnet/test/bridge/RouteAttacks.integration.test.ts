@@ -348,6 +348,9 @@ describe("a route", () => {
       assert.match(yield* wrongStart({ bridges: [near, { ...far, asset: stranger }] }), /carries .*, not the token/)
       assert.match(yield* wrongStart({ bridges: [{ ...near, endpointId: 7 }, far] }), /has the id 30110, not 7/)
       assert.match(yield* wrongStart({ bridges: [near] }), /no known bridge leads/)
+      assert.match(yield* wrongStart({ dollar: false }), /is no dollar; its fee cannot be quoted/)
+      // A token without a way to the other network is no matter of routes.
+      assert.match(yield* wrongStart({ dollar: false, bridges: [near] }), /no known bridge leads/)
       const only = first.rpcUrl
       assert.match(yield* wrongStart({ urls: { near: second.rpcUrl, far: only } }), /code at .* is missing|decimals/)
     })

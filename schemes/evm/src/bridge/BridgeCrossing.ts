@@ -3,7 +3,14 @@
  * CCTP. Every constant is compared with both chains at start: the router's code, the tokens of both ends, their endpoints and their trust
  * in each other.
  */
-import { type AssetTable, type ChainHead, type ChainUnavailable, Misconfigured, type Network } from "@pontage/core"
+import {
+  type Asset,
+  type AssetTable,
+  type ChainHead,
+  type ChainUnavailable,
+  Misconfigured,
+  type Network
+} from "@pontage/core"
 import * as Effect from "effect/Effect"
 
 import * as EvmChainHead from "../node/EvmChainHead.ts"
@@ -80,6 +87,8 @@ export const find = Effect.fnUntraced(function* (
         { rpc: chain.rpc, bridge: other }
       ]
       if (!(yield* leads(side, other, terms))) continue
+      // The costs of a crossing are counted in dollars, and its fee is taken in the token.
+      if (!asset.dollar) yield* noDollar(asset)
       const ends = yield* Effect.catchTag(BridgeEnds.find(side, otherSide, asset.decimals), "Misconfigured", (error) =>
         wrong(error.message)
       )
@@ -113,6 +122,9 @@ const connected = Effect.fnUntraced(function* (
   const coinPrice = yield* CoinPrice.make(rpc, price, terms)
   return { network, rpc, lagGuard, chainHead, coinPrice, dataFee: yield* DataFee.make(rpc) }
 })
+
+const noDollar = ({ address, symbol }: Asset) =>
+  wrong(`${symbol} (${address}) is no dollar; its fee cannot be quoted: leave its ends out of bridges`)
 
 const noCrossing = (network: string, other: string) =>
   wrong(`no known bridge leads from ${network} to ${other}; give it as one of bridges, or leave ${other} out`)
