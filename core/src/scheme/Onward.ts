@@ -33,6 +33,11 @@ export interface Push {
    * own: whoever observes the delivery afterwards pushes these bytes, and others only once these can never be used.
    */
   readonly once?: true
+  /**
+   * The other network takes its bytes for a time only, and makes one push of a delivery at most, whichever bytes it has. So bytes that are
+   * refused before they are signed into a transaction are followed by other ones under the next number.
+   */
+  readonly renewable?: true
 }
 
 /** A push of a delivery, or the reason why none can be made now, a sentence for people. */

@@ -2,7 +2,7 @@
 import { createServer } from "node:http"
 
 import { assert, describe, it } from "@effect/vitest"
-import type { Departure, PaymentRequirements } from "@pontage/core"
+import type { Departure, PaymentRequirements, Push } from "@pontage/core"
 import { LocalCctp, ReadBatch } from "@pontage/evm/testing"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -149,6 +149,30 @@ describe("a route over CCTP", () => {
       assert.strictEqual(over._tag, "Blocked")
       assert.include("reason" in over ? over.reason : "", "expired")
       assert.strictEqual((yield* observe(departure))._tag, "Ready")
+    })
+  )
+
+  it.live("is pushed with its next attestation where the first one expires before the push is sent", () =>
+    Effect.gen(function* () {
+      const { attester, deliveries, departed, observe, second } = yield* opened
+      const departure = yield* departed
+      const refusalOf = ({ payload, requirements }: Push) => {
+        const offer = { ...requirements, extra: { delivers: "pay_0" } }
+        return wordOf(Effect.flatMap(deliveries.read(offer, payload), (payment) => deliveries.verify(payment)))
+      }
+      attester.terms.expires = (yield* Effect.promise(() => second.client.getBlockNumber())) + 5n
+      yield* attester.attest
+      const first = yield* observe(departure)
+      if (first._tag !== "Ready") return assert.fail(first._tag)
+      assert.strictEqual(yield* refusalOf(first.push), "ok")
+      yield* second.mine(5)
+      assert.strictEqual(yield* refusalOf(first.push), "delivery_reverted")
+      assert.strictEqual((yield* observe(departure))._tag, "Blocked")
+      const next = yield* observe(departure)
+      if (next._tag !== "Ready") return assert.fail(next._tag)
+      assert.isTrue(next.push.renewable)
+      assert.notDeepEqual(next.push.payload, first.push.payload)
+      assert.strictEqual(yield* refusalOf(next.push), "ok")
     })
   )
 

@@ -4,19 +4,21 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
 
 import type { Authorization } from "../../protocol/Authorization.ts"
 import * as PaymentId from "../../protocol/PaymentId.ts"
 import type { PaymentRequirements } from "../../protocol/PaymentRequirements.ts"
 import type { ChainUnavailable, FacilitatorUnavailable } from "../../protocol/ProtocolError.ts"
 import { isDead } from "../../protocol/Settlement.ts"
+import { invalid } from "../../protocol/ValidationError.ts"
 import type { DeliveryObservation, Push } from "../../scheme/Onward.ts"
 import type { SchemeFacilitator } from "../../scheme/SchemeFacilitator.ts"
 import * as Checkpoint from "../Checkpoint.ts"
 import type { LaneChoice } from "../queue/LaneChoice.ts"
 import * as Delivery from "../store/Delivery.ts"
 import * as PaymentChange from "../store/PaymentChange.ts"
-import type { PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
+import type { ClaimResult, PaymentStore, StoredPayment } from "../store/PaymentStore.ts"
 import * as Presentation from "../store/Presentation.ts"
 
 /** The services that pushes need. */
@@ -78,8 +80,13 @@ export const push = Effect.fnUntraced(function* (
   // One whose bytes can never be used needs no record of its own.
   const isGone = last.stored === undefined && isLastUnsent
   const attempt = isGone ? last.attempt + 1 : attemptOf(last)
-  if (last.stored !== undefined && attempt === last.attempt) return yield* awaited(context, last.stored)
-  const unsent = last.unsent + (isLastUnsent && attempt > last.attempt ? 1 : 0)
+  if (last.stored !== undefined && attempt === last.attempt) {
+    return isOutdated(last.stored, observed)
+      ? yield* ended(context, last.stored, last.unsent)
+      : yield* awaited(context, last.stored)
+  }
+  const isUnsent = isLastUnsent || (last.stored?.status === "rejected" && isRenewable(observed))
+  const unsent = last.unsent + (isUnsent && attempt > last.attempt ? 1 : 0)
   const number = { attempt, unsent }
   if (attempt - unsent > attemptsAtMost)
     return stuck(`all ${attemptsAtMost} pushes failed; the last one is ${last.stored?.paymentId ?? "forgotten"}`)
@@ -178,7 +185,8 @@ const claimed = Effect.fnUntraced(function* (
     { lane: yield* context.choice.laneFor(scheme), available: plenty }
   )
   yield* Checkpoint.pass("claimed")
-  if (result._tag !== "Claimed") return stuck(`another payment has the name of its push, ${paymentId}`)
+  if (result._tag !== "Claimed" && !isPushOf(result, delivered))
+    return stuck(`another payment has the name of its push, ${paymentId}`)
   return {
     _tag: "Undelivered",
     status: "pending",
@@ -186,6 +194,10 @@ const claimed = Effect.fnUntraced(function* (
     push: recordOf(number, paymentId)
   }
 })
+
+/** Whether a record of other bytes is this delivery's push all the same: the process that made it has not recorded its name. */
+const isPushOf = (result: ClaimResult, { paymentId }: StoredPayment): boolean =>
+  result._tag === "Different" && Delivery.deliveredBy(result.payment.requirements) === paymentId
 
 const stuck = (detail: string): Delivery.DeliveryReport => ({ _tag: "Undelivered", status: "stuck", detail })
 const pending = (detail: string): Delivery.DeliveryReport => ({ _tag: "Undelivered", status: "pending", detail })
@@ -195,17 +207,47 @@ const awaited = Effect.fnUntraced(function* (
   { choice, schemes, store }: PushContext,
   stored: StoredPayment
 ): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
-  const { history, paymentId, requirements } = stored
+  const { paymentId, requirements } = stored
   const scheme = schemes.find(
     ({ network, scheme: { name } }) => network === requirements.network && name === requirements.scheme
   )
-  // A clock that is behind the record by more than the pause was set back, and would prolong the pause by as much.
-  const isRested = Math.abs((yield* store.now) - (history.at(-1)?.at ?? 0)) >= pauseOf(stored)
-  if (PaymentChange.isUnwanted(stored) && scheme !== undefined && isRested) {
+  if (PaymentChange.isUnwanted(stored) && scheme !== undefined && isRested(stored, yield* store.now)) {
     yield* store.queue(paymentId, yield* choice.laneFor(scheme), { available: plenty })
   }
   return pending(standingOf(stored))
 })
+
+const isRenewable = (observed: DeliveryObservation): boolean =>
+  observed._tag === "Ready" && observed.push.renewable === true
+
+/** Whether a push was refused before it was in any transaction, and other bytes make the same delivery now. */
+const isOutdated = (stored: StoredPayment, observed: DeliveryObservation): boolean =>
+  observed._tag === "Ready" &&
+  isRenewable(observed) &&
+  PaymentChange.isUnwanted(stored) &&
+  stored.since === undefined &&
+  stored.history.at(-1)?.exit === "payment_refused" &&
+  !Equal.equals(observed.push.payload, stored.payload)
+
+/**
+ * Ends a push that can only be refused. Its end is recorded before the next one is made: no process puts it into a lane again, and the next
+ * one has its number from the records alone.
+ */
+const ended = Effect.fnUntraced(function* (
+  { store }: PushContext,
+  stored: StoredPayment,
+  unsent: number
+): Effect.fn.Return<Delivery.DeliveryReport, FacilitatorUnavailable> {
+  if (isRested(stored, yield* store.now, unsent))
+    yield* store.endUnwanted([{ paymentId: stored.paymentId, reason: outdated }])
+  return pending(`${standingOf(stored)}; one with other bytes follows`)
+})
+
+const outdated = invalid(
+  "unsupported_authorization",
+  "push_outdated",
+  "the other network takes it no more, and takes another one for the same delivery"
+)
 
 /** The state of a push, with the last note on record. */
 const standingOf = ({ history, paymentId, status }: StoredPayment): string => {
@@ -213,5 +255,10 @@ const standingOf = ({ history, paymentId, status }: StoredPayment): string => {
   return `its push ${paymentId} is ${status}${note === undefined ? "" : `: ${note}`}`
 }
 
-const pauseOf = ({ history }: StoredPayment): number =>
-  Math.min(longestPause, firstPause * 2 ** Math.min(history.length / 2, 20))
+/** Whether a push is out of its lane for long enough. Each earlier one that was never sent (`unsent`) makes the pause longer. */
+const isRested = (stored: StoredPayment, now: number, unsent = 0): boolean =>
+  // A clock that is behind the record by more than the pause was set back, and would prolong the pause by as much.
+  Math.abs(now - (stored.history.at(-1)?.at ?? 0)) >= pauseOf(stored, unsent)
+
+const pauseOf = ({ history }: StoredPayment, unsent: number): number =>
+  Math.min(longestPause, firstPause * 2 ** Math.min(history.length / 2 + unsent, 20))

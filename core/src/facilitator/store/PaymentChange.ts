@@ -137,7 +137,7 @@ export const endUnused = (known: StoredPayment, { at, reason }: Unused): StateCh
   from: [known.status],
   to: reason === undefined ? "expired" : known.since === undefined ? "rejected" : "failed",
   refusal: reason ?? (isUnwanted(known) ? (known.history.length === 1 ? unwanted : unsettled) : unused),
-  note: `unused at block ${at.number}, which is final`
+  note: at === undefined ? "it was never sent, and never will be" : `unused at block ${at.number}, which is final`
 })
 
 /** The proof, without the payment's name. */

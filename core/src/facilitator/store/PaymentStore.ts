@@ -234,7 +234,8 @@ export interface UnwantedPlace {
 /** A payment that never moves its money, and the final block that proves it. */
 export interface ProvenUnused {
   readonly paymentId: string
-  readonly at: Block
+  /** Absent for a push that was never sent: the facilitator alone sends pushes, so its records prove it. */
+  readonly at?: Block | undefined
   /** The reason why its transfer was not made, if it is known. */
   readonly reason?: PaymentError | ValidationError
 }

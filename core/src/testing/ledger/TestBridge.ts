@@ -29,6 +29,8 @@ export interface BridgeFaults {
   frozen: boolean
   /** A push that the far ledger refuses can still be made: it is `Unmoved` once its block is final, and does not fail. */
   refusable: boolean
+  /** The number of times that departures were attested again: pushes of earlier attestations are refused. */
+  renewals: number
 }
 
 /** A bridge. */
@@ -51,6 +53,8 @@ export const fee = crossingFee
 
 /** A message is valid for as long as anybody can wait. */
 const forever = 4_102_444_800
+/** The end of the validity tells the attestations of a message apart. */
+const validityOf = ({ renewals }: BridgeFaults): number => forever + renewals
 const marker = "acct-to-"
 
 /**
@@ -78,7 +82,7 @@ const text = new TextEncoder()
 
 /** Makes a bridge from the first ledger to the second one. */
 export const make = (near: TestLedger, far: TestLedger): TestBridge => {
-  const faults: BridgeFaults = { withheld: false, frozen: false, refusable: false }
+  const faults: BridgeFaults = { withheld: false, frozen: false, refusable: false, renewals: 0 }
   const attested = new Set<string>()
 
   /** Attests a message once. An attestation stays, whatever becomes of its departure. */
@@ -99,7 +103,8 @@ export const make = (near: TestLedger, far: TestLedger): TestBridge => {
     if (arrival !== undefined) return arrival
     if (!isAttested) return { _tag: "Underway", reason: "the departure is not attested yet" } as const
     if (faults.frozen) return { _tag: "Blocked", reason: "the recipient is frozen on the far ledger" } as const
-    return { _tag: "Ready", push: yield* pushOf(account, order, arriving(order.amount), attempt) } as const
+    const terms = { amount: arriving(order.amount), attempt, validBefore: validityOf(faults) }
+    return { _tag: "Ready", push: yield* pushOf(account, order, terms) } as const
   })
 
   return {
@@ -141,10 +146,13 @@ const delivering = (far: TestLedger, ledgers: SchemeFacilitator, faults: BridgeF
     verify: (payment) =>
       Effect.flatMap(
         asked(far, () => arrivalOf(far, payment.authorization.payer)),
-        (arrival) =>
-          arrival === undefined
+        (arrival) => {
+          if (arrival !== undefined)
+            return Effect.fail(invalid("already_used", arrival.transaction, `delivered by ${arrival.transaction}`))
+          return payment.authorization.validBefore === validityOf(faults)
             ? ledgers.verify(payment)
-            : Effect.fail(invalid("already_used", arrival.transaction, `delivered by ${arrival.transaction}`))
+            : Effect.fail(invalid("unsupported_authorization", "attestation_over", "its attestation is over"))
+        }
       ),
     observe: (observedPayments, attempts) =>
       Effect.map(ledgers.observe(observedPayments, attempts), ({ inclusion, observations }) => ({
@@ -193,16 +201,26 @@ const arrivalOf = (far: TestLedger, account: string): Arrived | undefined => {
 }
 
 /** The push is an order of the message's own account, which any party can submit. */
-const pushOf = Effect.fnUntraced(function* (account: string, order: LedgerOrder, amount: bigint, attempt: number) {
+const pushOf = Effect.fnUntraced(function* (
+  account: string,
+  order: LedgerOrder,
+  {
+    amount,
+    attempt,
+    validBefore
+  }: Record<"attempt" | "validBefore", number> & {
+    readonly amount: bigint
+  }
+) {
   const payTo = recipientOf(order)
   const terms = {
     payer: account,
     payTo,
     asset: asset.address,
     amount: `${amount}`,
-    nonce: `push-${attempt}-${account.slice(-15)}`,
+    nonce: `push-${attempt}-${account.slice(-15)}`.slice(0, 22),
     validAfter: 0,
-    validBefore: forever
+    validBefore
   }
   return {
     requirements: {
@@ -213,6 +231,7 @@ const pushOf = Effect.fnUntraced(function* (account: string, order: LedgerOrder,
       payTo,
       asset: asset.address
     },
-    payload: { ...terms, signature: yield* signatureOf(terms) }
+    payload: { ...terms, signature: yield* signatureOf(terms) },
+    renewable: true as const
   }
 })

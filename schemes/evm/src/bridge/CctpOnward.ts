@@ -49,7 +49,8 @@ export const observe = Effect.fnUntraced(function* (
   const terms = { amount: read.amount - read.fee, payTo: route.recipient, attempt, since: receipt.time }
   const { attestation: signatures, message } = attestation
   const pushed = { kind: "cctp", attestation: signatures, message, read } as const
-  return { _tag: "Ready", push: DeliveryPush.make(chain.network, far, pushed, terms) }
+  // The transmitter takes a message's nonce once, whichever of its attestations comes with it.
+  return { _tag: "Ready", push: { ...DeliveryPush.make(chain.network, far, pushed, terms), renewable: true } }
 })
 
 /** Tries a delivery; the reason why it would fail now, if it would. */
