@@ -3,7 +3,7 @@
  * in a transaction. So the call is simulated as it will be sent, by each signer and at real prices; and the code that it runs
  * has to be known, or, where the operator allows any code, has to accept the signature up to the end of its validity.
  */
-import { type ChainUnavailable, invalid, type PaymentError, type ChainHead, type ValidationError } from "@pontage/core"
+import { ChainUnavailable, invalid, type PaymentError, type ChainHead, type ValidationError } from "@pontage/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -48,16 +48,44 @@ export const make = (guard: EvmLagGuard.EvmLagGuard, options: Options): Judge =>
   return Effect.fnUntraced(function* (call, held) {
     if (options.policy === "none") return yield* notServed
     const chainHead = yield* options.chainHead
-    yield* simulated(guard, options, call, chainHead)
-    if (options.policy === "known") {
+    const able = yield* withFunds(guard, options, call, chainHead)
+    yield* simulated(guard, able, call, chainHead)
+    if (able.policy === "known") {
       const own = yield* ownCodeOf(EvmAsset.domain(held.token))
-      yield* isKnown(guard, options, call, own)
+      yield* isKnown(guard, able, call, own)
       return undefined
     }
-    yield* untilItsEnd(guard, options, call, held.authorization, chainHead)
-    return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeOfPayer(guard, options, call))
+    yield* untilItsEnd(guard, able, call, held.authorization, chainHead)
+    return EvmKnownCode.fingerprint(able.known, call.payer, yield* codeOfPayer(guard, able, call))
   })
 }
+
+/**
+ * The settings with those signers alone that own the gas of a call. From another one a node simulates nothing at real prices, which would
+ * be no verdict about the payment; and that signer sends nothing now.
+ */
+export const withFunds = Effect.fnUntraced(function* (
+  { judge, rpc }: EvmLagGuard.EvmLagGuard,
+  options: Options,
+  { gas }: TransferCall,
+  { fees }: ChainHead
+): Effect.fn.Return<Options, ChainUnavailable> {
+  if (fees === undefined) return options
+  const least = gas * fees.maximum
+  const balances = yield* Effect.forEach(
+    options.signers,
+    (signer) =>
+      judge(
+        (block) => rpc.getBalance(signer, block),
+        (wei) => wei < least
+      ),
+    { concurrency: "unbounded" }
+  )
+  const signers = options.signers.filter((_, index) => (balances[index] ?? 0n) >= least)
+  if (signers.length > 0) return { ...options, signers }
+  const message = `no signer of ${rpc.network} owns the ${least} wei that the gas of this payment may cost; send coin to one of them`
+  return yield* new ChainUnavailable({ network: rpc.network, message })
+})
 
 export const notServed = invalid(
   "unsupported_authorization",
@@ -65,7 +93,7 @@ export const notServed = invalid(
   "the payer's account has code, and payments of such accounts are not settled here; pay from a plain account"
 )
 
-/** Simulates the call as each signer would send it now. A signer that cannot pay for it proves nothing about the payment. */
+/** Simulates the call as each signer would send it now. */
 const simulated = Effect.fnUntraced(function* (
   { judge, rpc }: EvmLagGuard.EvmLagGuard,
   { signers }: Options,

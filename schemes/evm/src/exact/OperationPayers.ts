@@ -48,17 +48,18 @@ export const make = (guard: EvmLagGuard.EvmLagGuard, options: ContractPayers.Opt
     const isKnown = options.policy === "known"
     if (!isKnown && operation.tag === undefined) return yield* unguarded
     const chainHead = yield* options.chainHead
-    for (const from of options.signers) yield* paysNow(guard, call, held, operation, from, chainHead)
+    const able = yield* ContractPayers.withFunds(guard, options, call, chainHead)
+    for (const from of able.signers) yield* paysNow(guard, call, held, operation, from, chainHead)
     if (isKnown && call.authorizationList !== undefined) return undefined
     if (isKnown) {
       const own = yield* ownCodeOf(EvmAsset.domain(held.token))
-      yield* ContractPayers.isKnown(guard, options, call, own, codeOf(guard, options, call))
+      yield* ContractPayers.isKnown(guard, able, call, own, codeOf(guard, able, call))
       return undefined
     }
-    yield* paysLater(guard, options, call, held, operation, chainHead)
+    yield* paysLater(guard, able, call, held, operation, chainHead)
     // Its code is on the list of those to which payers may delegate.
     if (call.authorizationList !== undefined) return undefined
-    return EvmKnownCode.fingerprint(options.known, call.payer, yield* codeOf(guard, options, call))
+    return EvmKnownCode.fingerprint(able.known, call.payer, yield* codeOf(guard, able, call))
   })
 }
 

@@ -111,6 +111,29 @@ describe("a payer whose code is known", () => {
       })
     )
 
+    it.effect("pays while one signer has too little coin, and not where none has enough", () =>
+      Effect.gen(function* () {
+        const { accounts, client, deploy, setBalance } = yield* chain
+        const signer = accounts.signers.slice(0, 2)
+        const owned = yield* Effect.forEach(signer, (one) => Effect.promise(() => client.getBalance(one)))
+        const implementation = yield* deploy(Erc1271Wallet, [accounts.payers[0].address])
+        const from = yield* cloneOf(implementation)
+        for (const policy of [
+          { knownImplementations: [implementation] },
+          { contractPayers: "any" }
+        ] satisfies ReadonlyArray<Partial<Payment.FacilitatorOptions>>) {
+          const options = { signer, ...policy }
+          const words: Array<string> = []
+          for (const poor of [[0], [1], [0, 1]]) {
+            for (const index of poor) yield* setBalance(signer[index]?.address ?? "0x", 1_000n)
+            words.push(yield* verdict(options, { from }))
+            for (const index of poor) yield* setBalance(signer[index]?.address ?? "0x", owned[index] ?? 0n)
+          }
+          assert.deepStrictEqual(words, ["ok", "ok", "ChainUnavailable"])
+        }
+      })
+    )
+
     it.effect("pays by the hash of its code, and by a delegation to known code", () =>
       Effect.gen(function* () {
         const { accounts, client, delegate, deploy } = yield* chain

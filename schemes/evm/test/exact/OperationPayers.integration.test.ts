@@ -268,6 +268,23 @@ describe("a user operation", () => {
       })
     )
 
+    it.effect("is verified while one signer has too little coin, and not where none has enough", () =>
+      Effect.gen(function* () {
+        const { accounts, client, setBalance } = yield* chain
+        const { options, plain } = yield* ready
+        const account = yield* swaying(plain, 0, 0n)
+        const [one, other] = accounts.signers
+        const any = { ...options, contractPayers: "any", signer: [one, other] } as const
+        const owned = yield* Effect.forEach([one, other], (signer) => Effect.promise(() => client.getBalance(signer)))
+        yield* setBalance(one.address, 1_000n)
+        assert.strictEqual(yield* verdict(any, account, plain), "ok")
+        yield* setBalance(other.address, 1_000n)
+        assert.strictEqual(yield* verdict(any, account, plain), "ChainUnavailable")
+        for (const [index, { address }] of [one, other].entries()) yield* setBalance(address, owned[index] ?? 0n)
+        assert.strictEqual(yield* verdict(any, account, plain), "ok")
+      })
+    )
+
     it.effect("of a Safe is refused without an end of its validity, and once that is over", () =>
       Effect.gen(function* () {
         const one = yield* chain
