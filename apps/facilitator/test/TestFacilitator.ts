@@ -254,5 +254,20 @@ export const start = Effect.fnUntraced(function* (
   return service
 })
 
+/** The test's clock with a wall clock that can be set: `set` takes the milliseconds that it is ahead. */
+export const wallClock = Effect.map(Clock.Clock, (clock) => {
+  let ahead = 0
+  const settable: Clock.Clock = {
+    currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + ahead),
+    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead,
+    currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n),
+    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n,
+    monotonicTimeNanos: clock.monotonicTimeNanos,
+    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+    sleep: (duration) => clock.sleep(duration)
+  }
+  return { set: (millis: number) => void (ahead = millis), withIt: Effect.provideService(Clock.Clock, settable) }
+})
+
 /** The JSON of a response. */
 export const json = (response: Response): Effect.Effect<unknown> => Effect.promise(() => response.json())

@@ -62,7 +62,7 @@ interface Connection {
   /** Requests without a response yet; several with pipelining. */
   readonly open: Set<IncomingMessage>
   wasAnswered: boolean
-  /** Time at which the current state began, in Unix milliseconds. */
+  /** Time at which the current state began, in milliseconds of the monotonic clock. */
   since: number
 }
 
@@ -97,7 +97,7 @@ export const layer = (server: Server, options: Options = {}): Layer.Layer<never>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const connections = new Map<Socket, Connection>()
-      const guard = makeGuard(connections, options, () => clock.currentTimeMillisUnsafe())
+      const guard = makeGuard(connections, options, monotonicMillis(clock))
       server.on("connection", guard.connected)
       server.prependListener("request", guard.asked)
       server.prependListener("checkContinue", guard.asked)
@@ -114,6 +114,9 @@ export const layer = (server: Server, options: Options = {}): Layer.Layer<never>
       yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced("1 second")))
     })
   )
+
+/** The wall clock may be set, which says nothing about how long a connection was quiet. */
+const monotonicMillis = (clock: Clock.Clock) => () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 const makeGuard = (
   connections: Map<Socket, Connection>,

@@ -29,7 +29,8 @@ const depth = 16
 
 interface Head {
   readonly mark: string
-  readonly since: number
+  /** Time at which it was first seen, in nanoseconds of the monotonic clock: the wall clock may be set meanwhile. */
+  readonly since: bigint
 }
 
 /** Watches the lanes of these schemes. Callers in `budgeted` have their own gas ceiling, and a metric of their costs. */
@@ -43,9 +44,9 @@ export const make = (
   const lanes = schemes.flatMap(({ lanes, network }) => lanes.map((address) => ({ network: String(network), address })))
   const networks = [...new Set(schemes.map(({ network }) => String(network)))]
 
-  const isMoving = (lane: string, mark: string | undefined, now: number): boolean => {
+  const isMoving = (lane: string, mark: string | undefined, now: bigint): boolean => {
     const known = heads.get(lane)
-    if (mark !== undefined && known?.mark === mark) return now - known.since < standstillMillis
+    if (mark !== undefined && known?.mark === mark) return now - known.since < BigInt(standstillMillis) * 1_000_000n
     if (mark === undefined) heads.delete(lane)
     else heads.set(lane, { mark, since: now })
     return true
@@ -66,7 +67,7 @@ export const make = (
       waiting: Math.max(0, (loads.get(lane) ?? 0) - paymentsIn(transactions)),
       transactions: transactions.length,
       // A lane without a signer in this process is not expected to move.
-      moving: scheme === undefined || isMoving(lane, mark, now),
+      moving: scheme === undefined || isMoving(lane, mark, yield* Clock.monotonicTimeNanos),
       gap: scheme === undefined ? 0 : yield* gapIn(scheme, place.address, transactions),
       signer: scheme !== undefined
     }

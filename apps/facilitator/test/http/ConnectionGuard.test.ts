@@ -175,6 +175,27 @@ describe("connections that wait for a response", () => {
     })
   )
 
+  it.effect(
+    "are never closed because the clock was set forth; silent ones are closed in time though it was set back",
+    () =>
+      Effect.gen(function* () {
+        const { set, withIt } = yield* TestFacilitator.wallClock
+        const { begun, gate, verify } = yield* held
+        const { port, post } = yield* withIt(start({ verify }))
+        const asking = yield* Effect.forkChild(post("/verify", body))
+        yield* Deferred.await(begun)
+        set(3_600_000)
+        yield* TestClock.adjust("2 seconds")
+        yield* Deferred.succeed(gate, undefined)
+        assert.strictEqual((yield* Fiber.join(asking)).status, 200)
+        const silent = yield* several(5, port)
+        assert.strictEqual((yield* post("/verify", body)).status, 200)
+        set(0)
+        yield* TestClock.adjust(defaultRequestTimeoutMillis + 1000)
+        yield* allClosed(silent)
+      })
+  )
+
   it.effect("are closed for others when they do not read their response", () =>
     Effect.gen(function* () {
       const { get, port } = yield* start({}, { maximumConnections: 10 })

@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ChainUnavailable, FacilitatorUnavailable, type PaymentStore } from "@pontage/core"
-import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -145,23 +144,13 @@ describe("ready", () => {
 
   it.effect("checks again after two seconds, even when the clock is set back meanwhile", () =>
     Effect.gen(function* () {
-      const clock = yield* Clock.Clock
-      let ahead = 3_600_000
-      const settable: Clock.Clock = {
-        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + ahead),
-        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead,
-        currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n),
-        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n,
-        monotonicTimeNanos: clock.monotonicTimeNanos,
-        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-        sleep: (duration) => clock.sleep(duration)
-      }
-      const withIt = Effect.provideService(Clock.Clock, settable)
+      const { set, withIt } = yield* TestFacilitator.wallClock
+      set(3_600_000)
       let requests = 0
       const counting = Effect.suspend(() => (requests++, signer(5n)))
       const { get } = yield* withIt(start({}, {}, [schemeWith(counting)]))
       yield* withIt(get("/ready"))
-      ahead = 0
+      set(0)
       yield* withIt(get("/ready"))
       assert.strictEqual(requests, 1)
       yield* TestClock.adjust("2 seconds")
@@ -278,6 +267,23 @@ describe("a lane", () => {
       state.queue = []
       assert.strictEqual(yield* statusAfter("31 seconds"), 200)
       assert.strictEqual((yield* get("/live")).status, 200)
+    })
+  )
+
+  it.effect("counts its minute by no clock that is set forth or back", () =>
+    Effect.gen(function* () {
+      const { set, withIt } = yield* TestFacilitator.wallClock
+      const { records, state } = laneOf()
+      const { get } = yield* withIt(start({}, {}, schemes, records))
+      const status = Effect.map(get("/ready"), (answer) => answer.status)
+      state.queue = [waiting("a")]
+      assert.strictEqual(yield* status, 200)
+      set(3_600_000)
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual(yield* status, 200)
+      set(-3_600_000)
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual(yield* status, 503)
     })
   )
 
