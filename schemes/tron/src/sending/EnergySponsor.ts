@@ -61,6 +61,8 @@ const loanBytes = 720n
 const pollInterval = Duration.millis(500)
 /** Polls for lent energy: ten seconds, three blocks. */
 const maximumPolls = 20
+/** Polls after which a payment in no block is submitted again: four seconds, a little more than a block. */
+const pollsPerSubmission = 8
 /** Attempts to take a loan back at once; the sweep finds a loan for which all fail. */
 const reclaimAttempts = 3
 
@@ -85,6 +87,12 @@ interface SponsoredPayment {
   readonly id: string
   readonly signedHex: string
   readonly transfer: TronTransaction.TokenTransfer
+}
+
+/** The course of a payment since its energy was lent. */
+interface Course {
+  /** The node's first response to the payment, or that it accepted it later; `undefined` as long as none has arrived. */
+  response: SubmitResult | undefined
 }
 
 /** Most payments whose callers are remembered: more than can be pending. */
@@ -196,8 +204,8 @@ const inTurn = (sponsor: Sponsor, payment: SponsoredPayment): Effect.Effect<void
 const lendAndSubmit = Effect.fnUntraced(function* (sponsor: Sponsor, payment: SponsoredPayment) {
   const shortage = yield* shortageOf(sponsor, payment)
   if (shortage === undefined) return
-  const submission = TronSubmission.submit(sponsor.rpc, payment.id, payment.signedHex)
-  if (shortage.energy <= 0n) return yield* Effect.andThen(submission, untilOver(sponsor, payment))
+  const course: Course = { response: undefined }
+  if (shortage.energy <= 0n) return yield* seeThrough(sponsor, payment, course)
   const { owner } = payment.transfer
   const request: SponsorBudget.LoanRequest = {
     payer: owner,
@@ -207,23 +215,17 @@ const lendAndSubmit = Effect.fnUntraced(function* (sponsor: Sponsor, payment: Sp
   const until = Number(payment.transfer.expiration) + loanSlack
   const isLent =
     (yield* covers(sponsor, request, shortage.totals)) && (yield* sponsor.budget.lend(payment.id, request, until))
-  if (!isLent) return yield* submitIfPayable(sponsor, owner, shortage.energy, submission)
+  if (!isLent) return yield* submitIfPayable(sponsor, payment, shortage.energy)
   const sun = EnergyLoan.stakeFor(shortage.energy, shortage.totals)
   const loan: EnergyLoan.Loan = { from: sponsor.address, to: owner, sun }
-  let response: SubmitResult | undefined
   yield* Effect.acquireUseRelease(
     Effect.onError(EnergyLoan.send(sponsor.rpc, sponsor.signer, "give", loan), () =>
       sponsor.budget.end(payment.id, request, "cancelled")
     ),
+    () => Effect.andThen(arrival(sponsor, owner, shortage.needed), seeThrough(sponsor, payment, course)),
     () =>
       Effect.gen(function* () {
-        yield* arrival(sponsor, owner, shortage.needed)
-        response = yield* submission
-        yield* untilOver(sponsor, payment)
-      }),
-    () =>
-      Effect.gen(function* () {
-        const end = yield* endOf(sponsor, payment, shortage, response)
+        const end = yield* endOf(sponsor, payment, shortage, course)
         yield* sponsor.budget.end(payment.id, request, end)
         if (end === "misused") yield* Effect.logWarning(misused(owner, shortage.energy))
         yield* takeBack(sponsor, loan)
@@ -248,7 +250,7 @@ const endOf = (
   { rpc }: Sponsor,
   { id, transfer: { owner } }: SponsoredPayment,
   { needed, totals: before }: { readonly needed: bigint; readonly totals: Resources },
-  response: SubmitResult | undefined
+  { response }: Course
 ): Effect.Effect<SponsorBudget.LoanEnd> =>
   Effect.gen(function* () {
     const receipt = yield* rpc.receipt(id, "included")
@@ -266,12 +268,11 @@ const endOf = (
 /** Submits an unsponsored payment if its payer can pay the energy in TRX; otherwise the transaction would only burn it. */
 const submitIfPayable = Effect.fnUntraced(function* (
   { prices, rpc }: Sponsor,
-  payer: TronAddress.Address,
-  energy: bigint,
-  submission: Effect.Effect<SubmitResult, ChainUnavailable>
+  { id, signedHex, transfer: { owner } }: SponsoredPayment,
+  energy: bigint
 ) {
-  const account = yield* rpc.account(payer)
-  if ((account?.balance ?? 0n) >= energy * (yield* prices).energy) yield* submission
+  const account = yield* rpc.account(owner)
+  if ((account?.balance ?? 0n) >= energy * (yield* prices).energy) yield* TronSubmission.submit(rpc, id, signedHex)
 })
 
 /** Waits until the payer's account has the energy. A payment is not submitted without it. */
@@ -283,13 +284,21 @@ const arrival = Effect.fnUntraced(function* ({ rpc }: Sponsor, payer: TronAddres
   return yield* Effect.fail(`the energy lent to ${TronAddress.toBase58(payer)} did not arrive`)
 })
 
-/** Waits until the payment is in a block, or has expired. Failed requests are repeated. */
-const untilOver = Effect.fnUntraced(function* ({ rpc }: Sponsor, { id, transfer }: SponsoredPayment) {
-  while (true) {
-    const isOver = Effect.gen(function* () {
-      if (yield* rpc.isIncluded(id)) return true
-      return (yield* rpc.head).time >= transfer.expiration
-    })
+/**
+ * Submits the payment until it is in a block, or has expired. The node may be busy now, may lose the payment, and may have taken it
+ * though its response is lost: the same bytes are submitted again, and failed requests are repeated.
+ */
+const seeThrough = Effect.fnUntraced(function* ({ rpc }: Sponsor, payment: SponsoredPayment, course: Course) {
+  const { id, signedHex, transfer } = payment
+  const submitting = Effect.map(TronSubmission.submit(rpc, id, signedHex), (response) => {
+    if (course.response === undefined || response._tag === "Accepted") course.response = response
+  })
+  const isOver = Effect.gen(function* () {
+    if (yield* rpc.isIncluded(id)) return true
+    return (yield* rpc.head).time >= transfer.expiration
+  })
+  for (let polls = 0; true; polls++) {
+    if (polls % pollsPerSubmission === 0) yield* Effect.catch(submitting, () => Effect.void)
     if (yield* Effect.catch(isOver, () => Effect.succeed(false))) return
     yield* Effect.sleep(pollInterval)
   }

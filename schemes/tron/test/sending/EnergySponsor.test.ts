@@ -13,15 +13,23 @@ import * as TronTransaction from "../../src/transfer/TronTransaction.ts"
 import { localSigner } from "../../src/wallet/LocalTronSigner.ts"
 import { transfer } from "../TronTransfers.ts"
 
-const rawHex = TronTransaction.unsignedTransfer(transfer).raw_data_hex
-const { txID: payment } = TronTransaction.unsignedTransfer(transfer)
-const bytes = TronTransaction.signed(rawHex, `${"12".repeat(64)}1b`)
+/** A payment that differs from the others in its timestamp. */
+const paymentAt = (later: bigint) => {
+  const unsigned = TronTransaction.unsignedTransfer({ ...transfer, timestamp: transfer.timestamp + later })
+  return { id: unsigned.txID, bytes: TronTransaction.signed(unsigned.raw_data_hex, `${"12".repeat(64)}1b`) }
+}
+const { bytes, id: payment } = paymentAt(0n)
+const further = [paymentAt(1n), paymentAt(2n)]
+const isPayment = (id: string) => id === payment || further.some((one) => one.id === id)
 const signer = localSigner("2".padStart(64, "0"))
 const block: TronBlocks.Block = {
   number: 9n,
   id: `${"9".padStart(16, "0")}${"ab".repeat(24)}`,
   time: 1_795_244_340_000n
 }
+
+/** A broadcast that the node takes, and whose response is lost. */
+const lost = "lost"
 
 /** The chain's state and its history. */
 const makeWorld = () => {
@@ -41,15 +49,23 @@ const makeWorld = () => {
     hidesLoans: false,
     /** Whether a submitted payment is included. */
     includes: true,
+    /** Whether the payment waits for a block. */
+    pooled: false,
+    /** The faults of the next broadcasts of the payment: a rejection by its code, or a lost response to bytes that were taken. */
+    faults: new Array<string>(),
+    /** Readings of the payer's account after which it has energy of its own. */
+    stakesAfter: Infinity,
     head: block.time,
     sent: new Array<string>()
   }
   const down = Effect.fail(new ChainUnavailable({ network: "tron:local", message: "not in this test" }))
   const included = new Set<string>()
   const take = (id: string, signedHex: string): TronRpc.Broadcast => {
-    if (id === payment) {
+    if (isPayment(id)) {
+      if (world.pooled || world.paid) return { code: "DUP_TRANSACTION_ERROR", message: "" }
       world.sent.push("payment")
       world.paid = world.includes
+      world.pooled = !world.includes
       return { code: "SUCCESS", message: "" }
     }
     const isReturn = signedHex.includes(Buffer.from("UnDelegateResourceContract").toString("hex"))
@@ -60,6 +76,13 @@ const makeWorld = () => {
     included.add(id)
     return { code: "SUCCESS", message: "" }
   }
+  const broadcast: TronRpc.TronRpc["broadcast"] = (id, signedHex) =>
+    Effect.suspend(() => {
+      const fault = isPayment(id) ? world.faults.shift() : undefined
+      if (fault !== undefined && fault !== lost) return Effect.succeed({ code: fault, message: "" })
+      const response = take(id, signedHex)
+      return fault === lost ? down : Effect.succeed(response)
+    })
   const rpc: TronRpc.TronRpc = {
     network: "tron:local",
     block: () => down,
@@ -68,20 +91,20 @@ const makeWorld = () => {
     account: () => Effect.succeed({ balance: 0n, ownsItself: true }),
     resources: () =>
       Effect.sync(() => ({
-        energy: world.energy,
+        energy: --world.stakesAfter < 0 ? 70_000n : world.energy,
         energyUsed: world.used,
         freeBandwidth: 600n,
         stakedBandwidth: 0n,
         totalEnergyLimit: 180_000_000_000n,
         totalEnergyWeight: 16_560_000_000n
       })),
-    isKnown: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id))),
-    isIncluded: (id) => Effect.sync(() => (id === payment ? world.paid : included.has(id) && !world.hidesLoans)),
+    isKnown: (id) => Effect.sync(() => (isPayment(id) ? world.paid : included.has(id))),
+    isIncluded: (id) => Effect.sync(() => (isPayment(id) ? world.paid : included.has(id) && !world.hidesLoans)),
     receipt: () =>
       Effect.sync(() => (world.paid ? { block: 9n, result: world.result, message: "", logs: [] } : undefined)),
     call: () => Effect.succeed({ _tag: "Returned", data: "", energy: 64_285n, logs: [] }),
     prices: Effect.succeed({ energy: 100n, bandwidth: 1_000n }),
-    broadcast: (id, signedHex) => Effect.sync(() => take(id, signedHex)),
+    broadcast,
     lendable: () => Effect.succeed(1_000_000_000_000n),
     delegated: () => Effect.sync(() => world.loan),
     receivers: () => Effect.sync(() => (world.loan > 0n ? [transfer.owner] : []))
@@ -191,6 +214,75 @@ describe("EnergySponsor", () => {
       assert.isTrue(yield* wouldLend(sponsor))
     })
   )
+
+  for (const fault of ["SERVER_BUSY", "BLOCK_UNSOLIDIFIED", "OTHER_ERROR"]) {
+    it.effect(`submits a payment again that the node rejected with ${fault}`, () =>
+      Effect.gen(function* () {
+        const { sponsor, world } = yield* lending((world) => void (world.faults = [fault]))
+        yield* TestClock.adjust("2 seconds")
+        assert.deepStrictEqual(world.sent, ["lend"])
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+        assert.isTrue(yield* wouldLend(sponsor))
+      })
+    )
+  }
+
+  it.effect("submits a payment again that the node has lost", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => void (world.includes = false))
+      yield* TestClock.adjust("2 seconds")
+      Object.assign(world, { pooled: false, includes: true })
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "payment", "take back"])
+    })
+  )
+
+  it.effect("leaves the loan to a payment that the node took and whose response was lost", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => Object.assign(world, { faults: [lost], includes: false }))
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(world.sent, ["lend", "payment"])
+      world.paid = true
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+    })
+  )
+
+  it.effect("submits a payment again that needs no loan any more", () =>
+    Effect.gen(function* () {
+      const { world } = yield* lending((world) => Object.assign(world, { faults: ["SERVER_BUSY"], stakesAfter: 1 }))
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(world.sent, [])
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(world.sent, ["payment"])
+    })
+  )
+
+  for (const [name, first, wouldAgain] of [
+    ["bans a payer whose payments were taken and never included", "SUCCESS", false],
+    ["bans no payer for payments that a busy node never took", "SERVER_BUSY", true]
+  ] as const) {
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const { rpc, world } = makeWorld()
+        world.includes = false
+        const sponsor = yield* EnergySponsor.make(rpc, rpc.prices, { signer, maxEnergyPerPayer: 1_000_000n })
+        for (const one of [{ id: payment, bytes }, ...further]) {
+          Object.assign(world, {
+            head: block.time,
+            faults: [first, ...Array.from({ length: 20 }, () => "SERVER_BUSY")]
+          })
+          yield* sponsor.submit(one.id, one.bytes)
+          yield* TestClock.adjust("20 seconds")
+          world.head = transfer.expiration
+          yield* TestClock.adjust("2 seconds")
+        }
+        assert.deepStrictEqual(world.sent, Array.from({ length: 3 }, () => ["lend", "take back"]).flat())
+        assert.strictEqual(yield* wouldLend(sponsor), wouldAgain)
+      })
+    )
+  }
 
   it.effect("retries a loan that it could not take back", () =>
     Effect.gen(function* () {
