@@ -60,8 +60,12 @@ interface Progress {
   last: StoredPayment | undefined
 }
 
-const turnOf = ({ authorization: { asset, payer }, facilitator: { network } }: Presented) =>
-  `${network} ${asset} ${payer}`
+/**
+ * The facilitator's own claims have a turn of their own: a withdrawal may end while they stand behind the refunds that buyers ask for.
+ * Beside a refund they change nothing of it, because claims add up and a refund leaves all debts in the channel.
+ */
+const turnOf = ({ authorization: { asset, payer }, caller, facilitator: { network } }: Presented) =>
+  `${network} ${asset} ${payer}${caller === claimsCaller ? " claims" : ""}`
 
 /** The request of a presented message. The facilitator's own claims are signed for as for a caller without a name. */
 export const requestOf = ({ caller, payload, request }: Presented): ChannelRequest => ({
@@ -149,7 +153,7 @@ const settleJob = Effect.fnUntraced(function* (context: IntakeContext, job: Pres
 })
 
 /**
- * Waits for the jobs of the same account that are on their way, of any process. A job whose transaction is in a block is not waited for:
+ * Waits for the jobs of the same account that are on their way, of any process; the facilitator's own claims wait for its own alone. A job whose transaction is in a block is not waited for:
  * its end may need a final block, and a withdrawal may end before that, ahead of the claims that wait.
  */
 const awaitEarlier = Effect.fnUntraced(function* (context: IntakeContext, presented: Presented) {
@@ -160,6 +164,7 @@ const awaitEarlier = Effect.fnUntraced(function* (context: IntakeContext, presen
       Effect.gen(function* () {
         const stored = yield* store.find(paymentId)
         if (stored === undefined || !isUnderWay(presented.facilitator, stored)) return
+        if (presented.caller === claimsCaller && stored.caller !== claimsCaller) return
         if (yield* isInBlock(context, stored)) return
         yield* Effect.ignore(engine.settle(presented.facilitator, { stored, update, isNew: false }))
       })

@@ -3,7 +3,7 @@
  * very block that includes it.
  */
 import { assert, describe, layer } from "@effect/vitest"
-import { Facilitator, type PaymentFailure } from "@pontage/core"
+import { CurrentCaller, Facilitator, type PaymentFailure } from "@pontage/core"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -377,6 +377,36 @@ layer(attackLayer, { excludeTestServices: true })("an attacker who is first in t
         assert.strictEqual(yield* Fiber.join(refunding), "included")
         assert.strictEqual(sent, before + 1)
         assert.deepStrictEqual(yield* standing(chain, config), [20_000n, 20_000n])
+      })
+    )
+  })
+
+  describe("the facilitator's own claim", () => {
+    it.effect("waits for no refund of another channel that is under way", () =>
+      Effect.gen(function* () {
+        const chain = yield* EvmTestChain.EvmTestChain
+        const [leaver, other] = [payerOf(chain, 17), payerOf(chain, 18)]
+        const [left, owing] = [lentConfig(chain, leaver), lentConfig(chain, other)]
+        yield* opened(chain, leaver, left, 50_000n)
+        yield* opened(chain, other, owing, 50_000n)
+        const row = yield* rowOf(chain, other, owing, 20_000n, 20_000n)
+        const refund = yield* refundOf(chain, leaver, left, { amount: 50_000n, nonce: 0n })
+        const before = yield* sentBy(chain, "latest")
+        yield* chain.setAutomine(false)
+        const refunding = yield* Effect.forkChild(ended(chain, left, refund))
+        yield* untilSent(chain, before)
+        const claim = Effect.provideService(ended(chain, owing, yield* claimOf(chain, [row])), CurrentCaller, {
+          name: "claims of payment channels",
+          notify: false
+        })
+        const claiming = yield* Effect.forkChild(claim)
+        yield* untilSent(chain, before + 1)
+        yield* chain.setAutomine(true)
+        yield* chain.mine()
+        assert.strictEqual(yield* Fiber.join(claiming), "included")
+        assert.strictEqual(yield* Fiber.join(refunding), "included")
+        assert.deepStrictEqual(yield* standing(chain, owing), [50_000n, 20_000n])
+        assert.deepStrictEqual(yield* standing(chain, left), [0n, 0n])
       })
     )
   })
