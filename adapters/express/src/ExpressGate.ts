@@ -33,13 +33,14 @@ const pass = (
 ): void => {
   const { method, originalUrl: target } = request
   const seen = new NodeRequest.NodeRequest(request, request, { method, target, ...(params && { params }) })
-  void NodeExchange.pass(seller, route, seen, {
+  NodeExchange.pass(seller, route, seen, {
     request,
     response,
     refuse: (refusal) => HeldResponse.send(response, refusal),
     repeat: (kept) => HeldResponse.repeat(response, kept, response.getHeaders()),
     headers: () => response.getHeaders(),
-    proceed: next
+    proceed: next,
+    fail: next
   })
 }
 

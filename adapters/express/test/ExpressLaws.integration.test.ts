@@ -11,7 +11,12 @@ vi.spyOn(console, "error").mockImplementation(() => {})
 for (const version of [4, 5] as const) {
   for (const manner of ["map", "steps"] as const) {
     describe(`the laws of a host, kept by Express ${version} with ${manner}`, () => {
-      for (const law of [...HostLaws.all, ...HostLaws.repeating, ...(manner === "map" ? HostLaws.discovering : [])]) {
+      for (const law of [
+        ...HostLaws.all,
+        ...HostLaws.repeating,
+        ...HostLaws.limiting,
+        ...(manner === "map" ? HostLaws.discovering : [])
+      ]) {
         it.live(law.name, () =>
           Effect.provideService(law.effect, HostLaws.Subject, ExpressSubject.make(version, manner))
         )

@@ -93,10 +93,16 @@ export const make = (version: 4 | 5, manner: "map" | "steps"): HostLaws.HostSubj
   keepsReceiptOnErrors: true,
   open: (application) => {
     const express = versions[version]
-    const { discovery, headers, prefix, shop, sold } = application
+    const { discovery, headers, limit, prefix, shop, sold } = application
     const app = express()
     app.set("env", "production").disable("x-powered-by")
     if (headers !== undefined) app.use((_request, response, next) => (response.set(headers), next()))
+    if (limit !== undefined) {
+      app.use((_request, response, next) => {
+        limit(() => void response.status(503).end("too late"))
+        next()
+      })
+    }
     const router = express.Router()
     if (sold === undefined || manner === "map") {
       const gate =

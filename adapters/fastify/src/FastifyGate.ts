@@ -31,18 +31,19 @@ export const meterOf = ({ raw }: Pick<FastifyRequest, "raw">): PaymentMeter.Paym
 interface Exchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly proceed: () => void
+  readonly proceed: (error?: Error) => void
 }
 
 const pass = ({ proceed, reply, request }: Exchange, seller: Seller.Seller, route: PricedRoute): void => {
   const { method, originalUrl: target, raw } = request
-  void NodeExchange.pass(seller, route, new NodeRequest.NodeRequest(raw, request, { method, target }), {
+  NodeExchange.pass(seller, route, new NodeRequest.NodeRequest(raw, request, { method, target }), {
     request: raw,
     response: reply.raw,
     refuse: (refusal) => refuse(reply, refusal),
     repeat: (kept) => HeldResponse.repeat(reply.hijack().raw, kept, reply.getHeaders()),
     headers: () => reply.getHeaders(),
-    proceed
+    proceed: () => proceed(),
+    fail: (error) => proceed(error instanceof Error ? error : new Error(String(error)))
   })
 }
 

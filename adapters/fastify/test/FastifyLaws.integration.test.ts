@@ -6,7 +6,12 @@ import * as FastifySubject from "./FastifySubject.ts"
 
 for (const manner of ["map", "steps"] as const) {
   describe(`the laws of a host, kept by Fastify with ${manner}`, () => {
-    for (const law of [...HostLaws.all, ...HostLaws.repeating, ...(manner === "map" ? HostLaws.discovering : [])]) {
+    for (const law of [
+      ...HostLaws.all,
+      ...HostLaws.repeating,
+      ...HostLaws.limiting,
+      ...(manner === "map" ? HostLaws.discovering : [])
+    ]) {
       it.live(law.name, () => Effect.provideService(law.effect, HostLaws.Subject, FastifySubject.make(manner)))
     }
   })

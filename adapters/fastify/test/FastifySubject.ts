@@ -44,12 +44,15 @@ const closedShop = { ready: () => Promise.resolve(), close: () => Promise.resolv
 export const make = (manner: "map" | "steps"): HostLaws.HostSubject => ({
   keepsReceiptOnErrors: true,
   open: async (application) => {
-    const { discovery, headers, prefix, rescue, shop, sold } = application
+    const { discovery, headers, limit, prefix, rescue, shop, sold } = application
     const app = fastify({ forceCloseConnections: true, bodyLimit: 4 * 1024 * 1024 })
     if (headers !== undefined) {
       app.addHook("onRequest", async (_request, reply) => {
         reply.headers(headers)
       })
+    }
+    if (limit !== undefined) {
+      app.addHook("onRequest", async (_request, { raw }) => limit(() => void raw.writeHead(503).end("too late")))
     }
     if (application.overridesMethod === true) {
       app.addHook("onRequest", async ({ raw }) => {

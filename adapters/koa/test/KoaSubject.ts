@@ -68,10 +68,16 @@ const closedShop = { ready: () => Promise.resolve(), close: () => Promise.resolv
 /** Koa with this manner of selling. */
 export const make = (version: 2 | 3, manner: "a gate in front" | "a gate inside" | "steps"): HostLaws.HostSubject => ({
   keepsReceiptOnErrors: true,
-  open: async ({ discovery, headers, overridesMethod, prefix, rescue, routes, shop, sold }) => {
+  open: async ({ discovery, headers, limit, overridesMethod, prefix, rescue, routes, shop, sold }) => {
     const steps = sold === undefined || manner !== "steps" ? undefined : paymentRoutes(shop)
     const app = new versions[version]()
     if (headers !== undefined) app.use(headed(headers))
+    if (limit !== undefined) {
+      app.use(({ res }, next) => {
+        limit(() => void res.writeHead(503).end("too late"))
+        return next()
+      })
+    }
     if (rescue !== undefined) app.use(rescued(rescue))
     const inside = manner === "a gate inside"
     const router = new Router(inside && prefix !== undefined ? { prefix } : {})

@@ -1,5 +1,5 @@
 /** Nest as a host for the laws, on Express and on Fastify, with a map of routes. */
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
 
@@ -106,7 +106,7 @@ const rescuing = (rescue: (error: unknown) => HostLaws.HandlerReply) => {
 export const make = (host: "Express" | "Fastify"): HostLaws.HostSubject => ({
   keepsReceiptOnErrors: true,
   open: async (application) => {
-    const { headers, prefix, rescue, sold } = application
+    const { headers, limit, prefix, rescue, sold } = application
     const adapter = host === "Express" ? new ExpressAdapter() : new FastifyAdapter({ forceCloseConnections: true })
     const app = await NestFactory.create<NestFastifyApplication>(
       moduleOf(host, application),
@@ -120,6 +120,12 @@ export const make = (host: "Express" | "Fastify"): HostLaws.HostSubject => ({
     if (headers !== undefined) {
       app.use((_request: unknown, response: { setHeader: (name: string, value: string) => void }, next: () => void) => {
         for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+        next()
+      })
+    }
+    if (limit !== undefined) {
+      app.use((_request: unknown, response: ServerResponse, next: () => void) => {
+        limit(() => void response.writeHead(503).end("too late"))
         next()
       })
     }

@@ -40,7 +40,7 @@ export const table: ReadonlyArray<Layer> = [
       "core/src/facilitator/remote/FacilitatorClient.ts"
     ]
   },
-  { files: "core/src/testing/host/", may: [...effect, "core/src/", "node:events", "node:net"] },
+  { files: "core/src/testing/host/", may: [...effect, "core/src/", "node:events", "node:net", "node:process"] },
   { files: "core/src/testing/", may: [...effect, "core/src/"] },
   {
     files: "core/src/index.ts",

@@ -25,8 +25,12 @@ export interface NodeResponse extends ResponseSeal.SealableResponse {
 /** Headers of a response. */
 export type HeaderValues = Readonly<Record<string, unknown>>
 
-/** Sends a response of the gate. */
+/**
+ * Sends a response of the gate. Without effect if the application has begun to answer by itself, as its limit on the time
+ * of a response does while a decision is pending.
+ */
 export const send = (response: NodeResponse, { body, headers, status }: GateResponse): void => {
+  if (response.headersSent) return
   response.statusCode = status
   layOver(response, headers)
   memberOf(response, "end")(...(body === "" ? [] : [body]))
@@ -34,9 +38,10 @@ export const send = (response: NodeResponse, { body, headers, status }: GateResp
 
 /**
  * Sends a kept response, with the headers that the application has set so far. Those of the present request's own CORS
- * settings stay, since the response may have been made for a page of another origin.
+ * settings stay, since the response may have been made for a page of another origin. Without effect as `send`.
  */
 export const repeat = (response: NodeResponse, kept: KeptResponse, current: HeaderValues): void => {
+  if (response.headersSent) return
   restore(response, current)
   for (const [name, value] of kept.headers) {
     const isOwn = /^access-control-allow-/i.test(name) && response.getHeader(name) !== undefined

@@ -31,20 +31,18 @@ export interface NodeHost {
   readonly headers: () => HeldResponse.HeaderValues
   /** Runs everything behind the gate. */
   readonly proceed: () => void
+  /** Gives the application an error of a response that came later than the call: no caller would handle it. */
+  readonly fail: (error: unknown) => void
 }
 
 /** Decides a request and acts on the decision. A request that has paid for this route passes. */
-export const pass = (
-  seller: Seller,
-  route: PricedRoute,
-  request: GateRequest,
-  host: NodeHost
-): void | Promise<void> => {
+export const pass = (seller: Seller, route: PricedRoute, request: GateRequest, host: NodeHost): void => {
   RequestMarks.judge(host.request)
   if (RequestMarks.isOpen(host.request, route)) return host.proceed()
   const deciding = seller.decide(route, request)
   const act = (decision: Decision) => new NodeExchange(seller, route, host).act(decision)
-  return deciding instanceof Promise ? deciding.then(act) : act(deciding)
+  if (!(deciding instanceof Promise)) return act(deciding)
+  deciding.then(act).catch(host.fail)
 }
 
 class NodeExchange {

@@ -5,6 +5,7 @@
 import * as HostBodyLaws from "./HostBodyLaws.ts"
 import * as HostDiscoveryLaws from "./HostDiscoveryLaws.ts"
 import * as HostLateLaws from "./HostLateLaws.ts"
+import * as HostLimitLaws from "./HostLimitLaws.ts"
 import * as HostMarket from "./HostMarket.ts"
 import * as HostOptionLaws from "./HostOptionLaws.ts"
 import * as HostPageLaws from "./HostPageLaws.ts"
@@ -24,6 +25,9 @@ export const shopForTrial = () => HostMarket.open().shop
 
 /** Laws of a host that keeps responses for routes with `repeat: "same"`. */
 export const repeating: ReadonlyArray<HostLaw> = HostRepeatLaws.laws
+
+/** Laws of a host on Node, whose applications may answer a request beside the gate. */
+export const limiting: ReadonlyArray<HostLaw> = HostLimitLaws.laws
 
 /** Laws of a host that serves the discovery documents of its shop. */
 export const discovering: ReadonlyArray<HostLaw> = HostDiscoveryLaws.laws

@@ -53,6 +53,11 @@ export interface TrialApplication {
   /** Headers that middleware of the application sets in front of the gate, on every response. */
   readonly headers?: Readonly<Record<string, string>>
   /**
+   * Middleware of the application in front of the gate hands out the means to answer its request by itself, with 503 and
+   * the text "too late", as a limit on the time of a response does. For hosts on Node.
+   */
+  readonly limit?: (end: () => void) => void
+  /**
    * Middleware of the application behind the gate writes the value of the header `x-method` over the request's method,
    * where the host lets it.
    */
