@@ -11,6 +11,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 
@@ -93,6 +94,8 @@ interface SponsoredPayment {
 interface Course {
   /** The node's first response to the payment, or that it accepted it later; `undefined` as long as none has arrived. */
   response: SubmitResult | undefined
+  /** Whether a node has shown it in a block. */
+  isIncluded: boolean
 }
 
 /** Most payments whose callers are remembered: more than can be pending. */
@@ -204,7 +207,7 @@ const inTurn = (sponsor: Sponsor, payment: SponsoredPayment): Effect.Effect<void
 const lendAndSubmit = Effect.fnUntraced(function* (sponsor: Sponsor, payment: SponsoredPayment) {
   const shortage = yield* shortageOf(sponsor, payment)
   if (shortage === undefined) return
-  const course: Course = { response: undefined }
+  const course: Course = { response: undefined, isIncluded: false }
   if (shortage.energy <= 0n) return yield* seeThrough(sponsor, payment, course)
   const { owner } = payment.transfer
   const request: SponsorBudget.LoanRequest = {
@@ -235,6 +238,8 @@ const lendAndSubmit = Effect.fnUntraced(function* (sponsor: Sponsor, payment: Sp
 
 /** Time by which a loan may outlast its payment's validity, in milliseconds. */
 const loanSlack = 60_000
+/** Attempts to judge the end of a loan, a second apart: a node that is a block behind has caught up meanwhile. */
+const judgements = 5
 /** Energy returns to an account all the time, so use below this part of the need counts as none. */
 const unusedPart = 20n
 
@@ -244,22 +249,25 @@ const misused = (owner: TronAddress.Address, energy: bigint) =>
 /**
  * The end of a loan, judged before it is taken back. Energy that the payer's account has used since, without a successful payment,
  * went elsewhere: to a transfer of its own, or to a payment whose tokens were moved away. A payment that was submitted and
- * entered no block cost the sponsor two transactions. While the chain cannot be read, no fault counts against the payer.
+ * entered no block cost the sponsor two transactions. While the chain cannot be read, or a node that is behind shows no receipt of a
+ * payment that is in a block, no fault counts against the payer.
  */
 const endOf = (
   { rpc }: Sponsor,
   { id, transfer: { owner } }: SponsoredPayment,
   { needed, totals: before }: { readonly needed: bigint; readonly totals: Resources },
-  { response }: Course
+  { isIncluded, response }: Course
 ): Effect.Effect<SponsorBudget.LoanEnd> =>
   Effect.gen(function* () {
     const receipt = yield* rpc.receipt(id, "included")
     if (receipt?.result === "SUCCESS") return "paid" as const
+    // The energy went into the payment, in a block that this node does not have yet.
+    if (receipt === undefined && isIncluded) return yield* Effect.fail(`the receipt of ${id} is not shown yet`)
     const { energyUsed } = yield* rpc.resources(owner)
     if (energyUsed >= before.energyUsed + needed / unusedPart) return "misused" as const
     return response === undefined || response._tag === "Refused" ? ("cancelled" as const) : ("unused" as const)
   }).pipe(
-    Effect.retry({ times: 2 }),
+    Effect.retry({ times: judgements - 1, schedule: Schedule.spaced("1 second") }),
     Effect.catch((error) =>
       Effect.as(Effect.logDebug("the end of an energy loan could not be read", error), "cancelled" as const)
     )
@@ -294,8 +302,8 @@ const seeThrough = Effect.fnUntraced(function* ({ rpc }: Sponsor, payment: Spons
     if (course.response === undefined || response._tag === "Accepted") course.response = response
   })
   const isOver = Effect.gen(function* () {
-    if (yield* rpc.isIncluded(id)) return true
-    return (yield* rpc.head).time >= transfer.expiration
+    course.isIncluded = yield* rpc.isIncluded(id)
+    return course.isIncluded || (yield* rpc.head).time >= transfer.expiration
   })
   for (let polls = 0; true; polls++) {
     if (polls % pollsPerSubmission === 0) yield* Effect.catch(submitting, () => Effect.void)

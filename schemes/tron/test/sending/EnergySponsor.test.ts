@@ -45,6 +45,8 @@ const makeWorld = () => {
     result: "SUCCESS",
     /** Whether the payment is in a block. */
     paid: false,
+    /** Requests for the payment's receipt that reach a node which is behind. */
+    late: 0,
     /** Whether loans stay pending for ever. */
     hidesLoans: false,
     /** Whether a submitted payment is included. */
@@ -101,7 +103,9 @@ const makeWorld = () => {
     isKnown: (id) => Effect.sync(() => (isPayment(id) ? world.paid : included.has(id))),
     isIncluded: (id) => Effect.sync(() => (isPayment(id) ? world.paid : included.has(id) && !world.hidesLoans)),
     receipt: () =>
-      Effect.sync(() => (world.paid ? { block: 9n, result: world.result, message: "", logs: [] } : undefined)),
+      Effect.sync(() =>
+        world.paid && --world.late < 0 ? { block: 9n, result: world.result, message: "", logs: [] } : undefined
+      ),
     call: () => Effect.succeed({ _tag: "Returned", data: "", energy: 64_285n, logs: [] }),
     prices: Effect.succeed({ energy: 100n, bandwidth: 1_000n }),
     broadcast,
@@ -180,6 +184,21 @@ describe("EnergySponsor", () => {
       assert.isTrue(yield* wouldLend(sponsor))
     })
   )
+
+  for (const [name, late] of [
+    ["comes late", 1],
+    ["does not come", Infinity]
+  ] as const) {
+    it.effect(`bans no payer whose payment is in a block and its receipt ${name}`, () =>
+      Effect.gen(function* () {
+        const { sponsor, world } = yield* lending((world) => void (world.late = late))
+        world.used = 64_285n
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(world.sent, ["lend", "payment", "take back"])
+        assert.isTrue(yield* wouldLend(sponsor))
+      })
+    )
+  }
 
   for (const [name, change, wait] of [
     ["before its payment was sent", { brings: 0n }, 15],
