@@ -12,6 +12,7 @@ import {
   type ChainHead,
   type ValidationError
 } from "@pontage/core"
+import * as BoundedMap from "@pontage/core/BoundedMap"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -42,6 +43,11 @@ export interface EvmLosses<P extends CountedPayload = CountedPayload> {
   readonly absolve: (payment: Payment<P>) => Effect.Effect<void>
 }
 
+/** A payment signed for with less validity than this left, in milliseconds, is its payer's fault if it ends before its block. */
+const hurriedMillis = 30_000
+/** The most first signings that are remembered. The payer of a forgotten one has no fault. */
+const capacity = 50_000
+
 /** Milliseconds for which a payment counts as pending, after its validity and at most after its signing. */
 const graceMillis = 60_000
 const longestMillis = 1_800_000
@@ -51,6 +57,8 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
   Effect.map(LossBudget.make(limits), (budget) => {
     /** The price of a unit of gas at the last signing, in wei. */
     let price = 0n
+    /** Whether the validity was nearly over when the payment was first signed for. */
+    const hurried = BoundedMap.oldestOut<string, boolean>(capacity)
     const counting = Effect.fnUntraced(function* (payment: Payment<CountedPayload>, gas: bigint, { fees }: ChainHead) {
       price = fees?.maximum ?? 0n
       const now = yield* Clock.currentTimeMillis
@@ -62,7 +70,9 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
         Effect.flatMap(budget.judge({ ...partyOf(payment), amount: price * usualGas }), LossBudget.demand),
       reserve: Effect.fnUntraced(function* (payment, gas, chainHead) {
         const { risk, until } = yield* counting(payment, gas, chainHead)
-        yield* LossBudget.demand(yield* budget.reserve(idOf(payment), risk, until))
+        const id = idOf(payment)
+        if (!hurried.has(id)) hurried.set(id, yield* isHurried(payment, chainHead))
+        yield* LossBudget.demand(yield* budget.reserve(id, risk, until))
       }),
       hold: (payment, gas, chainHead) =>
         Effect.flatMap(counting(payment, gas, chainHead), ({ risk, until }) => budget.hold(idOf(payment), risk, until)),
@@ -70,13 +80,17 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
       settle: (payment) => budget.settle(idOf(payment), partyOf(payment)),
       lose: (payment, error, lost) => {
         const party = partyOf(payment)
-        const gravity = gravityOf(error)
+        const gravity = gravityOf(error, hurried.get(idOf(payment)) === true)
         const fault = gravity === undefined ? {} : { culprit: party.payer, gravity }
         return budget.lose(idOf(payment), { ...party, ...fault, amount: lost })
       },
       absolve: (payment) => budget.retract(idOf(payment))
     }
   })
+
+/** By the later of two clocks, ours and the chain's. */
+const isHurried = ({ authorization: { validBefore } }: Payment<CountedPayload>, { head }: ChainHead) =>
+  Effect.map(Clock.currentTimeMillis, (now) => validBefore * 1000 - Math.max(now, head.time * 1000) < hurriedMillis)
 
 /** The gas that `allow` assumes before the payment's call is made. */
 const usualGas = 150_000n
@@ -100,10 +114,15 @@ const idOf = ({ authorization: { asset, nonce, payer } }: Payment<CountedPayload
 /**
  * The gravity of a failure for its payer. A payer who has used up the nonce paid for that transaction, and may have been in a
  * hurry: slight. An account that its user operation was to deploy, and that was deployed before, may have been deployed by a
- * stranger: slight. A late transaction, a paused token, a token that logs no transfer and a batch that reverted as a whole are not
- * the payer's fault.
+ * stranger: slight. A validity that was nearly over at the first signing is slight too where the block comes after its end: on a chain
+ * of slow blocks a payer could make every payment revert so. Another late transaction, a paused token, a token that logs no transfer
+ * and a batch that reverted as a whole are not the payer's fault.
  */
-const gravityOf = (error: PaymentError | ValidationError): LossBudget.Loss["gravity"] | undefined => {
+const gravityOf = (
+  error: PaymentError | ValidationError,
+  wasHurried: boolean
+): LossBudget.Loss["gravity"] | undefined => {
+  if (wasHurried && (error.detail === "expired" || error.detail === "operation_expired")) return "slight"
   if (error._tag === "ValidationError" && error.reason === "already_used") return "slight"
   return gravities.get(error.detail)
 }

@@ -176,6 +176,38 @@ describe("a payer whose code turns between verification and inclusion", () => {
   })
 })
 
+describe("a payer whose authorizations end before their block", () => {
+  layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true })((it) => {
+    for (const [place, seconds, expected] of [
+      [0, 8n, ["ok", "ok", "ok", "unsupported_authorization account_banned"]],
+      [1, 40n, ["ok", "ok", "ok", "ok"]]
+    ] as const) {
+      it.effect(
+        `${seconds} seconds after their signing ${place === 0 ? "is banned by the third" : "is not banned"}`,
+        () =>
+          Effect.gen(function* () {
+            const { setNextBlockTimestamp } = yield* chain
+            const account = yield* Batch.payerAt(place)
+            const schemeFacilitator = yield* Payment.scheme(yield* chain)
+            const verdicts: Array<string> = []
+            for (const _ of expected) {
+              const validBefore = (yield* Payment.latestTime) + seconds
+              const deviation = { from: account.address, signer: account, signed: { validBefore } }
+              const payment = yield* Payment.read(schemeFacilitator, yield* Payment.payment(deviation))
+              verdicts.push(yield* Payment.outcome(schemeFacilitator.verify(payment)))
+              if (verdicts.length === expected.length) break
+              const prepared = yield* Payment.prepareAlone(schemeFacilitator, payment)
+              yield* setNextBlockTimestamp(validBefore + 4n)
+              const end = yield* Payment.sendAlone(schemeFacilitator, payment, prepared)
+              assert.strictEqual(end._tag === "Failed" && end.error.detail, "expired")
+            }
+            assert.deepStrictEqual(verdicts, [...expected])
+          })
+      )
+    }
+  })
+})
+
 describe("plain payers who move their money away", () => {
   layer(EvmTestChain.layer({ payers: 10, payerBalance: 10_000n }), { excludeTestServices: true })((it) => {
     it.effect("are banned, each for its part of a batch, and the others have proven themselves", () =>
