@@ -206,7 +206,8 @@ const notices = (
         : Effect.flatMap(query(look), (due) => (due.length === 0 ? Effect.succeed([]) : batch(take(due))))
     },
     closeNotice: (id, retryInMillis) => defer((transaction) => steps.close(transaction, id, retryInMillis)),
-    giveUpNotices: (ageMillis, limit) => defer((transaction) => steps.giveUp(transaction, ageMillis, limit)),
+    giveUpNotices: (ageMillis, limit, kept = new Set()) =>
+      defer((transaction) => steps.giveUp(transaction, ageMillis, limit, kept)),
     noticeBacklog: query(steps.backlog)
   }
 }

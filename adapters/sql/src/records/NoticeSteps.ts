@@ -115,15 +115,19 @@ export const make = (dialect: Dialect, records: Records) => {
 
 /** The upkeep of all callers' notices. */
 const care = (dialect: Dialect) => {
+  const old = `SELECT id, caller FROM notice WHERE NOT closed AND at < ? AND (attempts > 1 OR NOT ${dialect.isIn("caller", "text")})
+    ORDER BY id LIMIT CAST(? AS BIGINT)`
   const close = `UPDATE notice SET closed = TRUE WHERE ${dialect.isIn("id", "bigint")}`
   return {
     giveUp: Effect.fnUntraced(function* (
       { now, run }: Transaction,
       ageMillis: number,
-      limit: number
+      limit: number,
+      kept: ReadonlySet<string>
     ): Effect.fn.Return<ReadonlyMap<string, number>, RecordFault> {
       yield* run(named, [BigInt(limit)])
-      const rows = yield* askOld(run, old, [BigInt(Math.floor(now - ageMillis)), BigInt(limit)])
+      const before = BigInt(Math.floor(now - ageMillis))
+      const rows = yield* askOld(run, old, [before, JSON.stringify([...kept]), BigInt(limit)])
       if (rows.length > 0) yield* run(close, [JSON.stringify(rows.map(({ id }) => `${id}`))])
       const counts = new Map<string, number>()
       for (const { caller } of rows) counts.set(caller ?? "", (counts.get(caller ?? "") ?? 0) + 1)
@@ -142,8 +146,6 @@ const closed = "UPDATE notice SET closed = TRUE WHERE id = ? AND NOT closed RETU
 
 /** The next notice of the same payment becomes due at once. */
 const release = "UPDATE notice SET due = ? WHERE payment = ? AND id > ? AND NOT closed AND due > ?"
-
-const old = "SELECT id, caller FROM notice WHERE NOT closed AND at < ? ORDER BY id LIMIT CAST(? AS BIGINT)"
 
 const backlog = "SELECT count(*) AS count, min(at) AS oldest FROM notice WHERE NOT closed"
 

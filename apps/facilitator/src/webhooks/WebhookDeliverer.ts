@@ -2,7 +2,7 @@
  * Delivers a webhook for each end of a payment to its caller. The store hands out each notice to one process at a time and
  * keeps it until it is delivered: at least once, even across crashes. Each receiver has its own queue and its own limit of
  * open requests, so a dead or slow receiver does not delay the others; a finished request makes room for the next at once.
- * Notices are given up after three days.
+ * Notices are given up after three days, but not before an attempt has failed while their receiver may still respond.
  */
 import { type FacilitatorUnavailable, PaymentStore } from "@pontage/core"
 import * as Clock from "effect/Clock"
@@ -163,23 +163,26 @@ const failed = Effect.fnUntraced(function* ({ store }: Context, notice: PaymentS
 })
 
 /** Gives up old notices, including those of callers without a webhook now, and counts the remaining ones of all processes. */
-const maintain = ({ store }: Context) =>
+const maintain = (context: Context) =>
   Effect.andThen(
-    Effect.repeat(giveUpOld(store), {
+    Effect.repeat(giveUpOld(context), {
       while: (count) => count === givenUpAtOnce,
       schedule: Schedule.spaced(givenUpPause)
     }),
     Effect.gen(function* () {
-      yield* WebhookMetrics.backlogged(yield* store.noticeBacklog, yield* store.now)
+      yield* WebhookMetrics.backlogged(yield* context.store.noticeBacklog, yield* context.store.now)
     })
   ).pipe(Effect.catch(({ message }) => Effect.logWarning(`webhooks are not counted: ${message}`)))
 
-const giveUpOld = Effect.fnUntraced(function* (store: Store) {
+/** After an outage of this service, or a clock that was set ahead, notices are old before their first attempt. */
+const giveUpOld = Effect.fnUntraced(function* ({ receivers, store }: Context) {
   let total = 0
-  for (const [caller, count] of yield* store.giveUpNotices(lifetimeMillis, givenUpAtOnce)) {
+  const kept = new Set([...receivers].flatMap(([name, one]) => (WebhookReceiver.isLost(one) ? [] : [name])))
+  for (const [caller, count] of yield* store.giveUpNotices(lifetimeMillis, givenUpAtOnce, kept)) {
     total += count
+    const why = receivers.has(caller) ? "the receiver has accepted none of them" : "it has no webhook"
     yield* Effect.logError(
-      `${count} webhooks of ${caller} are given up: the receiver accepted none of them within ${lifetimeMillis / 86_400_000} days`
+      `${count} webhooks of ${caller} are given up: they are older than ${lifetimeMillis / 86_400_000} days, and ${why}`
     )
     yield* WebhookMetrics.attempted("given_up", count)
   }

@@ -22,6 +22,9 @@ const widest = 16
 /** Most open requests in total, divided among the receivers; each may have one. */
 const widestInAll = 1024
 
+/** Failures without a success between them after which a receiver counts as lost; their pauses take an hour. */
+const failuresOfLost = 120
+
 const firstPauseMillis = 1_000
 const longestPauseMillis = 30_000
 
@@ -48,6 +51,9 @@ export const note = (receiver: WebhookReceiver, isGood: boolean, failuresBefore:
     receiver.pausedUntil = now + BigInt(pauseMillis(receiver.failures)) * 1_000_000n
   }
 }
+
+/** Whether it has failed for an hour: no success is expected. */
+export const isLost = ({ failures }: WebhookReceiver): boolean => failures >= failuresOfLost
 
 const pauseMillis = (failures: number): number =>
   Math.min(longestPauseMillis, firstPauseMillis * 2 ** Math.min(failures - 1, 20))

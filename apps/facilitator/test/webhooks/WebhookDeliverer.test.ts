@@ -288,7 +288,56 @@ describe("a payment's end", () => {
       yield* TestClock.adjust("15 seconds")
       yield* reached("given_up", 2)
       assert.strictEqual((yield* backlogAfter(2, 1)).count, 1)
-      assert.include(logged.join(), "1 webhooks of gone are given up")
+      assert.include(
+        logged.join(),
+        "1 webhooks of gone are given up: they are older than 3 days, and it has no webhook"
+      )
+    })
+  )
+
+  it.effect("is delivered after an outage of four days, or a clock that went four days ahead", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const { url } = yield* shop(200)
+      yield* ends(store, "shop", 300)
+      yield* TestClock.adjust("4 days")
+      const { counted, reached } = yield* deliver({ shop: url }, store)
+      yield* reached("delivered", 300)
+      assert.strictEqual(yield* counted("given_up"), 0)
+    })
+  )
+
+  it.effect("is tried after an outage of four days, and then given up", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const { url } = yield* shop(500)
+      yield* end(store, "shop", "old")
+      yield* TestClock.adjust("4 days")
+      const { logged, reached } = yield* deliver({ shop: url }, store)
+      yield* reached("failed", 1)
+      yield* TestClock.adjust("15 seconds")
+      yield* reached("given_up", 1)
+      assert.include(logged.join(), "they are older than 3 days, and the receiver has accepted none of them")
+    })
+  )
+
+  it.effect("is given up untried after three days, once its receiver has failed for an hour", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryPaymentStore.make
+      const { received, url } = yield* shop(500)
+      yield* ends(store, "shop", 180)
+      yield* TestClock.adjust("4 days")
+      const { counted, reached } = yield* deliver({ shop: url }, store)
+      // Sixteen at once, and then one at a time.
+      for (let failed = 16; failed < 16 + 119; failed++) {
+        yield* reached("failed", failed)
+        yield* TestClock.adjust("30 seconds")
+      }
+      yield* reached("failed", 16 + 119)
+      yield* TestClock.adjust("15 seconds")
+      yield* reached("given_up", 180)
+      assert.strictEqual(yield* Queue.size(received), 16 + 119)
+      assert.strictEqual(yield* counted("failed"), 16 + 119)
     })
   )
 

@@ -68,8 +68,11 @@ export interface MemoryNotices {
     find: (paymentId: string) => StoredPayment | undefined
   ) => ReadonlyArray<Notice>
   readonly close: (id: string, retryAt: number | undefined) => void
-  /** Closes notices of states reached before this time; returns their number by caller. */
-  readonly giveUp: (before: number, limit: number) => ReadonlyMap<string, number>
+  /**
+   * Closes notices of states reached before this time, of these callers only those that were taken twice; returns their
+   * number by caller.
+   */
+  readonly giveUp: (before: number, limit: number, kept?: ReadonlySet<string>) => ReadonlyMap<string, number>
   readonly backlog: () => NoticeBacklog
   readonly isOpenFor: (payment: StoredPayment) => boolean
 }
@@ -112,12 +115,13 @@ export const makeNotices = (): MemoryNotices => {
       if (retryAt === undefined) close(id)
       else notice.dueAt = retryAt
     },
-    giveUp: (before, limit) => {
+    giveUp: (before, limit, kept = new Set()) => {
       const counts = new Map<string, number>()
       let left = limit
       for (const [caller, queue] of queues) {
-        for (const { at, id } of queue.values()) {
+        for (const { at, attempts, id } of queue.values()) {
           if (left === 0 || at >= before) break
+          if (attempts <= 1 && kept.has(caller)) continue
           left -= 1
           close(id)
           counts.set(caller, (counts.get(caller) ?? 0) + 1)

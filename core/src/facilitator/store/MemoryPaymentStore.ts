@@ -250,6 +250,6 @@ const outbox = ({
   takeNotices: (room, leaseMillis) => step((now) => notices.take(room, now + leaseMillis, now, records.find)),
   closeNotice: (id, retryInMillis) =>
     step((now) => notices.close(id, retryInMillis === undefined ? undefined : now + retryInMillis)),
-  giveUpNotices: (ageMillis, limit) => step((now) => notices.giveUp(now - ageMillis, limit)),
+  giveUpNotices: (ageMillis, limit, kept) => step((now) => notices.giveUp(now - ageMillis, limit, kept)),
   noticeBacklog: Effect.sync(() => notices.backlog())
 })

@@ -402,8 +402,13 @@ export class PaymentStore extends Context.Service<
     readonly closeNotice: (id: string, retryInMillis?: number) => Stored<void>
     /**
      * Closes at most `limit` notices whose state was reached more than `ageMillis` ago; returns their number by caller.
+     * Of the callers in `kept`, those stay that were taken once at most: their first attempt may be under way.
      */
-    readonly giveUpNotices: (ageMillis: number, limit: number) => Stored<ReadonlyMap<string, number>>
+    readonly giveUpNotices: (
+      ageMillis: number,
+      limit: number,
+      kept?: ReadonlySet<string>
+    ) => Stored<ReadonlyMap<string, number>>
     readonly noticeBacklog: Stored<NoticeBacklog>
     /**
      * Checks at most `limit` records after this serial, oldest first, and deletes those that have been over for longer

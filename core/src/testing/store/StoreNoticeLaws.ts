@@ -189,6 +189,40 @@ const oldOnesAreGivenUp = law(
   })
 )
 
+const untriedOnesStay = law(
+  "an old notice that was taken once at most is given up, unless it is of a caller whose such notices are to stay",
+  Effect.fnUntraced(function* (store, subject) {
+    const age = 3_600_000
+    while ((yield* store.giveUpNotices(0, 100)).size > 0);
+    const { caller, ids, step } = yield* notified(store, subject, 3)
+    const other = yield* notified(store, subject, 1)
+    const [first = "", second = "", third = ""] = ids
+    yield* step(first, "planned", "included")
+    yield* take(store, caller, 1_000)
+    yield* subject.elapse(1_000)
+    yield* step(second, "planned", "included")
+    yield* take(store, caller, 1_000)
+    yield* step(third, "planned", "included")
+    yield* other.step(other.ids[0] ?? "", "planned", "included")
+    yield* subject.elapse(age + 1)
+    const kept = new Set([caller])
+    const counts = yield* store.giveUpNotices(age, 100, kept)
+    yield* same("those of the caller that were taken twice", counts.get(caller), 1)
+    yield* same("those of another caller", counts.get(other.caller), 1)
+    yield* same(
+      "what is left",
+      new Map((yield* take(store, caller)).map(({ attempts, payment }) => [payment.paymentId, attempts])),
+      new Map([
+        [second, 1],
+        [third, 0]
+      ])
+    )
+    yield* same("the next one", (yield* store.giveUpNotices(age, 100, kept)).get(caller), 1)
+    yield* same("the last one", (yield* store.giveUpNotices(age, 100)).get(caller), 1)
+    yield* same("none", yield* store.noticeBacklog, { count: 0, oldest: undefined })
+  })
+)
+
 const unwantedIsTold = law(
   "a payment that expires unwanted is notified as any other end",
   Effect.fnUntraced(function* (store) {
@@ -223,6 +257,7 @@ export const laws: ReadonlyArray<StoreLaw> = [
   noticesComeInParts,
   orderIsKept,
   oldOnesAreGivenUp,
+  untriedOnesStay,
   unwantedIsTold,
   noticesAreHeard
 ]

@@ -184,6 +184,7 @@ const broken: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   "forgets more than it was told": (store) => ({ forget: (age, after) => store.forget(age, after, 100) }),
   "never gives up": () => ({ giveUpNotices: () => Effect.succeed(new Map()) }),
   "gives everything up": (store) => ({ giveUpNotices: (_, limit) => store.giveUpNotices(0, limit) }),
+  "gives up what has not been tried": (store) => ({ giveUpNotices: (age, limit) => store.giveUpNotices(age, limit) }),
   "counts no notices": () => ({ noticeBacklog: Effect.succeed({ count: 0, oldest: undefined }) }),
   "forgets to tell later": (store) => ({ closeNotice: (id) => store.closeNotice(id) }),
   "names what has not ended": (store) => ({
