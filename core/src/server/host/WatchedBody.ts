@@ -80,6 +80,7 @@ export const watch = (
     { highWaterMark: 0 }
   )
   signal?.addEventListener("abort", leave, { once: true })
+  if (signal?.aborted === true) leave()
   dropped.register(stream, leave)
   return stream
 }

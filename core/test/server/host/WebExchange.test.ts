@@ -87,6 +87,29 @@ describe("a request that comes to the gate of its route twice", () => {
   })
 })
 
+describe("a response whose client left before it was made", () => {
+  it.each(["payment", "response"] as const)(
+    "is owed again, though its host drops it unread (receipt: %s)",
+    async (receipt) => {
+      const { close, handled, market, payment } = await open({ receipt })
+      const left = new AbortController()
+      const request = new Request("https://shop.example/report", { headers: payment, signal: left.signal })
+      // The response stays reachable: only its client's end tells of it.
+      const dropped = await handled(request, () => {
+        left.abort()
+        return new Response("It will rain.")
+      })
+      assert.strictEqual(await market.nextEnd(), "failed")
+      assert.isFalse(dropped.bodyUsed)
+      const again = new Request("https://shop.example/report", { headers: payment })
+      const response = await handled(again, () => new Response("It will rain."))
+      assert.strictEqual(await response.text(), "It will rain.")
+      assert.strictEqual(market.transfers(), 1)
+      await close()
+    }
+  )
+})
+
 const part = new TextEncoder().encode("It will ")
 
 /** One part, and then whatever the second pull does. */
