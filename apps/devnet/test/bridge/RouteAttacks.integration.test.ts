@@ -61,7 +61,7 @@ const feeIn = (offer: Offer) => BigInt(String(routeIn(offer)["fee"]))
 const burning = (gas: number, rest: Hex) =>
   concatHex(["0x5a5b5a810362", numberToHex(gas, { size: 3 }), "0x11600157", rest])
 
-/** A wallet that burns a million gas, and accepts whatever signature it is asked for. */
+/** A wallet that burns a million gas and accepts every signature. */
 const burner = burning(1_000_000, "0x631626ba7e60e01b60005260206000f3")
 
 /** A contract that burns gas at each call, and runs the code at an address then. */

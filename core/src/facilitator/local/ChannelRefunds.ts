@@ -156,7 +156,7 @@ const heldOf = (
 /**
  * Refuses a voucher that does not fit, with what its payer signs instead. Strangers may know a voucher that a claim has named: to its holder
  * no voucher is told that may still buy something. One that is charged in full buys nothing more; the ledger counts it as public from then
- * on, so that who learns it here is told of no higher one either.
+ * on, so that its refusal names no higher one either.
  */
 const corrected = Effect.fnUntraced(function* (
   { ledger }: RefundContext,

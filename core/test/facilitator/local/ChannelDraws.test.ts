@@ -256,7 +256,7 @@ const toldBy = (refused: unknown) =>
   refused instanceof ChannelCorrection ? refused.facts : assert.fail("no correction")
 
 describe("a refund that a stranger asks for by a voucher that a claim has named", () => {
-  it.effect("is told of the highest voucher only once that buys nothing more, and by that one of no higher one", () =>
+  it.effect("gets the highest voucher only once that buys nothing more, and by that one no higher one", () =>
     Effect.gen(function* () {
       const { ledger, refund, served, take } = yield* shop
       yield* served((yield* take(price, "first")).paymentId, "first")
@@ -272,7 +272,7 @@ describe("a refund that a stranger asks for by a voucher that a claim has named"
     })
   )
 
-  it.effect("is told of no voucher that is not used up", () =>
+  it.effect("gets no voucher that is not used up", () =>
     Effect.gen(function* () {
       const { ledger, refund, served, take } = yield* shop
       yield* served((yield* take(price, "first")).paymentId, "first")

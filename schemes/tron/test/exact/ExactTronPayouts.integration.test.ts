@@ -58,8 +58,8 @@ describe("the laws of an operator's payments, kept by exactTron.payouts", () => 
 /** The requests for receipts. */
 const receipts = { path: "gettransactioninfobyid" }
 
-/** A payment that was made; a solidified block is past its expiration. */
-const paid = Effect.fnUntraced(function* ({ asset, trial }: Effect.Success<typeof opened>) {
+/** A payment in a block that is not solidified. */
+const included = Effect.fnUntraced(function* ({ asset, trial }: Effect.Success<typeof opened>) {
   const { facilitator, payouts, recipient } = trial
   const signing = yield* payouts.sign({ asset, recipient, amount: 10_000n })
   if (signing._tag !== "Signed") return yield* Effect.die(new Error(signing.reason))
@@ -68,9 +68,15 @@ const paid = Effect.fnUntraced(function* ({ asset, trial }: Effect.Success<typeo
   const { prepared } = yield* facilitator.prepare([payment], undefined, yield* facilitator.chainHead)
   yield* facilitator.submit(prepared)
   yield* trial.include
-  yield* trial.expire
-  yield* trial.finalise
   return { push: signing.push, id: prepared.transaction }
+})
+
+/** A payment that was made; a solidified block is past its expiration. */
+const paid = Effect.fnUntraced(function* (given: Effect.Success<typeof opened>) {
+  const made = yield* included(given)
+  yield* given.trial.expire
+  yield* given.trial.finalise
+  return made
 })
 
 /** The node's own words about a transaction in a solidified block. */
@@ -83,19 +89,12 @@ const solidifiedReceiptOf = (rpcUrl: string, id: string) =>
 describe("exactTron.payouts", () => {
   it.live("calls a payment final once its block is solidified", () =>
     Effect.gen(function* () {
-      const { asset, trial } = yield* opened
-      const { facilitator, payouts, recipient } = trial
-      const signing = yield* payouts.sign({ asset, recipient, amount: 10_000n })
-      if (signing._tag !== "Signed") return yield* Effect.die(new Error(signing.reason))
-      const { payload, requirements } = signing.push
-      const payment = yield* facilitator.read(requirements, payload)
-      const { prepared } = yield* facilitator.prepare([payment], undefined, yield* facilitator.chainHead)
-      yield* facilitator.submit(prepared)
-      yield* trial.include
-      const { transaction } = prepared
-      assert.deepInclude(yield* payouts.observe(signing.push), { _tag: "Delivered", transaction, final: false })
-      yield* trial.finalise
-      assert.deepInclude(yield* payouts.observe(signing.push), { _tag: "Delivered", transaction, final: true })
+      const given = yield* opened
+      const { payouts, finalise } = given.trial
+      const { id: transaction, push } = yield* included(given)
+      assert.deepInclude(yield* payouts.observe(push), { _tag: "Delivered", transaction, final: false })
+      yield* finalise
+      assert.deepInclude(yield* payouts.observe(push), { _tag: "Delivered", transaction, final: true })
     }).pipe(Effect.scoped)
   )
 
