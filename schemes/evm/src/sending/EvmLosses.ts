@@ -9,6 +9,7 @@ import {
   type Misconfigured,
   type Payment,
   type PaymentError,
+  PaymentRequirements,
   type ChainHead,
   type ValidationError
 } from "@pontage/core"
@@ -43,7 +44,7 @@ export interface EvmLosses<P extends CountedPayload = CountedPayload> {
   readonly absolve: (payment: Payment<P>) => Effect.Effect<void>
 }
 
-/** A payment signed for with less validity than this left, in milliseconds, is its payer's fault if it ends before its block. */
+/** The validity left at its signing, in milliseconds, below which a payment that ends before its block may be its payer's fault. */
 const hurriedMillis = 30_000
 /** The most first signings that are remembered. The payer of a forgotten one has no fault. */
 const capacity = 50_000
@@ -88,9 +89,16 @@ export const make = (limits: LossBudget.Limits): Effect.Effect<EvmLosses, Miscon
     }
   })
 
-/** By the later of two clocks, ours and the chain's. */
-const isHurried = ({ authorization: { validBefore } }: Payment<CountedPayload>, { head }: ChainHead) =>
-  Effect.map(Clock.currentTimeMillis, (now) => validBefore * 1000 - Math.max(now, head.time * 1000) < hurriedMillis)
+/**
+ * Whether little validity is left, and less than half of the time that the offer gives: a payer who signs for as long as a short offer
+ * asks has no part in it. By the later of two clocks, ours and the chain's.
+ */
+const isHurried = ({ authorization, requirements }: Payment<CountedPayload>, { head }: ChainHead) =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const left = authorization.validBefore * 1000 - Math.max(now, head.time * 1000)
+    const offered = (requirements.maxTimeoutSeconds ?? PaymentRequirements.defaultMaxTimeoutSeconds) * 1000
+    return left < Math.min(hurriedMillis, offered / 2)
+  })
 
 /** The gas that `allow` assumes before the payment's call is made. */
 const usualGas = 150_000n

@@ -177,13 +177,16 @@ describe("a payer whose code turns between verification and inclusion", () => {
 })
 
 describe("a payer whose authorizations end before their block", () => {
-  layer(EvmTestChain.layer({ payers: 2 }), { excludeTestServices: true })((it) => {
-    for (const [place, seconds, expected] of [
-      [0, 8n, ["ok", "ok", "ok", "unsupported_authorization account_banned"]],
-      [1, 40n, ["ok", "ok", "ok", "ok"]]
+  layer(EvmTestChain.layer({ payers: 3 }), { excludeTestServices: true })((it) => {
+    const third = ["ok", "ok", "ok", "unsupported_authorization account_banned"]
+    const never = ["ok", "ok", "ok", "ok"]
+    for (const [place, seconds, maxTimeoutSeconds, expected] of [
+      [0, 8n, 60, third],
+      [1, 40n, 60, never],
+      [2, 18n, 20, never]
     ] as const) {
       it.effect(
-        `${seconds} seconds after their signing ${place === 0 ? "is banned by the third" : "is not banned"}`,
+        `${seconds} of the offer's ${maxTimeoutSeconds} seconds after their signing ${expected === third ? "is banned by the third" : "is not banned"}`,
         () =>
           Effect.gen(function* () {
             const { setNextBlockTimestamp } = yield* chain
@@ -192,7 +195,12 @@ describe("a payer whose authorizations end before their block", () => {
             const verdicts: Array<string> = []
             for (const _ of expected) {
               const validBefore = (yield* Payment.latestTime) + seconds
-              const deviation = { from: account.address, signer: account, signed: { validBefore } }
+              const deviation = {
+                from: account.address,
+                signer: account,
+                signed: { validBefore },
+                requirements: { maxTimeoutSeconds }
+              }
               const payment = yield* Payment.read(schemeFacilitator, yield* Payment.payment(deviation))
               verdicts.push(yield* Payment.outcome(schemeFacilitator.verify(payment)))
               if (verdicts.length === expected.length) break
