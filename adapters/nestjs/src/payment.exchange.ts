@@ -100,9 +100,13 @@ export class PaymentExchange {
     if (completed._tag === "Granted") {
       this.#decision = completed
       this.#keep(completed)
-      signBefore(this.#response, completed, this.#seller.run)
     }
     return completed
+  }
+
+  /** Holds the response until its receipt is signed. Call it after `layPaid`. */
+  sign(granted: Granted): void {
+    signBefore(this.#response, granted, this.#seller.run)
   }
 
   /** Keeps the held response, if that may come again, as soon as Nest sends it. */

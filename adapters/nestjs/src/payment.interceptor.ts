@@ -73,6 +73,7 @@ export class PaymentInterceptor implements NestInterceptor {
         return result
       case "Granted":
         layPaid(httpAdapter, response, completed)
+        exchange.sign(completed)
         return result
       case "Refused":
         restoreHeaders(response, exchange.headersBefore)

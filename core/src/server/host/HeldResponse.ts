@@ -1,8 +1,8 @@
-import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 /**
  * Holds a Node response back until its payment has settled, whoever writes it: head and body are kept in memory, up to
  * a limit, and leave when the host says so. For hosts whose handlers write the response themselves.
  */
+import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 import type { Granted } from "../http/Decision.ts"
 import type { GateResponse } from "../http/GateResponse.ts"
@@ -90,7 +90,7 @@ export interface HeldEnds {
 /** Holds a response back from now on. */
 export const hold = (response: NodeResponse, ends: HeldEnds): void => {
   const writer = new HeldWriter(response, ends)
-  for (const name of ["writeHead", "write", "end", "flushHeaders"] as const) Reflect.set(response, name, writer[name])
+  writer.join()
   for (const name of ["headersSent", "writableEnded"] as const) {
     Object.defineProperty(response, name, { configurable: true, get: () => writer[name] })
   }
@@ -121,6 +121,15 @@ class HeldWriter implements HeldResponse {
     }
   }
 
+  /**
+   * Puts its members in the place of the response's own ones, and of those of middleware behind the gate, such as a compression: what
+   * is held has come through these already.
+   */
+  join(): void {
+    for (const name of ["writeHead", "write", "end", "flushHeaders"] as const)
+      Reflect.set(this.#response, name, this[name])
+  }
+
   get headersSent(): boolean {
     return this.#begun
   }
@@ -142,8 +151,11 @@ class HeldWriter implements HeldResponse {
     return this.#response
   }
 
-  readonly flushHeaders = (): void => {
-    this.#begun = true
+  readonly flushHeaders = (): void => this.#begin()
+
+  /** Writes the head by the response's own member, as Node does: middleware behind the gate adds its headers then. */
+  #begin(): void {
+    if (!this.#begun) memberOf(this.#response, "writeHead")(this.#response.statusCode)
   }
 
   readonly write = (...given: Given): unknown => {
@@ -161,7 +173,9 @@ class HeldWriter implements HeldResponse {
     const told = given.findLast((one) => typeof one === "function")
     if (typeof told === "function") Reflect.apply(memberOf(this.#response, "once"), this.#response, ["finish", told])
     if (this.#phase === "writing") {
+      this.#begin()
       this.#phase = "waiting"
+      this.join()
       this.#ends.ended(this)
     }
     return this.#response
@@ -169,7 +183,7 @@ class HeldWriter implements HeldResponse {
 
   #keep([chunk, encoding]: Given): void {
     if (this.#phase !== "writing" || (typeof chunk !== "string" && !(chunk instanceof Uint8Array))) return
-    this.#begun = true
+    this.#begin()
     this.#length += typeof chunk === "string" ? utf8.encode(chunk).length : chunk.length
     // The writer may reuse its buffer.
     const kept = typeof chunk === "string" ? chunk : chunk.slice()
@@ -190,7 +204,7 @@ class HeldWriter implements HeldResponse {
   readonly pass = (): void => {
     const parts = this.#parts
     this.#leave(() => {
-      for (const part of parts) memberOf(this.#response, "write")(...part)
+      for (const part of parts) this.write(...part)
     })
     this.#phase = "leaving"
   }
@@ -205,6 +219,7 @@ class HeldWriter implements HeldResponse {
 
   readonly replace = (instead: GateResponse, before: HeaderValues): void => {
     this.#leave(() => {
+      this.join()
       restore(this.#response, before)
       send(this.#response, instead)
     })

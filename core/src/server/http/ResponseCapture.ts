@@ -26,6 +26,7 @@ export const copy = (
   const chunks: Array<Uint8Array> = []
   let length = 0
   let ended = false
+  let written: { readonly encoding: string | undefined } | undefined
   const add = (given: ReadonlyArray<unknown>): void => {
     const bytes = bytesOf(given[0], given[1])
     if (bytes === undefined) return
@@ -33,6 +34,10 @@ export const copy = (
     if (length > maximumBytes) chunks.length = 0
     else chunks.push(bytes)
   }
+  // Outer middleware that compresses announces its encoding later, while the head is written; the copy has the bytes before it.
+  before(response, "writeHead", (given) => {
+    written ??= { encoding: encodingIn(given, response) }
+  })
   // The `end` of HTTP/2 calls `write` itself.
   before(response, "write", (given) => {
     if (!ended) add(given)
@@ -46,7 +51,7 @@ export const copy = (
     },
     () => {
       ResponseSeal.applyUnsent(response)
-      const headers = headersOf(response)
+      const headers = headersOf(response, written)
       const isCopied = length <= maximumBytes && isWhole(headers, length)
       take(isCopied ? { status: response.statusCode, headers, body: BoundedBody.join(chunks, length) } : undefined)
     }
@@ -56,7 +61,7 @@ export const copy = (
 /** Calls `see` with the arguments before a method runs, and `then` once after its first run. */
 const before = (
   response: CapturedResponse,
-  name: "write" | "end",
+  name: "writeHead" | "write" | "end",
   see: (given: ReadonlyArray<unknown>) => void,
   then?: () => void
 ): void => {
@@ -94,7 +99,26 @@ interface WithBuffers {
   readonly Buffer?: { readonly from: (text: string, encoding: string) => Uint8Array }
 }
 
-const headersOf = (response: CapturedResponse): ReadonlyArray<KeptHeader> =>
+/** The `Content-Encoding` of a response at a call of `writeHead`, whose last argument may have headers too. */
+const encodingIn = (given: ReadonlyArray<unknown>, response: CapturedResponse): string | undefined => {
+  const own = Object.entries(ResponseSeal.headersIn(given.at(-1))).find(([name]) => isEncoding(name))?.[1]
+  return ResponseSeal.textOf(own ?? response.getHeaders()["content-encoding"])
+}
+
+const isEncoding = (name: string): boolean => name.toLowerCase() === "content-encoding"
+
+/** The headers of a response, with the encoding that its bytes were written in. */
+const headersOf = (
+  response: CapturedResponse,
+  written: { readonly encoding: string | undefined } | undefined
+): ReadonlyArray<KeptHeader> => {
+  const headers = headersNow(response)
+  if (written === undefined) return headers
+  const others = headers.filter(([name]) => !isEncoding(name))
+  return written.encoding === undefined ? others : [...others, ["content-encoding", written.encoding]]
+}
+
+const headersNow = (response: CapturedResponse): ReadonlyArray<KeptHeader> =>
   lasting(
     Object.entries(response.getHeaders()).flatMap(([name, value]): ReadonlyArray<KeptHeader> => {
       if (Array.isArray(value)) return [[name, value.map(String)]]
