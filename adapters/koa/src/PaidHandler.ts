@@ -49,7 +49,7 @@ export const serve = async (
 
 const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Context, next: Next): Promise<void> => {
   const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
-  if (PaidResponse.isGone(ctx)) return finish("notRun")
+  if (PaidResponse.isTaken(ctx)) return finish("notRun")
   PaidResponse.receipt(ctx, granted)
   PaidResponse.judge(ctx, granted, seller.run, finish)
   try {
@@ -82,7 +82,7 @@ const serveSettleAfter = async (
   next: Next
 ): Promise<void> => {
   const abandon = (outcome: "failed" | "notRun") => void seller.run(settleAfter.abandon(outcome))
-  if (PaidResponse.isGone(ctx)) return abandon("notRun")
+  if (PaidResponse.isTaken(ctx)) return abandon("notRun")
   const before = { ...ctx.res.getHeaders() }
   const letGo = ResponseSeal.hold(ctx.res)
   try {

@@ -50,6 +50,9 @@ export const receipt = (ctx: Context, paid: Pick<Granted, "headers" | "headersFo
   if (!ctx.headerSent) HeldResponse.layPaid(ctx.res, paid)
 }
 
+/** The payer disconnected, or the application answered by itself, while the payment was pending: the handler is not to run. */
+export const isTaken = ({ req, res }: Context): boolean => ResponseWatch.isTaken(req, res)
+
 /** The payer disconnected while the payment was pending: nothing is served, and the payer may repeat the request. */
 export const isGone = ({ req, res }: Context): boolean => ResponseWatch.isGone(req, res)
 

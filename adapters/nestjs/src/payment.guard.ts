@@ -12,6 +12,7 @@ import {
   gateRequest,
   type HostRequest,
   type HostResponse,
+  isTaken,
   layOver,
   layPaid,
   nodeResponse,
@@ -63,6 +64,10 @@ export class PaymentGuard implements CanActivate {
     if (decision._tag === "Repeated") throw new PaymentRepeatedException(decision.response)
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
+    if (isTaken(request, response)) {
+      exchange.end(false, nodeResponse(response).statusCode)
+      return false
+    }
     if (decision._tag === "Granted") layPaid(this.#host.httpAdapter, response, decision)
     const { endsAtHead, meter, sink }: Partial<Pick<Granted, "endsAtHead" | "meter" | "sink">> =
       decision._tag === "Granted" ? decision : {}

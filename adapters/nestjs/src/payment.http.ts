@@ -13,6 +13,7 @@ import {
   NodeRequest,
   ResponseHeaders,
   ResponseSeal,
+  ResponseWatch,
   SignedResponse
 } from "@pontage/core"
 
@@ -105,6 +106,10 @@ export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): 
 /** Holds a granted response back until its receipt is signed, if the receipt covers the response. */
 export const signBefore = (response: HostResponse, granted: Pick<Granted, "receipt">, run: SignedResponse.Run): void =>
   SignedResponse.hold(nodeResponse(response), granted, run)
+
+/** Whether the client has disconnected, or the application has answered by itself: the handler is not to run. */
+export const isTaken = (request: HostRequest, response: HostResponse): boolean =>
+  ResponseWatch.isTaken(nodeRequest(request), nodeResponse(response))
 
 /** Calls back once with how a response ended: delivered, or cut off before that. */
 export const whenOver = (

@@ -65,7 +65,7 @@ class NodeExchange {
       case "Repeated":
         return this.#host.repeat(decision.response)
       case "Granted":
-        return this.#isGone() ? this.#finish(decision, "notRun") : this.#grant(decision, this.#host.proceed)
+        return this.#isTaken() ? this.#finish(decision, "notRun") : this.#grant(decision, this.#host.proceed)
       case "SettleAfter":
         return this.#hold(decision)
     }
@@ -94,7 +94,7 @@ class NodeExchange {
   #hold(settleAfter: SettleAfter): void {
     const { headers, proceed, request, response } = this.#host
     const abandon = (outcome: "failed" | "notRun") => void this.#seller.run(settleAfter.abandon(outcome))
-    if (this.#isGone()) return abandon("notRun")
+    if (this.#isTaken()) return abandon("notRun")
     RequestMarks.open(request, this.#route)
     const before = headers()
     let isCompleting = false
@@ -139,6 +139,10 @@ class NodeExchange {
     const receipt = granted.receipt && (await SignedResponse.headersFor(granted, response, held.body(), run))
     if (this.#isGone() && granted.sink === undefined) return this.#finish(granted, "failed")
     this.#grant(SignedResponse.withReceipt(granted, receipt), held.release)
+  }
+
+  #isTaken(): boolean {
+    return ResponseWatch.isTaken(this.#host.request, this.#host.response)
   }
 
   #isGone(): boolean {

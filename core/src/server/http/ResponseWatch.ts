@@ -72,6 +72,13 @@ export const isGone = ({ socket }: WatchableRequest, response: WatchableResponse
   return response.closed === true || response.destroyed === true || socket.destroyed
 }
 
+/**
+ * Whether a response has nothing to serve before its handler runs: its client has disconnected, or the application has answered by
+ * itself, as its limit on the time of a response does. That answer may wait for its reader still.
+ */
+export const isTaken = (request: WatchableRequest, response: WatchableResponse): boolean =>
+  isGone(request, response) || response.headersSent
+
 /** Calls `notify` once with whether the response was delivered; at once if the client has already disconnected. */
 export const watch = (
   request: WatchableRequest,

@@ -6,21 +6,33 @@ import process from "node:process"
 
 import * as HostMarket from "./HostMarket.ts"
 import { demand, equal, type HostLaw, law, type Signal, signal, type Trial, type TrialParts } from "./HostTrial.ts"
-import type { AskOptions } from "./NodeWire.ts"
+import * as NodeWire from "./NodeWire.ts"
 
 const { terms } = HostMarket
 
-const state: { isPending: boolean; deciding: Signal; decided: Signal; end: () => void } = {
+interface State {
+  isPending: boolean
+  deciding: Signal
+  decided: Signal
+  /** Lets the response of another route end. */
+  other: Signal
+  runs: number
+  end: () => void
+}
+
+const state: State = {
   isPending: false,
   deciding: signal(),
   decided: signal(),
+  other: signal(),
+  runs: 0,
   end: () => undefined
 }
 
 const limited =
   (more: { readonly settle?: "after-handler"; readonly repeat?: "same" } = {}) =>
   (): TrialParts => {
-    Object.assign(state, { isPending: false, deciding: signal(), decided: signal() })
+    Object.assign(state, { isPending: false, deciding: signal(), decided: signal(), other: signal(), runs: 0 })
     const getPrice = async () => {
       if (state.isPending) {
         state.deciding.give()
@@ -33,12 +45,15 @@ const limited =
       limit: (end) => {
         state.end = end
       },
-      routes: [{ method: "GET", path: "/report", handler: () => ({ body: "goods" }) }]
+      routes: [
+        { method: "GET", path: "/report", handler: () => (state.runs++, { body: "goods" }) },
+        { method: "GET", path: "/other", handler: async () => (await state.other.promise, { body: "other" }) }
+      ]
     }
   }
 
 /** Asks for the report; the application answers by itself while the gate decides. */
-const askTooLong = async ({ ask }: Trial, options: AskOptions): Promise<void> => {
+const askTooLong = async ({ ask }: Trial, options: NodeWire.AskOptions): Promise<void> => {
   state.isPending = true
   const asking = ask("/report", options)
   await state.deciding.promise
@@ -63,6 +78,10 @@ const survive = async (run: () => Promise<void>): Promise<void> => {
   equal("unhandled rejections", rejected.join(", "), "")
 }
 
+const orders = [{}, { settle: "after-handler" }] as const
+
+const nameOf = (order: (typeof orders)[number]): string => ("settle" in order ? order.settle : "before-handler")
+
 /** All of them. */
 export const laws: ReadonlyArray<HostLaw> = [
   law("a refusal after the application's time limit ends nothing but its request", limited(), (trial) =>
@@ -86,17 +105,40 @@ export const laws: ReadonlyArray<HostLaw> = [
         equal("transfers", market.transfers(), 1)
       })
   ),
-  ...([{}, { settle: "after-handler" }] as const).map((order) =>
+  ...orders.map((order) =>
+    law(`${nameOf(order)}: a payment after the application's time limit is good again`, limited(order), (trial) =>
+      survive(async () => {
+        const { ask, market, payment } = trial
+        const headers = await payment("/report")
+        await askTooLong(trial, { headers })
+        const end = await market.nextEnd()
+        demand(`nothing is served, got ${end}`, end === "notRun" || end === "failed")
+        equal("body of the next request", (await ask("/report", { headers })).body, "goods")
+        equal("transfers", market.transfers(), 1)
+      })
+    )
+  ),
+  ...orders.map((order) =>
     law(
-      `${"settle" in order ? order.settle : "before-handler"}: a payment after the application's time limit is good again`,
+      `${nameOf(order)}: a payment is good again whose decision comes while the application's own response still waits to leave`,
       limited(order),
       (trial) =>
         survive(async () => {
-          const { ask, market, payment } = trial
+          const { ask, market, payment, port } = trial
           const headers = await payment("/report")
-          await askTooLong(trial, { headers })
+          state.isPending = true
+          const socket = NodeWire.send(port, "/other", {}, "keep-alive")
+          const received = NodeWire.received(socket, "too late")
+          NodeWire.write(socket, "/report", { headers })
+          await state.deciding.promise
+          state.end()
+          state.isPending = false
+          state.decided.give()
           const end = await market.nextEnd()
           demand(`nothing is served, got ${end}`, end === "notRun" || end === "failed")
+          equal("runs of the handler", state.runs, 0)
+          state.other.give()
+          await received
           equal("body of the next request", (await ask("/report", { headers })).body, "goods")
           equal("transfers", market.transfers(), 1)
         })

@@ -24,15 +24,20 @@ export interface HostAnswer {
 
 /** Opens a connection and writes a request; `connection` as the header of this name. */
 export const send = (port: number, target: string, options: AskOptions = {}, connection = "close"): Socket => {
-  const { body = "", headers = {}, lines = "", method = "GET" } = options
   const socket = connect(port, "127.0.0.1")
   socket.on("error", () => undefined)
+  write(socket, target, options, connection)
+  return socket
+}
+
+/** Writes another request on an open connection, without waiting for the responses to earlier ones. */
+export const write = (socket: Socket, target: string, options: AskOptions = {}, connection = "close"): void => {
+  const { body = "", headers = {}, lines = "", method = "GET" } = options
   const fields = Object.entries({ host: "evil.example", connection, ...headers })
   if (body !== "") fields.push(["content-length", `${Buffer.byteLength(body)}`])
   const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("")
   socket.write(Buffer.from(`${method} ${target} HTTP/1.1\r\n${head}${lines}\r\n`, "latin1"))
   if (body !== "") socket.write(body)
-  return socket
 }
 
 /** Sends a request and reads until the connection closes. */
