@@ -125,7 +125,8 @@ const requestOf = (target: string, headers: Readonly<Record<string, string>>): G
 type Restore = <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
 
 /**
- * As hosts do it: a buyer who hangs up does not stop what is decided, only the handler; what it was granted is given back.
+ * As hosts do it: a buyer who hangs up does not stop what is decided, only the handler; what it was granted is given back, and counts as
+ * no run where the buyer was gone before the handler began.
  */
 const served = (options: Options, deciding: Effect.Effect<Decision>, target: string): Effect.Effect<Reply> =>
   Effect.uninterruptibleMask((restore) =>
@@ -138,15 +139,25 @@ const served = (options: Options, deciding: Effect.Effect<Decision>, target: str
         case "Refused":
           return Effect.succeed(replyOf(decision.response))
         case "Granted":
-          return run(options, decision, target, restore)
+          return Effect.andThen(
+            unlessGone(restore, () => decision.finish("notRun")),
+            run(options, decision, target, restore)
+          )
         case "SettleAfter":
-          return Effect.flatMap(
-            Effect.onInterrupt(restore(handled(options)), () => decision.abandon("failed")),
-            () => Effect.flatMap(decision.complete(200), (end) => released(options, end, target, restore))
+          return Effect.andThen(
+            unlessGone(restore, () => decision.abandon("notRun")),
+            Effect.flatMap(
+              Effect.onInterrupt(restore(handled(options)), () => decision.abandon("failed")),
+              () => Effect.flatMap(decision.complete(200), (end) => released(options, end, target, restore))
+            )
           )
       }
     })
   )
+
+/** Goes on unless the buyer has hung up already. */
+const unlessGone = (restore: Restore, giveBack: () => Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.onInterrupt(restore(Effect.yieldNow), giveBack)
 
 const released = (
   options: Options,
