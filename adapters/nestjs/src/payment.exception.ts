@@ -1,6 +1,6 @@
 /** The gate's refusal as an exception: a guard cannot respond by itself, it throws. */
 import { HttpException } from "@nestjs/common"
-import type { GateResponse, KeptResponse } from "@pontage/core"
+import type { GateResponse } from "@pontage/core"
 
 /**
  * The gate's response, 402 or another. Its headers are already on the response. An exception filter of the application
@@ -30,15 +30,5 @@ export class PaymentRefusedException extends HttpException {
   override getResponse(): object | string {
     const body: unknown = this.gateResponse.body === "" ? "" : JSON.parse(this.gateResponse.body)
     return typeof body === "object" && body !== null ? body : ""
-  }
-}
-
-/** The payment's response from before, which its payer gets again: the handler does not run. */
-export class PaymentRepeatedException extends HttpException {
-  readonly kept: KeptResponse.KeptResponse
-
-  constructor(kept: KeptResponse.KeptResponse) {
-    super("Payment repeated", kept.status)
-    this.kept = kept
   }
 }

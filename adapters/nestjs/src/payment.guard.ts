@@ -1,12 +1,12 @@
 /**
  * The guards before paid handlers. They call the gate and translate: a refusal becomes an exception, a granted payment
- * an exchange that the interceptor continues.
+ * an exchange that the interceptor continues. A response from before leaves at once.
  */
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
 import { type Decision, type Granted, Misconfigured } from "@pontage/core"
 
-import { PaymentRefusedException, PaymentRepeatedException } from "./payment.exception.ts"
+import { PaymentRefusedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
 import {
   gateRequest,
@@ -16,6 +16,7 @@ import {
   layOver,
   layPaid,
   nodeResponse,
+  repeat,
   signBefore,
   whenOver
 } from "./payment.http.ts"
@@ -53,7 +54,7 @@ export class PaymentGuard implements CanActivate {
       : this.#act(context, sale, decision)
   }
 
-  #act(context: ExecutionContext, sale: Sale, decision: Decision): boolean {
+  #act(context: ExecutionContext, sale: Sale, decision: Decision): boolean | Promise<boolean> {
     const http = context.switchToHttp()
     const request = http.getRequest<HostRequest>()
     const response = http.getResponse<HostResponse>()
@@ -61,7 +62,10 @@ export class PaymentGuard implements CanActivate {
       layOver(this.#host.httpAdapter, response, decision.response.headers)
       throw PaymentRefusedException.of(decision.response)
     }
-    if (decision._tag === "Repeated") throw new PaymentRepeatedException(decision.response)
+    if (decision._tag === "Repeated") {
+      repeat(response, decision.response)
+      return nothingMore()
+    }
     const exchange = new PaymentExchange(sale, decision, request, response)
     if (decision._tag === "Free") return true
     if (isTaken(request, response)) {
@@ -77,6 +81,12 @@ export class PaymentGuard implements CanActivate {
     return !exchange.isOver
   }
 }
+
+/**
+ * Ends a request whose response has left. A guard that refused would hand the request to the filters of the application,
+ * and one that writes a response of its own breaks off the one that leaves.
+ */
+const nothingMore = (): Promise<boolean> => new Promise(() => undefined)
 
 /**
  * The guard that runs after all other global guards: it sells the handlers of the module's map, and leaves `@Paid`

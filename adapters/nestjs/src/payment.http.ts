@@ -10,6 +10,8 @@ import {
   type Granted,
   GrantedResponse,
   type HeaderFields,
+  HeldResponse,
+  type KeptResponse,
   NodeRequest,
   ResponseHeaders,
   ResponseSeal,
@@ -84,6 +86,10 @@ const lay = (adapter: AbstractHttpAdapter, response: HostResponse, fields: Heade
     adapter.setHeader(response, name, value)
   }
 }
+
+/** Sends the bytes of a kept response past the host's serialisers, which would encode them anew. */
+export const repeat = (response: HostResponse, kept: KeptResponse.KeptResponse): void =>
+  HeldResponse.repeat(nodeResponse(response), kept, response.getHeaders())
 
 /** The response's current headers, for a later reset. */
 export const headersNow = (response: HostResponse): HeaderSnapshot => ({ ...response.getHeaders() })

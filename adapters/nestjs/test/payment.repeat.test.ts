@@ -4,10 +4,21 @@ import { once } from "node:events"
 import { request } from "node:http"
 
 import { assert, describe, it } from "@effect/vitest"
-import { Controller, Get, HttpCode, Res, StreamableFile } from "@nestjs/common"
+import {
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  Get,
+  HttpCode,
+  Res,
+  StreamableFile,
+  UseFilters
+} from "@nestjs/common"
 
 import * as LedgerSeller from "../../../core/test/server/LedgerSeller.ts"
 import { Paid } from "../src/payment.decorator.ts"
+import { PaymentRefusedException } from "../src/payment.exception.ts"
 import { type HostResponse, nodeResponse } from "../src/payment.http.ts"
 import { PaymentModule } from "../src/payment.module.ts"
 import { PaymentRoutes } from "../src/payment.routes.ts"
@@ -71,10 +82,73 @@ class Goods {
   }
 }
 
+interface Answer {
+  readonly status: (status: number) => Answer
+  readonly send: (body: unknown) => unknown
+}
+
+/** Answers every exception in its own words, but for a refusal's body, as filters of applications do. */
+@Catch()
+class OwnWords implements ExceptionFilter<unknown> {
+  catch(exception: unknown, host: ArgumentsHost) {
+    const response = host.switchToHttp().getResponse<Answer>()
+    if (exception instanceof PaymentRefusedException) {
+      return response.status(exception.getStatus()).send(exception.getResponse())
+    }
+    return response.status(200).send({ message: String(exception) })
+  }
+}
+
+const goods = () => ({ run: ++state.runs })
+
+@Controller("method")
+class FilteredMethods {
+  @Get("above")
+  @UseFilters(OwnWords)
+  @Paid({ ...sold, repeat: "same" })
+  above() {
+    return goods()
+  }
+
+  @Get("below")
+  @Paid({ ...sold, repeat: "same" })
+  @UseFilters(OwnWords)
+  below() {
+    return goods()
+  }
+}
+
+@Controller("class")
+@UseFilters(OwnWords)
+class FilteredClass {
+  @Get("decorated")
+  @Paid({ ...sold, repeat: "same" })
+  decorated() {
+    return goods()
+  }
+
+  @Get("mapped")
+  mapped() {
+    return goods()
+  }
+}
+
+@Controller("sold-class")
+@UseFilters(OwnWords)
+@Paid({ ...sold, repeat: "same" })
+class FilteredSoldClass {
+  @Get()
+  get() {
+    return goods()
+  }
+}
+
 const open = async (host: Host) => {
   const { ledger, options, transfers } = LedgerSeller.open()
   ledger.deposit("acct-alice", 10n ** 9n)
-  const app = await build(host, { controllers: [Goods], imports: [PaymentModule.forRoot(options)] })
+  const payments = PaymentModule.forRoot({ ...options, routes: { "GET /class/mapped": { ...sold, repeat: "same" } } })
+  const controllers = [Goods, FilteredMethods, FilteredClass, FilteredSoldClass]
+  const app = await build(host, { controllers, imports: [payments] })
   const port = await listen(app)
   await app.get(PaymentRoutes).ready()
   state.runs = 0
@@ -99,10 +173,13 @@ const open = async (host: Host) => {
   return { port, ask, askOnceThere, pay, transfers, [Symbol.asyncDispose]: () => app.close() }
 }
 
+/** Paths of handlers below a filter of the application that catches everything. */
+const belowFilters = ["/method/above", "/method/below", "/class/decorated", "/class/mapped", "/sold-class"]
+
 const isFramed = ([name]: readonly [string, string]) => name !== "transfer-encoding" && name !== "content-length"
 
 describe.each(hosts)("on $name", (host) => {
-  it.each(["/json", "/text", "/file", "/late"])(
+  it.each(["/json", "/text", "/file", "/late", ...belowFilters])(
     "the response of %s comes again, status, headers and bytes",
     async (path) => {
       await using shop = await open(host)
