@@ -19,6 +19,7 @@ import * as PaymentMeter from "../http/PaymentMeter.ts"
 import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Seller } from "../Seller.ts"
+import { ExchangeEnd } from "./ExchangeEnd.ts"
 import * as HeldBody from "./HeldBody.ts"
 import * as MeteredBody from "./MeteredBody.ts"
 import * as SignedResponse from "./SignedResponse.ts"
@@ -73,11 +74,13 @@ class WebExchange {
   readonly #seller: Seller
   readonly #route: PricedRoute
   readonly #host: WebHost
+  readonly #end: ExchangeEnd
 
   constructor(seller: Seller, route: PricedRoute, host: WebHost) {
     this.#seller = seller
     this.#route = route
     this.#host = host
+    this.#end = new ExchangeEnd(seller)
   }
 
   respond(request: GateRequest): Response | Promise<Response> {
@@ -94,14 +97,25 @@ class WebExchange {
       case "Repeated":
         return repeated(decision.response)
       case "Granted":
-        return this.#grant(decision)
+        return this.#ended(this.#grant(decision))
       case "SettleAfter":
-        return this.#hold(decision)
+        return this.#ended(this.#hold(decision))
+    }
+  }
+
+  /** An error that ends the exchange was reported before, if it has to be. */
+  async #ended(exchange: Promise<Response>): Promise<Response> {
+    try {
+      return await exchange
+    } catch (error) {
+      this.#end.none()
+      throw error
     }
   }
 
   async #grant(granted: Granted): Promise<Response> {
-    const finish = (outcome: ExecutionOutcome) => this.#report(granted.finish(outcome))
+    this.#end.keepAlive(this.#host.beside)
+    const finish = (outcome: ExecutionOutcome) => this.#end.report(granted.finish(outcome))
     if (this.#isGone()) return this.#forget(() => finish("notRun"))
     open(this.#host.request, this.#route)
     settlements.set(this.#host.request, granted.settlement)
@@ -116,7 +130,7 @@ class WebExchange {
       if (isRead(response)) throw new TypeError(readBody)
       return await (granted.receipt === undefined ? this.#deliver(granted, response) : this.#sign(granted, response))
     } catch (error) {
-      this.#report(granted.finish("failed"))
+      this.#end.report(granted.finish("failed"))
       throw error
     }
   }
@@ -128,7 +142,7 @@ class WebExchange {
     const encoding = response.headers.get("content-encoding") ?? undefined
     const begun =
       body === null ? { bytes: new Uint8Array() } : await HeldBody.beginningOf(body, this.#host.request.signal)
-    if (this.#isGone()) return this.#forget(() => this.#report(granted.finish("failed")))
+    if (this.#isGone()) return this.#forget(() => this.#end.report(granted.finish("failed")))
     const again = (stream: BodyInit | null) => new Response(stream, { status, statusText, headers: response.headers })
     if (begun.bytes === undefined) return this.#deliver(granted, again(begun.stream))
     const receipt = await this.#seller.run(granted.receipt({ status, body: begun.bytes, encoding }))
@@ -148,7 +162,7 @@ class WebExchange {
   /** Adds the receipt, and reports the end of the response when its body has left. */
   #deliver(granted: Granted, response: Response): Response {
     const finish = (delivered: boolean) =>
-      this.#report(granted.finish(delivered ? outcomeOfStatus(response.status) : "failed"))
+      this.#end.report(granted.finish(delivered ? outcomeOfStatus(response.status) : "failed"))
     const { body, status, statusText } = response
     // A network error, and an upgraded connection: neither can be made anew.
     if (status < 200) {
@@ -179,7 +193,8 @@ class WebExchange {
   }
 
   async #hold(settleAfter: SettleAfter): Promise<Response> {
-    const abandon = (outcome: "failed" | "notRun") => this.#report(settleAfter.abandon(outcome))
+    this.#end.keepAlive(this.#host.beside)
+    const abandon = (outcome: "failed" | "notRun") => this.#end.report(settleAfter.abandon(outcome))
     if (this.#isGone()) return this.#forget(() => abandon("notRun"))
     open(this.#host.request, this.#route)
     const before = new Headers(this.#host.headers?.())
@@ -193,8 +208,10 @@ class WebExchange {
     const completed = await this.#seller.run(settleAfter.complete(held.status))
     switch (completed._tag) {
       case "Uncharged":
+        this.#end.none()
         return held
       case "Refused":
+        this.#end.none()
         return responseOf(completed.response, before)
       case "Granted":
         settlements.set(this.#host.request, completed.settlement)
@@ -210,10 +227,6 @@ class WebExchange {
 
   #isGone(): boolean {
     return this.#host.request.signal.aborted
-  }
-
-  #report(end: ReturnType<Granted["finish"]>): void {
-    WebRequest.keeperIn(this.#host.beside)(this.#seller.run(end))
   }
 }
 

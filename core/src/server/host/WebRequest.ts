@@ -109,10 +109,12 @@ export const addressIn = (request: Request, beside: ReadonlyArray<unknown>): str
   return undefined
 }
 
-/** Keeps the process alive for work that goes on behind a response, where the runtime has a means for that (Workers). */
-export const keeperIn = (beside: ReadonlyArray<unknown>): ((work: Promise<unknown>) => void) => {
+/**
+ * Keeps the process alive for work that goes on behind a response; `undefined` where the runtime has no means for that, as Workers have.
+ */
+export const keeperIn = (beside: ReadonlyArray<unknown>): ((work: Promise<unknown>) => void) | undefined => {
   const context = beside.find((one) => typeof memberOf(one, "waitUntil") === "function")
-  return (work) => void call(context, "waitUntil", work)
+  return context === undefined ? undefined : (work) => void call(context, "waitUntil", work)
 }
 
 const memberOf = (value: unknown, name: string): unknown =>
