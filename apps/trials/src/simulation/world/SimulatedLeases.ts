@@ -11,8 +11,8 @@ import type * as Scope from "effect/Scope"
 import type { NetworkLink } from "./NetworkLink.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 
-/** The rows that say who holds which lane. */
-export type LeaseRow = { owner: string; epoch: number; until: number }
+/** The rows that say who holds which lane, and until when each process that has its signer would work it. */
+export type LeaseRow = { owner: string; epoch: number; until: number; readonly members: Map<string, number> }
 
 const ttlMillis = 9_000
 const tickMillis = 2_000
@@ -26,7 +26,10 @@ export const make = (
   instances: number
 ): LaneLeases.LaneLeases["Service"] =>
   LaneLeases.LaneLeases.of({
-    work: (lanes, run) => Effect.scoped(shift({ rows, link, time, owner, instances, lanes, run, held: new Map() }))
+    work: (lanes, run, of) =>
+      Effect.scoped(
+        shift({ rows, link, time, owner, instances, lanes, run, held: new Map(), isGuest: of === "orphaned" })
+      )
   })
 
 interface Held {
@@ -44,6 +47,8 @@ interface Shift {
   /** Limit on the other instances: no instance takes more than its share while others exist. */
   readonly instances: number
   readonly lanes: ReadonlyArray<string>
+  /** The lanes are of signers that this process lacks: others come first. */
+  readonly isGuest: boolean
   readonly run: (lease: LaneLeases.Lease) => Effect.Effect<void>
   readonly held: Map<string, Held>
 }
@@ -72,6 +77,8 @@ const shift = Effect.fnUntraced(function* (self: Shift): Effect.fn.Return<never,
       if (mine.get(lane) === one.epoch && !one.isOver) one.deadline = deadline
       else yield* end(self, lane, one)
     }
+    const left = held.filter((lane) => !mine.has(lane))
+    if (self.isGuest && left.length > 0) yield* self.link.exchange("leases", () => givenBack(self, left))
     for (const [lane, epoch] of mine) {
       if (!self.held.has(lane)) yield* begin(self, scope, clock, { lane, epoch, deadline })
     }
@@ -89,26 +96,39 @@ const restOf = ({ held }: Shift, clock: Clock.Clock): number => {
 }
 
 /** A round of the database: it prolongs leases, and grants free lanes, up to the share. */
-const renewed = ({ instances, lanes, owner, rows, time }: Shift, held: ReadonlyArray<string>) => {
+const renewed = ({ instances, isGuest, lanes, owner, rows, time }: Shift, held: ReadonlyArray<string>) => {
   const now = time.now()
   const mine = new Map<string, number>()
-  for (const lane of lanes) {
-    const row = rows.get(lane)
-    if (row?.owner !== owner || row.until <= now) continue
+  const open = lanes.flatMap((lane) => {
+    // The lane has had no holder yet: the other instances have as long to come as after a holder's end.
+    const row = rows.get(lane) ?? { owner: "", epoch: 0, until: now, members: new Map<string, number>() }
+    rows.set(lane, row)
+    if (!isGuest) row.members.set(owner, now + ttlMillis)
+    const isOthers = isGuest && [...row.members.values()].some((until) => until > now)
+    return isOthers ? [] : [{ lane, row }]
+  })
+  for (const { lane, row } of open) {
+    if (row.owner !== owner || row.until <= now) continue
     row.until = now + ttlMillis
     mine.set(lane, row.epoch)
   }
-  const share = Math.ceil(lanes.length / instances)
-  for (const lane of lanes) {
-    // The lane has had no holder yet: the other instances have as long to come as after a holder's end.
-    const row = rows.get(lane) ?? { owner: "", epoch: 0, until: now }
-    rows.set(lane, row)
+  const share = isGuest ? 0 : Math.ceil(lanes.length / instances)
+  for (const { lane, row } of open) {
     if (row.until > now || held.includes(lane)) continue
     if (mine.size >= share && row.until > now - ttlMillis) continue
-    rows.set(lane, { owner, epoch: row.epoch + 1, until: now + ttlMillis })
-    mine.set(lane, row.epoch + 1)
+    Object.assign(row, { owner, epoch: row.epoch + 1, until: now + ttlMillis })
+    mine.set(lane, row.epoch)
   }
   return mine
+}
+
+/** Frees lanes that a process with their signer would work. */
+const givenBack = ({ owner, rows, time }: Shift, lanes: ReadonlyArray<string>): void => {
+  const now = time.now()
+  for (const lane of lanes) {
+    const row = rows.get(lane)
+    if (row?.owner === owner && row.until > now) row.until = now
+  }
 }
 
 const begin = Effect.fnUntraced(function* (
