@@ -5,16 +5,19 @@
 import {
   type SettleAfter,
   type Free,
+  type GateResponse,
   type Granted,
   type ExecutionOutcome,
+  HeldBody,
+  HeldResponse,
   type PricedRoute,
-  type Refused,
   ResponseCapture,
+  ResponseSeal,
   ResponseWatch,
   outcomeOfStatus,
   type Seller,
   type Settlement,
-  type Uncharged
+  SignedResponse
 } from "@pontage/core"
 import type * as Effect from "effect/Effect"
 
@@ -24,8 +27,7 @@ import {
   type HostRequest,
   type HostResponse,
   nodeRequest,
-  nodeResponse,
-  signBefore
+  nodeResponse
 } from "./payment.http.ts"
 
 const exchanges = new WeakMap<object, PaymentExchange>()
@@ -37,7 +39,7 @@ const rejectedByPipes = Symbol.for("nestjs:rejected-by-pipes")
 export class PaymentExchange {
   readonly route: PricedRoute
   /** The response's headers before the handler and its decorators set any. */
-  readonly headersBefore: HeaderSnapshot
+  readonly #headersBefore: HeaderSnapshot
   readonly #seller: Seller.Seller
   readonly #request: HostRequest
   readonly #response: HostResponse
@@ -53,7 +55,7 @@ export class PaymentExchange {
     response: HostResponse
   ) {
     this.route = route
-    this.headersBefore = decision._tag === "SettleAfter" ? headersNow(response) : {}
+    this.#headersBefore = decision._tag === "SettleAfter" ? headersNow(response) : {}
     this.#seller = seller
     this.#request = request
     this.#response = response
@@ -93,23 +95,55 @@ export class PaymentExchange {
     return first
   }
 
-  /** Completes a payment that settles after the handler, with the status of the held response. */
-  async complete(settleAfter: SettleAfter, status: number): Promise<Granted | Uncharged | Refused> {
-    this.#completing = true
-    const completed = await this.#seller.run(settleAfter.complete(status))
-    if (completed._tag === "Granted") {
-      this.#decision = completed
-      this.#keep(completed)
+  /**
+   * Holds back what is sent from now on, the handler's result or a filter's response to its exception, until it is whole
+   * and paid for. Its status alone decides whether it is charged: a value that cannot be serialised becomes a 500 before
+   * that.
+   */
+  settle(settleAfter: SettleAfter): void {
+    const response = nodeResponse(this.#response)
+    HeldResponse.hold(response, {
+      ended: (held) => {
+        // After the shop has closed the payment cannot settle, so the response is not to leave.
+        this.#complete(settleAfter, held).catch(() => response.destroy())
+      },
+      overflowed: (held) => held.replace(tooLong(), this.#headersBefore)
+    })
+  }
+
+  /** The end of a response that is not charged here abandons the payment. */
+  async #complete(settleAfter: SettleAfter, held: HeldResponse.HeldResponse): Promise<void> {
+    if (this.#over || this.isGone) return
+    const response = nodeResponse(this.#response)
+    if (!this.#wasReached()) {
+      const { cache, dialects } = this.route
+      HeldResponse.layOver(response, { "Cache-Control": cache, Vary: dialects.paymentHeaders })
+      return held.release()
     }
-    return completed
+    this.#completing = true
+    const completed = await this.#seller.run(settleAfter.complete(response.statusCode))
+    switch (completed._tag) {
+      case "Uncharged":
+        return held.release()
+      case "Refused":
+        return held.replace(completed.response, this.#headersBefore)
+      case "Granted":
+        return this.#release(completed, held)
+    }
   }
 
-  /** Holds the response until its receipt is signed. Call it after `layPaid`. */
-  sign(granted: Granted): void {
-    signBefore(this.#response, granted, this.#seller.run)
+  /** Lets a paid response leave, with the receipt that covers it. */
+  async #release(granted: Granted, held: HeldResponse.HeldResponse): Promise<void> {
+    const response = nodeResponse(this.#response)
+    const receipt = await SignedResponse.headersFor(granted, response, held.body(), this.#seller.run)
+    const paid = SignedResponse.withReceipt(granted, receipt)
+    this.#decision = paid
+    ResponseSeal.sealPaid(response, paid)
+    this.#keep(paid)
+    held.release()
   }
 
-  /** Keeps the held response, if that may come again, as soon as Nest sends it. */
+  /** Keeps the held response, if that may come again, as soon as it leaves. */
   #keep({ finish, sink }: Granted): void {
     const failed = () => (this.#over ? this.#report(finish("failed")) : undefined)
     if (sink === undefined) return failed()
@@ -152,5 +186,14 @@ export class PaymentExchange {
    */
   #report(end: Effect.Effect<void>): void {
     this.#seller.run(end).catch(() => undefined)
+  }
+}
+
+const tooLong = (): GateResponse => {
+  const { message, status } = HeldBody.tooLong()
+  return {
+    status,
+    headers: { "Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store" },
+    body: JSON.stringify({ statusCode: status, message })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Holds a handler's response back until its payment has settled. Nest sends nothing before the interceptors return, so
- * only streams have to be read into memory, up to a limit.
+ * Reads a handler's streams into memory, up to a limit, before Nest begins to send them: one that breaks becomes an
+ * exception like every other, and nothing is charged for it.
  */
 import { StreamableFile } from "@nestjs/common"
 import { HeldBody } from "@pontage/core"

@@ -97,18 +97,6 @@ export const headersNow = (response: HostResponse): HeaderSnapshot => ({ ...resp
 /** Headers of a response. */
 export type HeaderSnapshot = Readonly<ReturnType<ServerResponse["getHeaders"]>>
 
-/** Resets the headers of a response. */
-export const restoreHeaders = (response: HostResponse, before: HeaderSnapshot): void => {
-  const node = nodeResponse(response)
-  for (const [name, value] of Object.entries(response.getHeaders())) {
-    const earlier = before[name]
-    if (earlier === value) continue
-    response.removeHeader(name)
-    if (earlier === undefined) node.removeHeader(name)
-    else node.setHeader(name, earlier)
-  }
-}
-
 /** Holds a granted response back until its receipt is signed, if the receipt covers the response. */
 export const signBefore = (response: HostResponse, granted: Pick<Granted, "receipt">, run: SignedResponse.Run): void =>
   SignedResponse.hold(nodeResponse(response), granted, run)

@@ -7,10 +7,9 @@ import { HttpAdapterHost } from "@nestjs/core"
 import { type SettleAfter, ResponseSeal } from "@pontage/core"
 import { defer, lastValueFrom, type Observable } from "rxjs"
 
-import { PaymentRefusedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
 import { hold } from "./payment.held.ts"
-import { type HostRequest, type HostResponse, layOver, layPaid, nodeResponse, restoreHeaders } from "./payment.http.ts"
+import { type HostRequest, type HostResponse, nodeResponse } from "./payment.http.ts"
 
 /**
  * The interceptor. The module makes it the outermost one: a response from inside of it, for example from a cache, is
@@ -40,8 +39,8 @@ export class PaymentInterceptor implements NestInterceptor {
   }
 
   /**
-   * A response whose client has disconnected is not charged: the end of the response abandons it. A response that the
-   * handler sends by itself is cut off.
+   * A response that the handler sends by itself is cut off. One that Nest or a filter makes of its result or its exception
+   * is held back. A response whose client has disconnected is not charged: its end abandons the payment.
    */
   async #held(
     response: HostResponse,
@@ -51,34 +50,11 @@ export class PaymentInterceptor implements NestInterceptor {
   ): Promise<unknown> {
     const letGo = ResponseSeal.hold(nodeResponse(response))
     try {
-      return await this.#settled(response, exchange, settleAfter, next)
+      return await hold(await lastValueFrom(next.handle(), { defaultValue: undefined }))
     } finally {
       letGo()
-    }
-  }
-
-  async #settled(
-    response: HostResponse,
-    exchange: PaymentExchange,
-    settleAfter: SettleAfter,
-    next: CallHandler
-  ): Promise<unknown> {
-    const { httpAdapter } = this.#host
-    const result = await hold(await lastValueFrom(next.handle(), { defaultValue: undefined }))
-    if (exchange.isOver || exchange.isGone || httpAdapter.isHeadersSent(response)) return result
-    const status = result instanceof Response ? result.status : response.statusCode
-    const completed = await exchange.complete(settleAfter, status)
-    switch (completed._tag) {
-      case "Uncharged":
-        return result
-      case "Granted":
-        layPaid(httpAdapter, response, completed)
-        exchange.sign(completed)
-        return result
-      case "Refused":
-        restoreHeaders(response, exchange.headersBefore)
-        layOver(httpAdapter, response, completed.response.headers)
-        throw PaymentRefusedException.of(completed.response)
+      const isEnded = exchange.isOver || exchange.isGone || this.#host.httpAdapter.isHeadersSent(response)
+      if (!isEnded) exchange.settle(settleAfter)
     }
   }
 }

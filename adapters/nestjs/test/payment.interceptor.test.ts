@@ -385,7 +385,7 @@ describe.each(hosts)("a payment settled after the handler, on $name", (host) => 
     assert.notInclude(text, "a,b")
     assert.strictEqual(response.headers.get("X-Secret"), null)
     assert.strictEqual(response.headers.get("Content-Disposition"), null)
-    assert.strictEqual(response.headers.get("Content-Type"), "application/json; charset=utf-8")
+    assert.strictEqual(response.headers.get("Content-Type"), "application/json")
     assert.strictEqual(response.headers.get("Cache-Control"), "no-store")
     assert.strictEqual(response.headers.get("X-Payment-Response"), null)
     assert.deepStrictEqual(app.facilitator.settled, [])
