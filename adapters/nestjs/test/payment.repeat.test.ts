@@ -50,6 +50,24 @@ class Goods {
     return new StreamableFile(Buffer.from([0, 1, 2, ++state.runs]))
   }
 
+  @Get("empty/204")
+  @HttpCode(204)
+  nothing() {
+    state.runs++
+  }
+
+  @Get("empty/205")
+  @HttpCode(205)
+  reset() {
+    state.runs++
+  }
+
+  @Get("empty/304")
+  @HttpCode(304)
+  unchanged() {
+    state.runs++
+  }
+
   @Get("slow")
   async slow(@Res({ passthrough: true }) response: HostResponse) {
     state.runs++
@@ -193,6 +211,20 @@ describe.each(hosts)("on $name", (host) => {
       assert.strictEqual(shop.transfers(), 1n)
     }
   )
+
+  it.each([
+    [204, undefined],
+    [205, "0"],
+    [304, undefined]
+  ])("a response of %i comes again with the length %s", async (status, length) => {
+    await using shop = await open(host)
+    const payment = await shop.pay(`/empty/${status}`)
+    assert.strictEqual((await shop.ask(`/empty/${status}`, payment)).status, status)
+    const again = await shop.askOnceThere(`/empty/${status}`, payment)
+    assert.strictEqual(again.status, status)
+    assert.strictEqual(new Map(again.head).get("content-length"), length)
+    assert.strictEqual(state.runs, 1)
+  })
 
   it("a response whose client disconnected while the handler worked comes again", async () => {
     await using shop = await open(host)

@@ -48,7 +48,8 @@ export const repeat = (response: NodeResponse, kept: KeptResponse, current: Head
     if (!isOwn) response.setHeader(name, value)
   }
   response.statusCode = kept.status
-  response.setHeader("Content-Length", `${kept.body.length}`)
+  // The length of a 204 is forbidden, and a 304 would tell that of the resource.
+  if (kept.status !== 204 && kept.status !== 304) response.setHeader("Content-Length", `${kept.body.length}`)
   memberOf(response, "end")(kept.body)
 }
 
