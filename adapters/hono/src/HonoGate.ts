@@ -35,14 +35,33 @@ const pass = async (
   const response = await WebExchange.respond(seller, route, {
     request,
     beside: [context.env, { waitUntil: (work: Promise<unknown>) => keepAlive(context, work) }],
-    headers: () => context.res.headers,
+    headers: () => headersSoFar(context),
     handle: async () => {
       await next()
+      // Reading `context.res` would make an empty response, of status 200.
+      if (!context.finalized) throw new Error(unfinalized)
       return context.res
     },
+    sentStatus: (response) => sentStatus(context, response),
     facts: new HonoFacts(context, { params, pattern, readBefore })
   })
   replace(context, response)
+}
+
+/** The error of Hono, which it would throw without the gate. */
+const unfinalized = "Context is not finalized. Did you forget to return a Response object or `await next()`?"
+
+/** The headers that the application has set so far. Reading `context.res` would make a response, whose headers Hono lays over the handler's. */
+const headersSoFar = (context: Context): Headers => context.newResponse(null, 200).headers
+
+/** The mark of the response by which a handler tells Hono's server of Node that it has written to Node's response itself. */
+const alreadySent = "x-hono-already-sent"
+
+/** The status that a handler has written to Node's response itself; `undefined` if it has not. */
+const sentStatus = ({ env }: Context, { body, headers }: Response): number | undefined => {
+  if (!headers.has(alreadySent) || body !== null) return undefined
+  const { outgoing } = Object(env)
+  return Object(outgoing).statusCode
 }
 
 /** Replaces the response; Hono would lay the headers of the one before over those of the new one. */
@@ -96,7 +115,8 @@ export const paymentMiddleware = <Keys extends string>(
   const middleware: MiddlewareHandler = async (context, next) => {
     const { method, path, url } = context.req
     const match = onPath(method, path, RequestTarget.pathOf(url))
-    if (match._tag === "Responded") return replace(context, WebExchange.responseOf(match.response, context.res.headers))
+    if (match._tag === "Responded")
+      return replace(context, WebExchange.responseOf(match.response, headersSoFar(context)))
     if (match._tag === "Found") return pass({ context, next }, seller, match.route, { params: match.params })
     const patterns = matchedRoutes(context).map((route) => route.path)
     const matched = onPattern(method, patterns)

@@ -37,6 +37,8 @@ export interface WebHost {
   readonly handle: () => Response | Promise<Response>
   /** The headers that the application has set so far; default none. */
   readonly headers?: () => Headers
+  /** The status of a response that the application has sent by other means of its host, so that it cannot be made anew; else `undefined`. */
+  readonly sentStatus?: (response: Response) => number | undefined
 }
 
 const settlements = new WeakMap<Request, Settlement>()
@@ -128,6 +130,7 @@ class WebExchange {
   async #send(granted: Granted, response: Response): Promise<Response> {
     try {
       if (isRead(response)) throw new TypeError(readBody)
+      if (granted.receipt !== undefined) this.#demandUnsent(response)
       return await (granted.receipt === undefined ? this.#deliver(granted, response) : this.#sign(granted, response))
     } catch (error) {
       this.#end.report(granted.finish("failed"))
@@ -152,17 +155,29 @@ class WebExchange {
   /** Runs the handler; `failed` is called if it throws, and the host answers the error. */
   async #run(failed: () => void): Promise<Response> {
     try {
-      return await this.#host.handle()
+      return sendable(await this.#host.handle())
     } catch (error) {
       failed()
       throw error
     }
   }
 
+  /** A response that can be held back. Throws for one that the application has sent. */
+  #demandUnsent(response: Response): Response {
+    if (this.#host.sentStatus?.(response) !== undefined) throw new HeldBody.NotHeld(sentAlready)
+    return response
+  }
+
   /** Adds the receipt, and reports the end of the response when its body has left. */
   #deliver(granted: Granted, response: Response): Response {
+    const sent = this.#host.sentStatus?.(response)
     const finish = (delivered: boolean) =>
-      this.#end.report(granted.finish(delivered ? outcomeOfStatus(response.status) : "failed"))
+      this.#end.report(granted.finish(delivered ? outcomeOfStatus(sent ?? response.status) : "failed"))
+    if (sent !== undefined) {
+      granted.meter?.begin(sent, noBody)
+      finish(!this.#isGone())
+      return response
+    }
     const { body, status, statusText } = response
     // A network error, and an upgraded connection: neither can be made anew.
     if (status < 200) {
@@ -199,7 +214,7 @@ class WebExchange {
     open(this.#host.request, this.#route)
     const before = new Headers(this.#host.headers?.())
     const held = await this.#run(() => abandon("failed"))
-      .then(heldOf)
+      .then((response) => heldOf(this.#demandUnsent(response)))
       .catch((error: unknown) => {
         abandon("failed")
         throw error
@@ -238,6 +253,18 @@ const isRead = ({ body, bodyUsed }: Response): boolean => bodyUsed || body?.lock
 
 const readBody =
   "the handler's response has a body that is being read or was read already; return a response whose body is unread"
+
+const sentAlready =
+  'the handler has sent its response itself, so that it cannot be held back for settle: "after-handler" or a receipt that covers it; return it as a Response, or sell the route with money first and a receipt of the payment'
+
+/** Statuses of responses without a body. */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** The response without the body that its status forbids. Hosts with a `Response` of their own let one hold it, and throw when it is read. */
+const sendable = (response: Response): Response => {
+  const { headers, status } = response
+  return bodiless.has(status) ? new Response(null, { status, headers }) : response
+}
 
 const isEmpty = (headers: Headers): boolean => headers.keys().next().done === true
 
