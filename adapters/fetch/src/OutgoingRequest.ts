@@ -28,19 +28,23 @@ export interface OutgoingRequest {
 export const make = (
   fetch: FetchFunction,
   input: RequestInfo | URL,
-  init: RequestInit,
+  given: RequestInit | null | undefined,
   maxBodyBytes: number
 ): OutgoingRequest => {
+  const init = rereadable(given ?? {})
   const request = isRequest(input) ? input : undefined
   const url = isRequest(input) ? input.url : input
   const method = init.method ?? request?.method ?? "GET"
   const headers = new Headers(init.headers ?? request?.headers)
   const signal = signalOf(input, init)
-  const fields: RequestInit = { ...(request === undefined ? {} : fieldsOf(request)), ...init, method, headers }
-  const given = init.body === undefined ? request?.body : init.body
-  const repeatable = RepeatableBody.fromBody(given, maxBodyBytes, signal)
-  const sendRead = async (body: Promise<RepeatableBody.RepeatableBody>) => fetch(url, withBody(fields, await body))
+  const fields: RequestInit = { ...(request === undefined ? {} : fieldsOf(request)), ...givenOf(init), method, headers }
+  // Like `fetch`: null takes no body away from a `Request`.
+  const body = init.body ?? unreadOf(request)
+  const repeatable = RepeatableBody.fromBody(body, maxBodyBytes, signal)
+  const sendRead = async (body: Promise<RepeatableBody.RepeatableBody>) => fetch(input, withBody(fields, await body))
   const href = () => new URL(url, globalThis.location?.href).href
+  // A `Request` may have what no field shows, such as its dispatcher in Node, and only `fetch` itself takes it along.
+  const addressed = (target: string) => (request?.url.replace(/#.*/, "") === target ? request : target)
   return {
     method,
     url: href,
@@ -53,7 +57,11 @@ export const make = (
         (init: (stopped: AbortSignal) => RequestInit) => (target: string, added: Readonly<Record<string, string>>) =>
           Effect.tryPromise({
             try: (stopped) =>
-              fetch(target, { ...init(stopped), headers: withAdded(again.headers, added), redirect: "error" }),
+              fetch(addressed(target), {
+                ...init(stopped),
+                headers: withAdded(again.headers, added),
+                redirect: "error"
+              }),
             catch: (cause) => new NoResponse({ cause })
           })
       return {
@@ -62,11 +70,26 @@ export const make = (
         uses: (header) => again.headers.has(header),
         body: Effect.promise(() => RepeatableBody.contentOf(again.body ?? null, again.headers.get("content-type"))),
         send: sending(() => again),
-        // The end of the stream stops it, and the caller's signal ends the stream.
-        post: sending((signal) => ({ ...again, method: "POST", body: null, signal }))
+        // The end of the stream stops it, and the caller's signal ends the stream. A body of null would be the `Request`'s own.
+        post: sending((signal) => ({ ...again, method: "POST", body: new Uint8Array(), signal }))
       }
     }
   }
+}
+
+/** The options with headers that can be read twice, which those of an iterator cannot. */
+const rereadable = (init: RequestInit): RequestInit =>
+  "next" in Object(init.headers) ? { ...init, headers: new Headers(init.headers) } : init
+
+/** The options that are given: to `fetch`, `undefined` is none. */
+const givenOf = (init: RequestInit): RequestInit =>
+  Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined))
+
+/** The body of a `Request`. Throws, as `fetch` does, for one that is read already: a part of it or nothing would be paid for. */
+const unreadOf = (request: Request | undefined) => {
+  const body = request?.body
+  if (request?.bodyUsed !== true && body?.locked !== true) return body
+  throw new TypeError("the Request's body has been read: make a Request for each call, or give a clone of it")
 }
 
 const withBody = (fields: RequestInit, { body, contentType }: RepeatableBody.RepeatableBody) => {

@@ -87,14 +87,14 @@ export const make = Effect.fnUntraced(function* (
   const checked = yield* Effect.fromResult(OptionCheck.read(check, options, "wrapFetch"))
   const { dialects = PayerDialects.usual, maxBodyBytes = defaultMaxBodyBytes, ...rest } = checked
   const buyer = yield* Buyer.make(rest, dialects)
-  const paying: FetchFunction = async (input, init = {}) => {
+  const paying: FetchFunction = async (input, init) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
     const response = await request.sendUnpaid()
     if (response.status !== 402 || !isOurs(request, dialects)) return response
     const demand = await buyer.demandOf(response, request.signal)
     return demand === undefined ? response : buyer.pay(await request.payable(), demand, request.signal)
   }
-  const quote: PayingFetch["quote"] = async (input, init = {}) => {
+  const quote: PayingFetch["quote"] = async (input, init) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
     const response = await request.sendUnpaid()
     const demand = await buyer.demandOf(response, request.signal)
@@ -102,7 +102,8 @@ export const make = Effect.fnUntraced(function* (
     await response.body?.cancel()
     return undefined
   }
-  const refund: PayingFetch["refund"] = async (input, { amount, ...init } = {}) => {
+  const refund: PayingFetch["refund"] = async (input, given) => {
+    const { amount, ...init } = given ?? {}
     // A request without a response does not outlive the call, which the caller's signal ends.
     const over = new AbortController()
     const request = OutgoingRequest.make(fetch, input, { ...init, signal: over.signal }, maxBodyBytes)
@@ -112,7 +113,7 @@ export const make = Effect.fnUntraced(function* (
       over.abort()
     }
   }
-  const isOpen: PayingFetch["isOpen"] = async (input, init = {}) =>
+  const isOpen: PayingFetch["isOpen"] = async (input, init) =>
     buyer.isOpen(await OutgoingRequest.make(fetch, input, init, maxBodyBytes).payable())
   const topUp: PayingFetch["topUp"] = (order, { signal } = {}) => buyer.topUp(order, signal ?? undefined)
   return Object.assign(paying, { quote, refund, isOpen, topUp, status: buyer.status, channels: buyer.channels })

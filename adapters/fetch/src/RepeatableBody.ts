@@ -22,23 +22,41 @@ export const fromBody = (
   signal: AbortSignal | undefined
 ): RepeatableBody | Promise<RepeatableBody> => {
   if (body === null || body === undefined) return asIs(null)
-  if (typeof body === "string" || body instanceof Blob) return asIs(body)
+  if (typeof body !== "object" || body instanceof Blob) return asIs(body)
   if (body instanceof URLSearchParams) return asIs(new URLSearchParams(body))
-  if (body instanceof ArrayBuffer) return asIs(body.slice())
+  if (isBuffer(body)) return asIs(body.slice())
   if (ArrayBuffer.isView(body)) return asIs(new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice())
-  if (body instanceof FormData) return encode(new Response(body))
-  return isStream(body) ? collect(streamOf(body), maximumBytes, signal).then(asIs) : asIs(body)
+  if (kindOf(body) === "FormData" && "entries" in body) return encode([...body.entries()])
+  if (isStream(body)) return collect(streamOf(body), maximumBytes, signal).then(asIs)
+  throw decline("body_not_repeatable", unknown)
 }
 
+const unknown =
+  "the request's body is an object whose bytes are unknown; give a string, bytes, a Blob, a FormData or a stream"
+
 const asIs = (body: BodyInit | null): RepeatableBody => ({ body, contentType: undefined })
+
+/** The name of an object's class: packages such as undici and node-fetch have classes of their own beside the platform's. */
+const kindOf = (body: object): string => Object.prototype.toString.call(body).slice(8, -1)
+
+const isBuffer = (body: object): body is ArrayBuffer => kindOf(body) === "ArrayBuffer"
+
+/** A part of a form: a text, or a file of any class. */
+type FormPart = string | Pick<File, "arrayBuffer" | "name" | "type">
 
 /**
  * Encodes a form once: another encoding of the same form has another boundary, and would be another body to the server.
  */
-const encode = async (form: Response): Promise<RepeatableBody> => ({
-  body: await form.arrayBuffer(),
-  contentType: form.headers.get("content-type") ?? undefined
-})
+const encode = async (entries: ReadonlyArray<readonly [string, FormPart]>): Promise<RepeatableBody> => {
+  const form = new FormData()
+  for (const [name, value] of entries) {
+    if (typeof value === "string") form.append(name, value)
+    // oxlint-disable-next-line no-await-in-loop -- one part after the other
+    else form.append(name, value instanceof Blob ? value : new Blob([await value.arrayBuffer()], value), value.name)
+  }
+  const encoded = new Response(form)
+  return { body: await encoded.arrayBuffer(), contentType: encoded.headers.get("content-type") ?? undefined }
+}
 
 /** Whether a body is an asynchronous iterable, which Node's `fetch` accepts too. */
 const streamOf = (body: ReadableStream | AsyncIterable<unknown>): ReadableStream<unknown> => {

@@ -14,6 +14,22 @@ const bodies: ReadonlyArray<readonly [string, () => BodyInit, string, string | u
   ["a stream", () => new Blob(["streamed"]).stream(), "streamed", undefined]
 ]
 
+/** A form as npm's undici and formdata-polyfill have them: of no class of the platform. */
+class PackageForm {
+  readonly [Symbol.toStringTag] = "FormData"
+  readonly value: string
+  constructor(value: string) {
+    this.value = value
+  }
+  entries() {
+    const file = { name: "data.csv", type: "text/csv", arrayBuffer: () => new Blob(["1;2"]).arrayBuffer() }
+    return [
+      ["a", this.value],
+      ["file", file]
+    ].values()
+  }
+}
+
 async function* twoChunks() {
   yield new TextEncoder().encode("one ")
   yield new TextEncoder().encode("two")
@@ -51,6 +67,32 @@ describe("a request's body", () => {
     const { fetch } = TestPayer.make()
     await fetch(shop.origin, { method: "POST", body: new FormData(), headers: { "content-type": "x/y" } })
     for (const { headers } of shop.arrivals) assert.strictEqual(headers["content-type"], "x/y")
+  })
+
+  it("of a form of a package's own class is sent as a form, and two of them are two requests", async () => {
+    await using shop = await PaidShop.open(PaidShop.paidWith((response) => void response.writeHead(500).end()))
+    const { fetch, signed } = TestPayer.make({ limits: { perDay: "$1" } })
+    const send = (value: string) =>
+      fetch(shop.origin, { method: "POST", body: new PackageForm(value) as unknown as FormData })
+    assert.strictEqual((await send("one")).status, 500)
+    assert.strictEqual((await send("two")).status, 500)
+    assert.strictEqual(signed.length, 2)
+    const [one] = shop.arrivals
+    assert.match(one?.headers["content-type"] ?? "", /^multipart\/form-data; ?boundary=/)
+    assert.include(one?.body.toString(), '"a"\r\n\r\none')
+    assert.include(one?.body.toString(), 'filename="data.csv"\r\nContent-Type: text/csv\r\n\r\n1;2')
+  })
+
+  it.each([
+    ["an object", {}],
+    ["a form that is a stream of Node's old kind", { [Symbol.toStringTag]: "FormData", pipe: () => 0, on: () => 0 }]
+  ])("of %s is declined before anything is sent", async (_, body) => {
+    await using shop = await PaidShop.open()
+    const { fetch, signed } = TestPayer.make()
+    const error = await TestPayer.rejection(fetch(shop.origin, { method: "POST", body: body as unknown as FormData }))
+    assert.include(error, { _tag: "PaymentDeclined", rule: "body_not_repeatable" })
+    assert.strictEqual(shop.arrivals.length, 0)
+    assert.strictEqual(signed.length, 0)
   })
 
   it.each(bodies)("of a Request with %s is the same in both requests", async (_, body, text, contentType) => {
