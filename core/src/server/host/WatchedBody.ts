@@ -31,9 +31,11 @@ export const enoughOf = (headers: Headers): number => {
     : Math.min(ResponseWatch.deliveredBytes, Math.ceil(length / 2))
 }
 
+type Reader = ReadableStreamDefaultReader<Uint8Array>
+
 /**
  * The same body, which tells its end: read to the end, broken, cancelled, its client gone, or dropped unread by its host.
- * A chunk counts once the host asks for the next one.
+ * A chunk counts once the host asks for the next one. `watch` must hold nothing that holds the response.
  */
 export const watch = (
   body: ReadableStream<Uint8Array>,
@@ -42,18 +44,16 @@ export const watch = (
 ): ReadableStream<Uint8Array> => {
   const reader = body.getReader()
   const progress = new Progress(watch)
-  const leave = () => {
-    progress.cut()
-    void reader.cancel().catch(() => undefined)
-  }
+  const leave = leaving(progress, new WeakRef(reader))
   const stream = new ReadableStream<Uint8Array>(
     {
       start: (controller) => {
+        const held = new WeakRef(controller)
         // A host that waits for its reader asks for nothing, so the error must not wait for the next question.
         reader.closed.catch((error: unknown) => {
           if (!(error instanceof ReaderStalled)) return
           progress.cut()
-          controller.error(error)
+          held.deref()?.error(error)
         })
       },
       pull: async (controller) => {
@@ -83,6 +83,18 @@ export const watch = (
   if (signal?.aborted === true) leave()
   dropped.register(stream, leave)
   return stream
+}
+
+/**
+ * Ends the watch of a body that no one reads any more. It lasts as long as the process if the host drops the body, so it holds nothing that
+ * may hold the body: neither its controller, nor its reader, whose source may know the context of the request and the response in it.
+ */
+const leaving = (progress: Progress, reader: WeakRef<Reader>) => (): void => {
+  progress.cut()
+  void reader
+    .deref()
+    ?.cancel()
+    .catch(() => undefined)
 }
 
 /** A host that answers HEAD, or replaces a response, may forget the body without cancelling it. */

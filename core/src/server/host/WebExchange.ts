@@ -199,11 +199,8 @@ class WebExchange {
       return whole
     }
     const metered = granted.meter === undefined ? body : MeteredBody.join(body, response, granted.meter)
-    const watched = WatchedBody.watch(metered, this.#host.request.signal, {
-      enough: WatchedBody.enoughOf(response.headers),
-      isGone: () => this.#isGone(),
-      over: finish
-    })
+    const { signal } = this.#host.request
+    const watched = WatchedBody.watch(metered, signal, watchOf(granted, response, { end: this.#end, signal }))
     return new Response(watched, { status, statusText, headers })
   }
 
@@ -244,6 +241,17 @@ class WebExchange {
     return this.#host.request.signal.aborted
   }
 }
+
+/** The watch over a paid body. It holds nothing of the host, whose context may hold the response. */
+const watchOf = (
+  granted: Granted,
+  { headers, status }: Response,
+  { end, signal }: { readonly end: ExchangeEnd; readonly signal: AbortSignal }
+): WatchedBody.BodyWatch => ({
+  enough: WatchedBody.enoughOf(headers),
+  isGone: () => signal.aborted,
+  over: (delivered) => end.report(granted.finish(delivered ? outcomeOfStatus(status) : "failed"))
+})
 
 /** A response without a body waits for no voucher. */
 const noBody = { need: () => undefined, release: () => undefined, end: () => Promise.resolve() }
