@@ -10,6 +10,7 @@ import {
   type HeldResponse as Held,
   type PricedRoute,
   RequestMarks,
+  ResponseCapture,
   ResponseSeal,
   type Seller
 } from "@pontage/core"
@@ -84,6 +85,7 @@ const serveSettleAfter = async (
   const abandon = (outcome: "failed" | "notRun") => void seller.run(settleAfter.abandon(outcome))
   if (PaidResponse.isTaken(ctx)) return abandon("notRun")
   const before = { ...ctx.res.getHeaders() }
+  ResponseCapture.noteOuter(ctx.res)
   const letGo = ResponseSeal.hold(ctx.res)
   try {
     await next()

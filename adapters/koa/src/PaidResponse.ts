@@ -81,8 +81,8 @@ export const judge = (
   finish: (outcome: ExecutionOutcome) => void
 ): void => {
   const { endsAtHead, meter, sink } = granted
-  GrantedResponse.watch(ctx.req, ctx.res, { sink, endsAtHead, meter, run }, (delivered) => {
-    finish(delivered ? outcomeOfStatus(ctx.res.statusCode) : "failed")
+  GrantedResponse.watch(ctx.req, ctx.res, { sink, endsAtHead, meter, run }, (delivered, status) => {
+    finish(delivered ? outcomeOfStatus(status) : "failed")
   })
   SignedResponse.hold(ctx.res, granted, run)
 }

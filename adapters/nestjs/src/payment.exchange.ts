@@ -61,6 +61,7 @@ export class PaymentExchange {
     this.#response = response
     this.#decision = decision
     exchanges.set(request, this)
+    ResponseCapture.noteOuter(nodeResponse(response))
   }
 
   /** The exchange of a request that paid. */

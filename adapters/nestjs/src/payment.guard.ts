@@ -76,7 +76,7 @@ export class PaymentGuard implements CanActivate {
     const { endsAtHead, meter, sink }: Partial<Pick<Granted, "endsAtHead" | "meter" | "sink">> =
       decision._tag === "Granted" ? decision : {}
     const keeping = { sink, endsAtHead, meter, run: sale.seller.run }
-    whenOver(request, response, keeping, (delivered) => exchange.end(delivered, nodeResponse(response).statusCode))
+    whenOver(request, response, keeping, (delivered, status) => exchange.end(delivered, status))
     if (decision._tag === "Granted") signBefore(response, decision, sale.seller.run)
     return !exchange.isOver
   }

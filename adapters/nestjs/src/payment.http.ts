@@ -110,7 +110,7 @@ export const whenOver = (
   request: HostRequest,
   response: HostResponse,
   keeping: GrantedResponse.Keeping,
-  tell: (delivered: boolean) => void
+  tell: GrantedResponse.Notify
 ): void => {
   GrantedResponse.watch(nodeRequest(request), nodeResponse(response), keeping, tell)
 }

@@ -12,6 +12,7 @@ import * as ResponseHeaders from "../http/ResponseHeaders.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as ResponseWatch from "../http/ResponseWatch.ts"
 import * as HeldBody from "./HeldBody.ts"
+import * as HeldHead from "./HeldHead.ts"
 
 /** The members of Node's response that are used, of HTTP/1.1 and of HTTP/2. */
 export interface NodeResponse extends ResponseSeal.SealableResponse {
@@ -90,11 +91,19 @@ export interface HeldEnds {
 
 /** Holds a response back from now on. */
 export const hold = (response: NodeResponse, ends: HeldEnds): void => {
+  ResponseCapture.noteOuter(response)
   const writer = new HeldWriter(response, ends)
   writer.join()
   for (const name of ["headersSent", "writableEnded"] as const) {
     Object.defineProperty(response, name, { configurable: true, get: () => writer[name] })
   }
+}
+
+interface Head {
+  readonly statusCode: number
+  /** Empty for the usual one of the status. */
+  readonly statusMessage: string
+  readonly headers: HeaderValues
 }
 
 type Given = ReadonlyArray<unknown>
@@ -110,6 +119,8 @@ class HeldWriter implements HeldResponse {
   #length = 0
   #begun = false
   #phase: "writing" | "waiting" | "leaving" | "left" = "writing"
+  /** The head as it was when the body began: what is changed later does not leave, as without the gate. */
+  #head: Head | undefined
 
   constructor(response: NodeResponse, ends: HeldEnds) {
     this.#response = response
@@ -131,8 +142,12 @@ class HeldWriter implements HeldResponse {
       Reflect.set(this.#response, name, this[name])
   }
 
+  /**
+   * False again once the writer has ended: an error handler that finds the head sent breaks the connection off, and the response is not
+   * there yet. Its own writing has no effect.
+   */
   get headersSent(): boolean {
-    return this.#begun
+    return this.#begun && this.#phase === "writing"
   }
 
   get writableEnded(): boolean {
@@ -142,17 +157,28 @@ class HeldWriter implements HeldResponse {
   /** As Node's: `(status)`, `(status, headers)` or `(status, reason, headers)`. Node itself calls it to begin a body. */
   readonly writeHead = (...given: Given): unknown => {
     if (this.#isLeaving()) return this.#native.writeHead(...given)
+    if (this.#begun) return this.#response
     const [status, reason] = given
-    if (typeof status === "number") this.#response.statusCode = status
-    if (typeof reason === "string") this.#response.statusMessage = reason
+    const statusCode = HeldHead.statusOf(status)
+    const statusMessage = HeldHead.messageOf(typeof reason === "string" ? reason : this.#response.statusMessage)
+    this.#response.statusCode = statusCode
     for (const [name, value] of Object.entries(ResponseSeal.headersIn(given.at(-1)))) {
       if (value !== undefined) this.#response.setHeader(name, headerValue(value))
     }
     this.#begun = true
+    this.#head = { statusCode, statusMessage, headers: { ...this.#response.getHeaders() } }
     return this.#response
   }
 
   readonly flushHeaders = (): void => this.#begin()
+
+  #restoreHead(): void {
+    if (this.#head === undefined) return
+    const { headers, statusCode, statusMessage } = this.#head
+    restore(this.#response, headers)
+    this.#response.statusCode = statusCode
+    if (statusMessage !== "") this.#response.statusMessage = statusMessage
+  }
 
   /** Writes the head by the response's own member, as Node does: middleware behind the gate adds its headers then. */
   #begin(): void {
@@ -169,21 +195,24 @@ class HeldWriter implements HeldResponse {
 
   readonly end = (...given: Given): unknown => {
     if (this.#phase === "leaving") return this.#native.end(...given)
-    this.#keep(given)
+    if (given[0] !== undefined && given[0] !== null && typeof given[0] !== "function") this.#keep(given)
     if (this.#isLeaving()) return this.#native.end()
     const told = given.findLast((one) => typeof one === "function")
     if (typeof told === "function") Reflect.apply(memberOf(this.#response, "once"), this.#response, ["finish", told])
     if (this.#phase === "writing") {
       this.#begin()
+      HeldHead.demandLength(this.#response, this.#length)
       this.#phase = "waiting"
       this.join()
+      this.#restoreHead()
       this.#ends.ended(this)
     }
     return this.#response
   }
 
   #keep([chunk, encoding]: Given): void {
-    if (this.#phase !== "writing" || (typeof chunk !== "string" && !(chunk instanceof Uint8Array))) return
+    if (this.#phase !== "writing") return
+    if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) throw HeldHead.noChunk(chunk)
     this.#begin()
     this.#length += typeof chunk === "string" ? utf8.encode(chunk).length : chunk.length
     // The writer may reuse its buffer.
@@ -196,6 +225,7 @@ class HeldWriter implements HeldResponse {
 
   readonly release = (): void => {
     this.#leave(() => {
+      this.#restoreHead()
       const last = this.#parts.pop() ?? []
       for (const part of this.#parts) memberOf(this.#response, "write")(...part)
       memberOf(this.#response, "end")(...last)
@@ -205,6 +235,7 @@ class HeldWriter implements HeldResponse {
   readonly pass = (): void => {
     const parts = this.#parts
     this.#leave(() => {
+      this.#restoreHead()
       for (const part of parts) this.write(...part)
     })
     this.#phase = "leaving"

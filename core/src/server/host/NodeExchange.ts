@@ -79,8 +79,8 @@ class NodeExchange {
     ResponseSeal.sealPaid(response, granted)
     const { endsAtHead, meter, sink } = granted
     const keeping = { sink, endsAtHead, meter, run: this.#seller.run }
-    GrantedResponse.watch(request, response, keeping, (delivered) =>
-      this.#finish(granted, delivered ? outcomeOfStatus(response.statusCode) : "failed")
+    GrantedResponse.watch(request, response, keeping, (delivered, status) =>
+      this.#finish(granted, delivered ? outcomeOfStatus(status) : "failed")
     )
     // A response that was held already has its receipt.
     if (proceed === this.#host.proceed) SignedResponse.hold(response, granted, this.#seller.run)
@@ -104,7 +104,7 @@ class NodeExchange {
     HeldResponse.hold(response, {
       ended: (held) => {
         isCompleting = true
-        void this.#complete(settleAfter, held, before)
+        this.#complete(settleAfter, held, before).catch(() => this.#host.response.destroy())
       },
       overflowed: (held) => {
         isCompleting = true

@@ -49,7 +49,7 @@ export const hold = (response: HeldResponse.NodeResponse, granted: Pick<Granted,
     held.release()
   }
   HeldResponse.hold(response, {
-    ended: (held) => void release(held),
+    ended: (held) => void release(held).catch(() => response.destroy()),
     overflowed: (held) => held.pass()
   })
 }

@@ -22,16 +22,25 @@ export interface Keeping {
   readonly endsAtHead?: number | undefined
 }
 
+/** Called once with whether the response was delivered, and with the status that it was sent with. */
+export type Notify = (delivered: boolean, status: number) => void
+
 /**
- * Calls `notify` once with whether the response was delivered, for `Granted.finish`. With a sink a response that is cut
+ * Calls `notify` once, for `Granted.finish`. With a sink a response that is cut
  * off is not judged before its writer has ended it: the response is kept then, and its payer gets it again.
  */
 export const watch = (
   request: ResponseWatch.WatchableRequest,
   response: ResponseWatch.WatchableResponse & ResponseCapture.CapturedResponse,
   { endsAtHead, meter, sink, run }: Keeping,
-  notify: (delivered: boolean) => void
+  tell: Notify
 ): void => {
+  // The application may set another status on a response that has left.
+  let sent: number | undefined
+  ResponseSeal.afterHead(response, (status) => {
+    sent = status
+  })
+  const notify = (delivered: boolean) => tell(delivered, sent ?? response.statusCode)
   if (meter !== undefined) {
     PaymentMeter.attach(request, meter)
     MeteredNodeResponse.join(response, meter)
@@ -39,16 +48,16 @@ export const watch = (
   }
   if (endsAtHead !== undefined) return watchHead(request, response, endsAtHead, notify)
   if (sink === undefined) return ResponseWatch.watch(request, response, notify)
-  let isCut = false
+  let cut: { readonly delivered: boolean } | undefined
   let hasEnded = false
   ResponseCapture.copy(response, sink.maximumBytes, (copy) => {
     hasEnded = true
     const isWhole = copy !== undefined && (copy.body.length > 0 || isWritable(request, response))
-    void run(isWhole ? sink.keep(copy) : Effect.void).then(() => (isCut ? notify(false) : undefined))
+    void run(isWhole ? sink.keep(copy) : Effect.void).then(() => cut && notify(cut.delivered))
   })
   ResponseWatch.watch(request, response, (delivered) => {
-    if (delivered || hasEnded) return notify(delivered)
-    isCut = true
+    if (hasEnded) return notify(delivered)
+    cut = { delivered }
     void run(sink.cut)
   })
 }

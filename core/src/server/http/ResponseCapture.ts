@@ -26,7 +26,9 @@ export const copy = (
   const chunks: Array<Uint8Array> = []
   let length = 0
   let ended = false
-  let written: { readonly encoding: string | undefined } | undefined
+  let isOver = false
+  let own: OwnHeaders | undefined
+  noteOuter(response)
   const add = (given: ReadonlyArray<unknown>): void => {
     const bytes = bytesOf(given[0], given[1])
     if (bytes === undefined) return
@@ -34,9 +36,8 @@ export const copy = (
     if (length > maximumBytes) chunks.length = 0
     else chunks.push(bytes)
   }
-  // Outer middleware that compresses announces its encoding later, while the head is written; the copy has the bytes before it.
   before(response, "writeHead", (given) => {
-    written ??= { encoding: encodingIn(given, response) }
+    own ??= ownHeaders(given, response)
   })
   // The `end` of HTTP/2 calls `write` itself.
   before(response, "write", (given) => {
@@ -50,18 +51,27 @@ export const copy = (
       ended = true
     },
     () => {
+      if (isOver) return
+      isOver = true
       ResponseSeal.applyUnsent(response)
-      const headers = headersOf(response, written)
+      const headers = headersOf(response, own)
       const isCopied = length <= maximumBytes && isWhole(headers, length)
-      take(isCopied ? { status: response.statusCode, headers, body: BoundedBody.join(chunks, length) } : undefined)
+      const status = own?.status ?? response.statusCode
+      take(isCopied ? { status, headers, body: BoundedBody.join(chunks, length) } : undefined)
     }
   )
+  // A writer that breaks its response off ends it too.
+  before(response, "destroy", () => {
+    if (isOver) return
+    isOver = true
+    take(undefined)
+  })
 }
 
 /** Calls `see` with the arguments before a method runs, and `then` once after its first run. */
 const before = (
   response: CapturedResponse,
-  name: "writeHead" | "write" | "end",
+  name: "writeHead" | "write" | "end" | "destroy",
   see: (given: ReadonlyArray<unknown>) => void,
   then?: () => void
 ): void => {
@@ -99,23 +109,49 @@ interface WithBuffers {
   readonly Buffer?: { readonly from: (text: string, encoding: string) => Uint8Array }
 }
 
-/** The `Content-Encoding` of a response at a call of `writeHead`, whose last argument may have headers too. */
-const encodingIn = (given: ReadonlyArray<unknown>, response: CapturedResponse): string | undefined => {
-  const own = Object.entries(ResponseSeal.headersIn(given.at(-1))).find(([name]) => isEncoding(name))?.[1]
-  return ResponseSeal.textOf(own ?? response.getHeaders()["content-encoding"])
+/**
+ * The part of a head that the application itself has written. Outer middleware adds to it while it is written: a compression announces its
+ * encoding then, and the copy has the bytes before it; a session sets its cookie, which is of this request and not of the goods.
+ */
+interface OwnHeaders {
+  readonly status: number | undefined
+  readonly encoding: string | undefined
+  readonly cookies: ReadonlyArray<string>
 }
 
-const isEncoding = (name: string): boolean => name.toLowerCase() === "content-encoding"
+/** The cookies that outer middleware had set on a response before the gate let its handler run. */
+const outerCookies = new WeakMap<object, ReadonlyArray<string>>()
 
-/** The headers of a response, with the encoding that its bytes were written in. */
-const headersOf = (
-  response: CapturedResponse,
-  written: { readonly encoding: string | undefined } | undefined
-): ReadonlyArray<KeptHeader> => {
+/** Notes the cookies of outer middleware. Call it before the handler runs; the first call counts. */
+export const noteOuter = (response: Pick<CapturedResponse, "getHeaders">): void => {
+  if (!outerCookies.has(response)) outerCookies.set(response, cookiesIn(response.getHeaders()["set-cookie"]))
+}
+
+/** The status is `undefined` where `writeHead` is not given one. */
+const ownHeaders = (given: ReadonlyArray<unknown>, response: CapturedResponse): OwnHeaders => {
+  const [status] = given
+  const earlier = outerCookies.get(response) ?? []
+  const written = Object.entries(ResponseSeal.headersIn(given.at(-1)))
+  const valueOf = (name: string) =>
+    written.find(([one]) => one.toLowerCase() === name)?.[1] ?? response.getHeaders()[name]
+  return {
+    status: typeof status === "number" ? status : undefined,
+    encoding: ResponseSeal.textOf(valueOf("content-encoding")),
+    cookies: cookiesIn(valueOf("set-cookie")).filter((cookie) => !earlier.includes(cookie))
+  }
+}
+
+const cookiesIn = (value: unknown): ReadonlyArray<string> => (value === undefined ? [] : [value].flat().map(String))
+
+/** The headers of a response, with those of its own where outer middleware has others. */
+const headersOf = (response: CapturedResponse, own: OwnHeaders | undefined): ReadonlyArray<KeptHeader> => {
   const headers = headersNow(response)
-  if (written === undefined) return headers
-  const others = headers.filter(([name]) => !isEncoding(name))
-  return written.encoding === undefined ? others : [...others, ["content-encoding", written.encoding]]
+  if (own === undefined) return headers
+  return [
+    ...headers.filter(([name]) => !/^(?:content-encoding|set-cookie)$/i.test(name)),
+    ...(own.encoding === undefined ? [] : [["content-encoding", own.encoding] as const]),
+    ...(own.cookies.length === 0 ? [] : [["set-cookie", own.cookies] as const])
+  ]
 }
 
 const headersNow = (response: CapturedResponse): ReadonlyArray<KeptHeader> =>

@@ -23,9 +23,9 @@ export interface WatchableStream {
   readonly once: (event: string, listener: () => void) => unknown
 }
 
-/** Node's request. */
+/** Node's request. Its socket is `null` once undici has sent the request on as a body. */
 export interface WatchableRequest {
-  readonly socket: Watchable
+  readonly socket: Watchable | null
 }
 
 /** Node's response; `stream` with HTTP/2 only. */
@@ -69,7 +69,7 @@ const streamOf = (response: Pick<WatchableResponse, "stream">): WatchableStream 
 export const isGone = ({ socket }: WatchableRequest, response: WatchableResponse): boolean => {
   const { stream } = response
   if (stream !== undefined) return stream.aborted || stream.closed || stream.destroyed
-  return response.closed === true || response.destroyed === true || socket.destroyed
+  return response.closed === true || response.destroyed === true || socket?.destroyed === true
 }
 
 /**
@@ -87,7 +87,8 @@ export const watch = (
 ): void => {
   if (isGone(request, response)) return notify(false)
   const { stream } = response
-  const connection = stream?.session?.socket ?? request.socket
+  const { socket } = request
+  const connection = stream?.session?.socket ?? socket ?? {}
   let meter = stream === undefined && !response.socket ? undefined : new ByteMeter(connection)
   const begin = () => {
     meter ??= new ByteMeter(connection)
@@ -105,7 +106,7 @@ export const watch = (
     notify(finished || (hasBegun() && read() >= bytesToDeliver(response)))
   }
   const close = () => over(false)
-  const finish = () => over(stream === undefined ? !request.socket.destroyed : isFinished(stream))
+  const finish = () => over(stream === undefined ? socket?.destroyed !== true : isFinished(stream))
   response.once("socket", begin).once("finish", finish).once("close", close)
   /**
    * A stream that is reset without an error while its response waits for the client to read emits `end` and never
@@ -115,7 +116,7 @@ export const watch = (
     if (stream.closed && stream.writableLength > 0) close()
   })
   /** Over HTTP/2 a request's socket stands for its stream, so the session is watched. */
-  const leave = onBreak(stream === undefined ? request.socket : stream.session, {
+  const leave = onBreak(stream === undefined ? (socket ?? undefined) : stream.session, {
     broken: read,
     closed: close
   })
