@@ -5,6 +5,7 @@
 import {
   PaymentMeter,
   type PricedRoute,
+  RequestMarks,
   RequestTarget,
   type Seller,
   type Settlement,
@@ -14,14 +15,14 @@ import {
   type WebRequest
 } from "@pontage/core"
 import type { Context, MiddlewareHandler, Next } from "hono"
-import { matchedRoutes, routePath } from "hono/route"
 
 /** The receipt of the payment that opened this request; `undefined` if nothing was paid (yet). */
 export const settlementOf = (context: Context): Settlement.Settlement | undefined =>
-  WebExchange.settlementOf(context.req.raw)
+  RequestMarks.settlementOf(context) ?? WebExchange.settlementOf(context.req.raw)
 
 /** The meter of a request on a metered route; `undefined` where the route is not metered, or nothing was paid. */
-export const meterOf = (context: Context): PaymentMeter.PaymentMeter | undefined => PaymentMeter.of(context.req.raw)
+export const meterOf = (context: Context): PaymentMeter.PaymentMeter | undefined =>
+  PaymentMeter.of(context) ?? PaymentMeter.of(context.req.raw)
 
 const pass = async (
   { context, next }: { readonly context: Context; readonly next: Next },
@@ -30,8 +31,6 @@ const pass = async (
   { params = {}, pattern = "" }: Pick<WebRequest.WebFacts, "params" | "pattern">
 ): Promise<void> => {
   const { raw: request } = context.req
-  // A parser in front of the gate has read the body, and Hono keeps it.
-  const readBefore = async () => new Uint8Array(await context.req.arrayBuffer())
   const response = await WebExchange.respond(seller, route, {
     request,
     beside: [context.env, { waitUntil: (work: Promise<unknown>) => keepAlive(context, work) }],
@@ -42,11 +41,19 @@ const pass = async (
       if (!context.finalized) throw new Error(unfinalized)
       return context.res
     },
+    context,
     sentStatus: (response) => sentStatus(context, response),
-    facts: new HonoFacts(context, { params, pattern, readBefore })
+    facts: new HonoFacts(context, { params, pattern, readBefore: () => keptBytes(context) })
   })
   replace(context, response)
 }
+
+/** The kinds of a body that was read, of which Hono makes the same bytes each time. It writes a form with another boundary each time. */
+const keptKinds = ["arrayBuffer", "blob", "text", "json"] as const
+
+/** The bytes of a body that a parser in front of the gate has read; `undefined` where Hono keeps none. */
+const keptBytes = async ({ req }: Context): Promise<Uint8Array | undefined> =>
+  keptKinds.some((kind) => kind in req.bodyCache) ? new Uint8Array(await req.arrayBuffer()) : undefined
 
 /** The error of Hono, which it would throw without the gate. */
 const unfinalized = "Context is not finalized. Did you forget to return a Response object or `await next()`?"
@@ -83,7 +90,7 @@ const keepAlive = (context: Context, work: Promise<unknown>): void => {
 class HonoFacts implements WebRequest.WebFacts {
   readonly params: Readonly<Record<string, string>>
   readonly pattern: string
-  readonly readBefore: () => Promise<Uint8Array>
+  readonly readBefore: () => Promise<Uint8Array | undefined>
   readonly #context: Context
 
   constructor(context: Context, { params, pattern, readBefore }: Omit<HonoFacts, "query">) {
@@ -103,6 +110,12 @@ const queryOf = ({ req }: Context): Record<string, string | ReadonlyArray<string
   Object.fromEntries(Object.entries(req.queries()).map(([name, all]) => [name, all.length > 1 ? all : all[0]]))
 
 /**
+ * The patterns of the routes that Hono has matched, by the request's own list, which is deprecated: the helpers of `hono/route` read only
+ * requests of their own copy of Hono, and a CommonJS application has another.
+ */
+const patternsOf = ({ req }: Context): ReadonlyArray<string> => req.matchedRoutes.map(({ path }) => path)
+
+/**
  * Middleware that sells the routes of a map: `app.use(paymentMiddleware({ ... }))`, in front of the routes. It matches by
  * the path and by the patterns of the routes that Hono has matched: it demands payment rather too often (for a path that
  * only resembles a route) than too seldom, and answers OPTIONS on sold paths itself. Throws `Misconfigured` for every
@@ -118,8 +131,7 @@ export const paymentMiddleware = <Keys extends string>(
     if (match._tag === "Responded")
       return replace(context, WebExchange.responseOf(match.response, headersSoFar(context)))
     if (match._tag === "Found") return pass({ context, next }, seller, match.route, { params: match.params })
-    const patterns = matchedRoutes(context).map((route) => route.path)
-    const matched = onPattern(method, patterns)
+    const matched = onPattern(method, patternsOf(context))
     return matched === undefined ? next() : pass({ context, next }, seller, matched.route, {})
   }
   return Object.assign(middleware, { ready, close })
@@ -134,5 +146,8 @@ export const paymentRoutes = (options: Seller.SellerOptions): PaymentRoutes =>
     options,
     (seller, route): MiddlewareHandler =>
       (context, next) =>
-        pass({ context, next }, seller, route, { params: context.req.param(), pattern: routePath(context) })
+        pass({ context, next }, seller, route, {
+          params: context.req.param(),
+          pattern: patternsOf(context)[context.req.routeIndex] ?? ""
+        })
   )

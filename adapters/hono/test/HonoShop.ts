@@ -14,8 +14,9 @@ const receipts = {
   signTypedData: () => Promise.resolve(`0x${"ab".repeat(65)}` as const)
 } as const
 
-/** The body of a request. It is sent in chunks, so that its head tells no length. */
+/** A request. Its body is sent in chunks, so that its head tells no length. */
 interface Sent {
+  readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
@@ -63,7 +64,7 @@ export type Gate = (
 ) => MiddlewareHandler & { readonly ready: () => Promise<void>; readonly close: () => Promise<void> }
 
 export interface Served {
-  /** Sends a request for `/report`: `POST` if it has a body, otherwise `GET`. */
+  /** Sends a request, for `/report` by default: `POST` if it has a body, otherwise `GET`. */
   readonly ask: (sent?: Sent) => Promise<Got>
   readonly close: () => Promise<void>
 }
@@ -74,13 +75,13 @@ export const serve = async (app: Pick<Hono, "fetch">, close = () => Promise.reso
     ready: () => Promise.resolve(),
     close
   })
-  const ask: Served["ask"] = async ({ body, headers } = {}) => {
+  const ask: Served["ask"] = async ({ body, headers, path = "/report" } = {}) => {
     const method = body === undefined ? "GET" : "POST"
     const chunked = body === undefined ? undefined : { "Transfer-Encoding": "chunked" }
     const asking = request({
       host: "127.0.0.1",
       port: server.port,
-      path: "/report",
+      path,
       agent: false,
       method,
       headers: { ...chunked, ...headers }

@@ -1,4 +1,4 @@
-/** The facts that a host's steps know of one request of Node: that a gate has decided it, the routes it paid for, the receipt. */
+/** The facts that a host's steps know of one request, by an object of the host: that a gate has decided it, the routes it paid for, the receipt. */
 import type { Settlement } from "../../protocol/Settlement.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 
@@ -24,7 +24,7 @@ export const isOpen = (request: object, route: PricedRoute): boolean => opened.g
 export const settle = (request: object, settlement: Settlement): void => void settlements.set(request, settlement)
 
 /**
- * The receipt of the payment that opened this request of Node; `undefined` if nothing was paid (with
+ * The receipt of the payment that opened this request; `undefined` if nothing was paid (with
  * `settle: "after-handler"` it exists only after the handler).
  */
 export const settlementOf = (request: object): Settlement | undefined => settlements.get(request)

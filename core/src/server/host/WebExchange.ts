@@ -22,6 +22,7 @@ import type { Seller } from "../Seller.ts"
 import { ExchangeEnd } from "./ExchangeEnd.ts"
 import * as HeldBody from "./HeldBody.ts"
 import * as MeteredBody from "./MeteredBody.ts"
+import * as RequestMarks from "./RequestMarks.ts"
 import * as SignedResponse from "./SignedResponse.ts"
 import * as WatchedBody from "./WatchedBody.ts"
 import * as WebRequest from "./WebRequest.ts"
@@ -37,18 +38,17 @@ export interface WebHost {
   readonly handle: () => Response | Promise<Response>
   /** The headers that the application has set so far; default none. */
   readonly headers?: () => Headers
+  /** The host's own object for this request: it stays where middleware behind the gate puts another `Request` in the place of this one. */
+  readonly context?: object
   /** The status of a response that the application has sent by other means of its host, so that it cannot be made anew; else `undefined`. */
   readonly sentStatus?: (response: Response) => number | undefined
 }
-
-const settlements = new WeakMap<Request, Settlement>()
-const opened = new WeakMap<Request, Set<PricedRoute>>()
 
 /**
  * The receipt of the payment that opened this request; `undefined` if nothing was paid (with `settle: "after-handler"` it
  * exists only after the handler).
  */
-export const settlementOf = (request: Request): Settlement | undefined => settlements.get(request)
+export const settlementOf = (request: Request): Settlement | undefined => RequestMarks.settlementOf(request)
 
 /** A response of the gate, over the headers that the application has set so far. */
 export const responseOf = ({ body, headers, status }: GateResponse, before?: Headers): Response =>
@@ -64,13 +64,13 @@ export const responseOf = ({ body, headers, status }: GateResponse, before?: Hea
  */
 export const respond = async (seller: Seller, route: PricedRoute, host: WebHost): Promise<Response> => {
   const { beside, facts, handle, request } = host
-  if (opened.get(request)?.has(route) === true) return handle()
+  if (markedOf(host).some((one) => RequestMarks.isOpen(one, route))) return handle()
   return new WebExchange(seller, route, host).respond(new WebRequest.WebRequest(request, facts, beside))
 }
 
-/** Notes that the request may pass for this route: two steps of one route ask the gate once. */
-const open = (request: Request, route: PricedRoute): void =>
-  void opened.set(request, (opened.get(request) ?? new Set()).add(route))
+/** The objects by which the application finds what is noted of a request. */
+const markedOf = ({ context, request }: WebHost): ReadonlyArray<object> =>
+  context === undefined ? [request] : [request, context]
 
 class WebExchange {
   readonly #seller: Seller
@@ -119,9 +119,11 @@ class WebExchange {
     this.#end.keepAlive(this.#host.beside)
     const finish = (outcome: ExecutionOutcome) => this.#end.report(granted.finish(outcome))
     if (this.#isGone()) return this.#forget(() => finish("notRun"))
-    open(this.#host.request, this.#route)
-    settlements.set(this.#host.request, granted.settlement)
-    if (granted.meter !== undefined) PaymentMeter.attach(this.#host.request, granted.meter)
+    for (const one of markedOf(this.#host)) {
+      RequestMarks.open(one, this.#route)
+      RequestMarks.settle(one, granted.settlement)
+      if (granted.meter !== undefined) PaymentMeter.attach(one, granted.meter)
+    }
     const response = await this.#run(() => finish("failed"))
     return this.#send(granted, response)
   }
@@ -208,7 +210,7 @@ class WebExchange {
     this.#end.keepAlive(this.#host.beside)
     const abandon = (outcome: "failed" | "notRun") => this.#end.report(settleAfter.abandon(outcome))
     if (this.#isGone()) return this.#forget(() => abandon("notRun"))
-    open(this.#host.request, this.#route)
+    for (const one of markedOf(this.#host)) RequestMarks.open(one, this.#route)
     const before = new Headers(this.#host.headers?.())
     const held = await this.#run(() => abandon("failed"))
       .then((response) => heldOf(this.#demandUnsent(response)))
@@ -226,7 +228,7 @@ class WebExchange {
         this.#end.none()
         return responseOf(completed.response, before)
       case "Granted":
-        settlements.set(this.#host.request, completed.settlement)
+        for (const one of markedOf(this.#host)) RequestMarks.settle(one, completed.settlement)
         return this.#send(completed, held)
     }
   }
