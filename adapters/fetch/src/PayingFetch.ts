@@ -92,7 +92,9 @@ export const make = Effect.fnUntraced(function* (
     const response = await request.sendUnpaid()
     if (response.status !== 402 || !isOurs(request, dialects)) return response
     const demand = await buyer.demandOf(response, request.signal)
-    return demand === undefined ? response : buyer.pay(await request.payable(), demand, request.signal)
+    return demand === undefined
+      ? response
+      : request.received(buyer.pay(await request.payable(), demand, request.signal))
   }
   const quote: PayingFetch["quote"] = async (input, init) => {
     const request = OutgoingRequest.make(fetch, input, init, maxBodyBytes)
@@ -131,6 +133,8 @@ export const settlementOf = (
 ): Settlement.Receipt | undefined => {
   const settlement = PaymentClient.settlementOf(response)
   if (settlement === undefined && PaymentClient.isPaid(response)) return undefined
+  // A bought redirect may have led to another server, which has no say about the payment.
+  if (settlement !== undefined && response.redirected) return settlement
   return PayerDialects.readReceipt(dialects, (name) => response.headers.get(name)) ?? settlement
 }
 

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { PaymentJournal } from "@pontage/core"
 
 import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
@@ -87,6 +88,34 @@ describe("a call that is aborted", () => {
     const [one, two] = shop.paid()
     assert.strictEqual(one?.payment, two?.payment)
   })
+
+  it.each(["onPayment runs", "the journal is written"])(
+    "while %s, after the response has come, gets that response: it is paid for",
+    async (phase) => {
+      await using shop = await PaidShop.open()
+      const controller = new AbortController()
+      const told: Array<unknown> = []
+      const memory = PaymentJournal.make(PaymentJournal.memoryLog())
+      const journal: typeof memory = {
+        ...memory,
+        write: (entry) => {
+          if (entry.state === "settled" && phase === "the journal is written") controller.abort(reason)
+          return memory.write(entry)
+        }
+      }
+      const onPayment = (receipt: unknown) => {
+        told.push(receipt)
+        if (phase !== "onPayment runs") return undefined
+        controller.abort(reason)
+        return forever()
+      }
+      const { fetch, signed } = TestPayer.make({ journal, onPayment })
+      const response = await fetch(shop.origin, { signal: controller.signal })
+      assert.include(await response.json(), { method: "GET" })
+      assert.strictEqual(told.length, 1)
+      assert.strictEqual(signed.length, 1)
+    }
+  )
 
   it("while the response is read breaks the response off, as with fetch itself", async () => {
     await using shop = await PaidShop.open(

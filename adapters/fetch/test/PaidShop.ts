@@ -58,9 +58,14 @@ export const refuse =
     response.writeHead(status, { ...protocolSeller.refusal(body).headers, ...headers }).end(JSON.stringify(body))
   }
 
+/** The headers of a receipt. */
+export const receiptHeaders = (): Readonly<Record<string, string>> => ({
+  ...protocolSeller.receiptHeaders(receipt, { now: 0 })
+})
+
 /** Serves what arrived, as JSON, with a receipt. */
 export const serve: Answer = (response, { body, headers, method, url }) => {
-  response.writeHead(200, { ...protocolSeller.receiptHeaders(receipt, { now: 0 }) })
+  response.writeHead(200, receiptHeaders())
   response.end(JSON.stringify({ method, url, headers, body: body.toString("latin1") }))
 }
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
+import { settlementOf } from "../src/index.ts"
 import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
 
@@ -90,6 +91,80 @@ describe("a redirect within the origin", () => {
     assert.include(await TestPayer.rejection(fetch(shop.origin)), { _tag: "SettlementPending" })
     assert.isFalse(shop.arrivals.some(({ url }) => url === "/elsewhere"))
   })
+})
+
+/** A redirect that is sold: it has a receipt. */
+const sold =
+  (status: number, location: string): PaidShop.Answer =>
+  (response) => {
+    const headers = PaidShop.receiptHeaders()
+    response.writeHead(status, { ...headers, location }).end("the shop's own words")
+  }
+
+const goods: PaidShop.Answer = (response, arrival) =>
+  arrival.url.startsWith("/goods") ? PaidShop.serve(response, arrival) : response.writeHead(404).end()
+
+describe("a redirect that is bought", () => {
+  it.each(codes)("by %d is followed without the payment, and over: the next call is another purchase", async (code) => {
+    await using stranger = await PaidShop.open(goods)
+    await using shop = await PaidShop.open(PaidShop.paidWith(sold(code, `${stranger.origin}/goods?key=1`)))
+    const told: Array<unknown> = []
+    const { fetch, signed } = TestPayer.make({ onPayment: (receipt) => void told.push(receipt) })
+    const response = await fetch(shop.origin, { headers: { authorization: "Bearer mine", "x-key": "value" } })
+    assert.strictEqual(response.status, 200)
+    assert.include(response, { redirected: true, url: `${stranger.origin}/goods?key=1` })
+    assert.strictEqual(settlementOf(response)?.paymentId, (told[0] as { readonly paymentId: string }).paymentId)
+    assert.include(stranger.arrivals[0], { method: "GET", payment: undefined })
+    assert.strictEqual(stranger.arrivals[0]?.headers["x-key"], "value")
+    assert.notProperty(stranger.arrivals[0]?.headers, "authorization")
+    assert.isFalse(await fetch.isOpen(shop.origin))
+    assert.strictEqual(shop.paid().length, 1)
+    assert.strictEqual(signed.length, 1)
+    assert.strictEqual(told.length, 1)
+  })
+
+  it.each(codes)("by %d of a POST is followed as fetch does", async (code) => {
+    await using shop = await PaidShop.open((response, arrival) => {
+      if (arrival.url === "/goods") PaidShop.serve(response, arrival)
+      else PaidShop.paidWith(sold(code, "/goods"))(response, arrival)
+    })
+    const init = { method: "POST", body: "x", headers: { "content-type": "x/y", authorization: "Bearer mine" } }
+    assert.strictEqual((await TestPayer.make().fetch(shop.origin, init)).status, 200)
+    const { body, headers, method, payment } = shop.arrivals[2] ?? assert.fail("not followed")
+    assert.isUndefined(payment)
+    assert.strictEqual(headers.authorization, "Bearer mine")
+    assert.deepStrictEqual(
+      [method, body.toString(), headers["content-type"]],
+      code < 307 ? ["GET", "", undefined] : ["POST", "x", "x/y"]
+    )
+  })
+
+  it.each(["manual", "error"] as const)("is the response where the caller's mode is %s", async (redirect) => {
+    await using shop = await PaidShop.open(PaidShop.paidWith(sold(302, "/goods")))
+    const { fetch, signed } = TestPayer.make()
+    const response = await fetch(new Request(shop.origin, { redirect }))
+    assert.strictEqual(response.headers.get("location"), "/goods")
+    assert.strictEqual(response.status, 302)
+    assert.strictEqual(shop.arrivals.length, 2)
+    assert.strictEqual(signed.length, 1)
+  })
+
+  it.each(["http://127.0.0.1:9/", "data:text/plain,x", "http://[", undefined])(
+    "is the response where it leads nowhere: to %s",
+    async (location) => {
+      const headers = location === undefined ? {} : { location }
+      await using shop = await PaidShop.open(
+        PaidShop.paidWith((response) =>
+          response.writeHead(302, { ...PaidShop.receiptHeaders(), ...headers }).end("words")
+        )
+      )
+      const { fetch, signed } = TestPayer.make()
+      const response = await fetch(shop.origin)
+      assert.strictEqual(response.status, 302)
+      assert.strictEqual(await response.text(), "words")
+      assert.strictEqual(signed.length, 1)
+    }
+  )
 })
 
 describe("the caller's own redirect mode", () => {

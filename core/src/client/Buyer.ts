@@ -95,6 +95,7 @@ export interface RefundRequest {
 export interface Buyer {
   /** As `PaymentClient.demandOf`. */
   readonly demandOf: (response: Response, signal: AbortSignal | undefined) => Promise<PaymentClient.Demand | undefined>
+  /** A response that has come is returned, also if the signal is aborted while it is written to the journal. */
   readonly pay: (
     request: PayableRequest,
     demand: PaymentClient.Demand,
@@ -135,7 +136,15 @@ export const make = Effect.fnUntraced(function* (
   const run = runner(yield* Effect.context())
   return {
     demandOf: (response, signal) => run(client.demandOf(response), signal),
-    pay: (request, demand, signal) => run(client.pay(request, demand), signal),
+    pay: async (request, demand, signal) => {
+      let booked: Response | undefined
+      try {
+        return await run(client.pay({ ...request, booked: (response) => void (booked = response) }, demand), signal)
+      } catch (error) {
+        if (booked !== undefined) return booked
+        throw error
+      }
+    },
     quote: (request, demand, signal) => run(client.quote(request, demand), signal),
     isOpen: (request) => run(client.isOpen(request), undefined),
     status: (paymentId) => run(client.status(paymentId), undefined),

@@ -100,7 +100,7 @@ const bought = Effect.fnUntraced(function* (
       progress = { ...progress, floor: judged.floor, isRecovered: false }
     }
   })
-  return yield* Effect.onExit(finish(), () => context.journal.letGo(draft.id))
+  return yield* Effect.onExit(Purchase.handedOver(scene.request, finish()), () => context.journal.letGo(draft.id))
 })
 
 /** A purchase of which nothing was sent. */
@@ -208,7 +208,9 @@ const resumed = Effect.fnUntraced(function* (
   entry: JournalEntry & { readonly draw: NonNullable<JournalEntry["draw"]> }
 ): Effect.fn.Return<Response | undefined, PurchaseFailure> {
   const meaning = yield* answered({ context, request }, entry)
-  if (meaning._tag === "NotRefused") return yield* Effect.uninterruptible(served(context, signer, entry, meaning))
+  if (meaning._tag === "NotRefused") {
+    return yield* Effect.uninterruptible(Purchase.handedOver(request, served(context, signer, entry, meaning)))
+  }
   const book = (yield* context.journal.channels).get(entry.draw.channel)
   const before = ChannelBooks.sentAgain(book, BigInt(entry.draw.ceiling), BigInt(entry.amount))
   const judged = yield* corrected(context, signer, { entry, ...before }, meaning)

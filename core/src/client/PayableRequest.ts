@@ -23,13 +23,15 @@ export interface RequestHead {
 export interface PayableRequest extends RequestHead {
   /** The body's content, to tell requests apart: the same content gives the same bytes. Empty without a body. */
   readonly body: Effect.Effect<Uint8Array>
-  /** Sends the request to `url` with these headers added. It must not follow redirects. */
+  /** Sends the request to `url` with these headers added. It must not follow redirects: one may be what is sold. */
   readonly send: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoResponse>
   /**
    * Posts the request's headers and these to `url`, without a body. It must not follow redirects. A metered stream is followed with
    * it; absent, it ends with its first window.
    */
   readonly post?: (url: string, headers: HeaderFields) => Effect.Effect<Response, NoResponse>
+  /** Called with the response that the purchase ends with, once it is in the books: an interruption afterwards takes nothing back. */
+  readonly booked?: (response: Response) => void
 }
 
 const text = new TextEncoder()

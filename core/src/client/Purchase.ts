@@ -6,6 +6,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 
 import { Entropy, identifier } from "../platform/Entropy.ts"
 import * as Binding from "../protocol/Binding.ts"
@@ -201,8 +202,9 @@ const present = Effect.fnUntraced(function* (
   const until = isReused ? (entry.owedUntil ?? 0) : entry.validBefore * 1000
   const { attempt, meaning } = yield* awaited(context, request, entry, until)
   if (meaning._tag === "NotRefused") {
-    yield* recordResponse(context, entry, meaning)
-    return meaning.response
+    return yield* Effect.uninterruptible(
+      handedOver(request, Effect.as(recordResponse(context, entry, meaning), meaning.response))
+    )
   }
   yield* refused(context, entry, meaning.error)
   if (!isReused) return yield* Effect.fail(meaning.error)
@@ -278,10 +280,22 @@ const recordResponse = Effect.fnUntraced(function* (
   if (receipt !== undefined && entry.receipt === undefined) yield* announce(context, receipt)
 })
 
-/** Tells the listener of a payment. A listener's mistake must not cost the caller the paid response. */
+/** Hands the response of a purchase over, also to a caller who has given up meanwhile: it is paid for, and would be bought anew. */
+export const handedOver = <E>({ booked }: PayableRequest, purchase: Effect.Effect<Response, E>) =>
+  Effect.tap(purchase, (response) => Effect.sync(() => booked?.(response)))
+
+/**
+ * Tells the listener of a payment. A listener's mistake must not cost the caller the paid response. A caller who gives up waits no
+ * longer for the listener, which is told all the same.
+ */
 export const announce = (context: PurchaseContext, receipt: Settlement) =>
-  Effect.catchCause(context.onPayment(receipt), (cause) =>
-    Cause.hasInterrupts(cause) ? Effect.void : reportTrouble(context, Cause.squash(cause))
+  context.onPayment(receipt).pipe(
+    Effect.catchCause((cause) =>
+      Cause.hasInterrupts(cause) ? Effect.void : reportTrouble(context, Cause.squash(cause))
+    ),
+    Effect.forkDetach({ startImmediately: true }),
+    Effect.flatMap((telling) => Effect.interruptible(Fiber.join(telling))),
+    Effect.catchCause(() => Effect.void)
   )
 
 /** The state after a response. The server's validity for the payment is accepted up to our own limit. */

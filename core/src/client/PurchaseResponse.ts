@@ -104,12 +104,20 @@ export const withBody = (response: Response, body: ReadableStream<Uint8Array>): 
   const { headers, status, statusText, redirected, url } = response
   const made = new Response(body, { status, statusText, headers })
   Object.defineProperties(made, { url: { value: url }, redirected: { value: redirected } })
+  return standIn(response, made)
+}
+
+/** Notes that a response is handed out in the place of one that was paid for, with its receipt. */
+export const standIn = (response: Response, made: Response): Response => {
   const [receipt, signed] = [receipts.get(response), signedReceipts.get(response)]
   if (receipt !== undefined) receipts.set(made, receipt)
   if (signed !== undefined) signedReceipts.set(made, signed)
   paid.add(made)
   return made
 }
+
+/** Whether a status is one of those that `fetch` follows. */
+export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status)
 
 /** The meaning of a response in these dialects. It reads the body only of a refusal. */
 export const fromResponse = Effect.fnUntraced(function* (
@@ -122,6 +130,11 @@ export const fromResponse = Effect.fnUntraced(function* (
   // A response with a receipt is the paid one, even if the handler passed on another server's refusal.
   const refusal = receipt === undefined ? yield* RefusalBody.read(dialects, response) : undefined
   if (refusal === undefined) {
+    // A redirect that was bought has a receipt. Any other leads away from the only address that the payment may go to.
+    if (receipt === undefined && isRedirect(response.status)) {
+      yield* Effect.promise(async () => response.body?.cancel())
+      return unknownOf(response, "a redirect without a receipt, which is not followed", undefined)
+    }
     paid.add(response)
     const read = receipt && PayerDialects.readReceipt(dialects, (name) => response.headers.get(name), sentWith(entry))
     const signed = receipt && read?.signed && ReceiptFit.isFor(read.signed, entry, receipt) ? read.signed : undefined
