@@ -1,4 +1,6 @@
 /** The body of a response that waits in memory until its payment has settled, up to a limit. */
+import * as BodyPiece from "./BodyPiece.ts"
+
 /** Maximum length of a held body, in bytes. */
 export const maximumHeldBytes = 8 * 1024 * 1024
 
@@ -39,26 +41,34 @@ export type Beginning =
 export const beginningOf = async (stream: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<Beginning> => {
   const chunks: Array<Uint8Array> = []
   let length = 0
-  const reader = stream.getReader()
-  const leave = () => void reader.cancel().catch(() => undefined)
-  signal.addEventListener("abort", leave, { once: true })
-  if (signal.aborted) leave()
+  const reader = readerUntil(signal, stream)
   while (length <= maximumHeldBytes) {
     // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
     const next = await reader.read().catch(() => undefined)
     // A broken stream rejects every later read with the same error.
     if (next === undefined) break
     if (next.done) return { bytes: joined(chunks, length) }
-    length += next.value.byteLength
-    chunks.push(next.value)
+    const bytes = BodyPiece.bytesOf(next.value)
+    chunks.push(bytes ?? next.value)
+    // The host judges a piece that is neither bytes nor text.
+    if (bytes === undefined) break
+    length += bytes.byteLength
   }
   return { bytes: undefined, stream: resumed(chunks, reader) }
 }
 
-const resumed = (
-  chunks: Array<Uint8Array>,
-  reader: ReadableStreamDefaultReader<Uint8Array>
-): ReadableStream<Uint8Array> =>
+type Reader = ReadableStreamDefaultReader<Uint8Array>
+
+/** Reads a stream, which is cancelled when the signal aborts: then every read says that it has ended. */
+const readerUntil = (signal: AbortSignal, stream: ReadableStream<Uint8Array>): Reader => {
+  const reader = stream.getReader()
+  const leave = () => void reader.cancel().catch(() => undefined)
+  signal.addEventListener("abort", leave, { once: true })
+  if (signal.aborted) leave()
+  return reader
+}
+
+const resumed = (chunks: Array<Uint8Array>, reader: Reader): ReadableStream<Uint8Array> =>
   new ReadableStream({
     pull: async (controller) => {
       const first = chunks.shift()
@@ -70,21 +80,28 @@ const resumed = (
     cancel: (reason) => reader.cancel(reason)
   })
 
-/** The bytes of a web stream. Rejects with `NotHeld` beyond the limit, and cancels the stream. */
-export const bytesOf = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> => {
+/**
+ * The bytes of a web stream. Rejects with `NotHeld` beyond the limit, and cancels the stream. Cancels it too when the signal aborts, and
+ * resolves with what came.
+ */
+export const bytesOf = async (
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal
+): Promise<Uint8Array<ArrayBuffer>> => {
   const chunks: Array<Uint8Array> = []
   let length = 0
-  const reader = stream.getReader()
+  const reader = readerUntil(signal, stream)
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- chunks arrive one after another
     const { done, value } = await reader.read()
     if (done) return joined(chunks, length)
-    length += value.byteLength
-    if (length > maximumHeldBytes) {
+    const bytes = BodyPiece.bytesOf(value)
+    length += bytes?.byteLength ?? 0
+    if (bytes === undefined || length > maximumHeldBytes) {
       void reader.cancel().catch(() => undefined)
-      throw tooLong()
+      throw bytes === undefined ? BodyPiece.unsendable(value) : tooLong()
     }
-    chunks.push(value)
+    chunks.push(bytes)
   }
 }
 

@@ -9,6 +9,7 @@ import * as MeterEvents from "../http/MeterEvents.ts"
 import { MeterEnded } from "../http/PaymentMeter.ts"
 import * as QuietMoment from "../http/QuietMoment.ts"
 import { type MeteredSink, type NeededVoucher, stallMillis, type StreamMeter } from "../http/StreamMeter.ts"
+import * as BodyPiece from "./BodyPiece.ts"
 import { ReaderStalled } from "./WatchedBody.ts"
 
 /** The same body, which the meter may end. Its head leaves with this status. */
@@ -139,13 +140,19 @@ class MeteredReader implements MeteredSink {
       if (read === undefined) return await this.#serve(controller)
       this.#reading = undefined
       if (read.done) return await this.#finish(controller)
-      this.#pieces.add(read.value)
+      this.#add(read.value)
       return await this.#serve(controller)
     } catch (error) {
       if (this.#isCut) return this.#drain(controller)
       this.#stop()
       controller.error(error)
     }
+  }
+
+  #add(piece: unknown): void {
+    const bytes = BodyPiece.bytesOf(piece)
+    if (bytes === undefined) throw BodyPiece.unsendable(piece)
+    this.#pieces.add(bytes)
   }
 
   #next(): ReturnType<Reader["read"]> {
@@ -169,7 +176,7 @@ class MeteredReader implements MeteredSink {
     const read = await Promise.race([next, quiet])
     if (read !== undefined && !read.done) {
       this.#reading = undefined
-      this.#pieces.add(read.value)
+      this.#add(read.value)
       if (this.#send(controller)) return
     }
     await quiet

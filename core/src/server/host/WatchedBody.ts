@@ -3,6 +3,7 @@
  * that its client has left, so the bytes that the host has taken are counted.
  */
 import * as ResponseWatch from "../http/ResponseWatch.ts"
+import * as BodyPiece from "./BodyPiece.ts"
 
 /** A body that is read on demand, and the tests whether enough of it was taken. */
 export interface BodyWatch {
@@ -64,7 +65,7 @@ export const watch = (
             progress.end()
             controller.close()
           } else {
-            progress.hand(value.byteLength)
+            progress.hand(BodyPiece.lengthOf(value))
             controller.enqueue(value)
           }
         } catch (error) {

@@ -213,7 +213,7 @@ class WebExchange {
     for (const one of markedOf(this.#host)) RequestMarks.open(one, this.#route)
     const before = new Headers(this.#host.headers?.())
     const held = await this.#run(() => abandon("failed"))
-      .then((response) => heldOf(this.#demandUnsent(response)))
+      .then((response) => heldOf(this.#demandUnsent(response), this.#host.request.signal))
       .catch((error: unknown) => {
         abandon("failed")
         throw error
@@ -293,12 +293,19 @@ const repeated = ({ body, headers, status }: KeptResponse): Response => {
   return new Response(new Uint8Array(body), { status, headers: all })
 }
 
-/** The same response, wholly in memory. */
-const heldOf = async (response: Response): Promise<Response> => {
+/** The same response, wholly in memory; or as far as it came when the signal aborts. */
+const heldOf = async (response: Response, signal: AbortSignal): Promise<Response> => {
   if (response.status < 200)
     throw new HeldBody.NotHeld("an upgraded connection, or a network error, cannot be held back")
-  const { body, headers, status, statusText } = response
+  const { body } = response
   if (body === null) return response
   if (isRead(response)) throw new TypeError(readBody)
-  return new Response(await HeldBody.bytesOf(body), { status, statusText, headers })
+  return inMemory(response, await HeldBody.bytesOf(body, signal))
+}
+
+/** The same response with a body whose length is known: hosts say it, and a head says either that or how its body is cut into chunks. */
+const inMemory = ({ headers, status, statusText }: Response, bytes: Uint8Array<ArrayBuffer>): Response => {
+  const known = new Headers(headers)
+  known.delete("transfer-encoding")
+  return new Response(bytes, { status, statusText, headers: known })
 }

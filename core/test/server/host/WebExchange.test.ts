@@ -150,8 +150,27 @@ describe("a response that its receipt should cover", () => {
     await close()
   })
 
-  it("is cancelled and owed again if its client leaves while it stalls", async () => {
-    const { ask, close, market, payment } = await open()
+  it("covers the bytes of a stream of texts", async () => {
+    const { close, market, payment, respond } = await open()
+    const texts = new ReadableStream<string>({
+      start: (controller) => {
+        controller.enqueue("It will ")
+        controller.enqueue("rain.")
+        controller.close()
+      }
+    })
+    const response = await respond(new Response(texts as ReadableStream), payment)
+    assert.strictEqual(signedStatus(response), 200)
+    assert.strictEqual(await response.text(), "It will rain.")
+    assert.strictEqual(await market.nextEnd(), "served")
+    await close()
+  })
+
+  it.each([
+    ["a receipt of the response", {}],
+    ["a payment after the handler", { receipt: "payment", settle: "after-handler" }]
+  ] as const)("is cancelled and owed again if its client leaves while it stalls (%s)", async (_, sale) => {
+    const { ask, close, market, payment } = await open(sale)
     const client = new AbortController()
     let isCancelled = false
     const stalled = begun(
