@@ -1,22 +1,20 @@
 /**
- * Holds a response back until its payment has settled: Koa sends nothing before the middleware returns, so only a
- * streamed body has to be read into memory, up to a limit.
+ * Reads a response's stream into memory, up to a limit, before Koa begins to send it: one that breaks is an error of its handler
+ * like every other, and nothing is charged for it.
  */
 import { Readable, Stream } from "node:stream"
 
-import { HeldBody, HeldResponse, KeptResponse } from "@pontage/core"
+import { HeldBody, KeptResponse } from "@pontage/core"
 import type { Context } from "koa"
 
-/** Reads the whole response into memory. */
+/** Reads the body into memory, if it is a stream that Koa would send. */
 export const hold = async (ctx: Context): Promise<void> => {
-  if (ctx.headerSent || ctx.respond === false) {
-    throw new HeldBody.NotHeld(
-      'the handler of a route with settle: "after-handler" sent its response by itself; set ctx.body'
-    )
-  }
+  if (ctx.headerSent || ctx.respond === false) return
   const stream = streamOf(ctx.body)
   if (stream === undefined) return
   ctx.body = await collect(stream)
+  // Only a body whose length is not announced may have a trailer.
+  if (ctx.res.hasHeader("Trailer")) ctx.remove("Content-Length")
 }
 
 const isStreamed = (body: unknown): boolean =>
@@ -52,10 +50,4 @@ const bytesOf = (body: unknown): Uint8Array => {
   if (body === undefined || body === null) return new Uint8Array()
   if (body instanceof Uint8Array) return new Uint8Array(body)
   return new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))
-}
-
-/** Drops the handler's response and restores the headers that were set before it ran. */
-export const drop = (ctx: Context, before: HeldResponse.HeaderValues): void => {
-  ctx.body = null
-  HeldResponse.restore(ctx.res, before)
 }

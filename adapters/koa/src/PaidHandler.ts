@@ -7,10 +7,9 @@ import {
   type SettleAfter,
   type Granted,
   type ExecutionOutcome,
-  type HeldResponse as Held,
+  NodeExchange,
   type PricedRoute,
   RequestMarks,
-  ResponseCapture,
   ResponseSeal,
   type Seller
 } from "@pontage/core"
@@ -43,8 +42,7 @@ export const serve = async (
       RequestMarks.open(ctx.req, route)
       return serveGranted(seller, decision, ctx, next)
     case "SettleAfter":
-      RequestMarks.open(ctx.req, route)
-      return serveSettleAfter(seller, decision, ctx, next)
+      return serveSettleAfter(seller, route, decision, ctx, next)
   }
 }
 
@@ -76,56 +74,44 @@ const keepUnsent = async (
   finish("failed")
 }
 
+/**
+ * Holds Node's response, not Koa's, so that the payment settles for what Koa really sends: Koa serialises a body, and outer
+ * middleware changes it, after this has returned.
+ */
 const serveSettleAfter = async (
   seller: Seller.Seller,
+  route: PricedRoute,
   settleAfter: SettleAfter,
   ctx: Context,
   next: Next
 ): Promise<void> => {
-  const abandon = (outcome: "failed" | "notRun") => void seller.run(settleAfter.abandon(outcome))
-  if (PaidResponse.isTaken(ctx)) return abandon("notRun")
-  const before = { ...ctx.res.getHeaders() }
-  ResponseCapture.noteOuter(ctx.res)
-  const letGo = ResponseSeal.hold(ctx.res)
-  try {
-    await next()
-    await HeldResponse.hold(ctx)
-  } catch (error) {
-    abandon("failed")
-    letGo()
-    throw error
+  let reached: "running" | "unanswered" | "answered" = "running"
+  let thrown = 0
+  const run = async (): Promise<void> => {
+    try {
+      await next()
+      await HeldResponse.hold(ctx)
+      reached = PaidResponse.isUnanswered(ctx) ? "unanswered" : "answered"
+    } catch (error) {
+      thrown = PaidResponse.failureOf(error)
+      throw error
+    }
   }
-  if (PaidResponse.isGone(ctx)) abandon("failed")
-  else if (PaidResponse.isUnanswered(ctx)) abandon("notRun")
-  else await settle(seller, settleAfter, ctx, before)
-  letGo()
-}
-
-const settle = async (
-  seller: Seller.Seller,
-  settleAfter: SettleAfter,
-  ctx: Context,
-  before: Held.HeaderValues
-): Promise<void> => {
-  const completed = await seller.run(settleAfter.complete(ctx.status))
-  switch (completed._tag) {
-    case "Uncharged":
-      return
-    case "Refused":
-      HeldResponse.drop(ctx, before)
-      return PaidResponse.send(ctx, completed.response)
-    case "Granted":
-      return release(seller, completed, ctx)
-  }
-}
-
-const release = async (seller: Seller.Seller, granted: Granted, ctx: Context): Promise<void> => {
-  const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
-  if (PaidResponse.isGone(ctx)) {
-    if (granted.sink === undefined) return finish("failed")
-    PaidResponse.receipt(ctx, granted)
-    return keepUnsent(seller, granted.sink, ctx, finish)
-  }
-  PaidResponse.receipt(ctx, granted)
-  PaidResponse.judge(ctx, granted, seller.run, finish)
+  let running: Promise<void> | undefined
+  NodeExchange.settle(
+    seller,
+    route,
+    settleAfter,
+    {
+      request: ctx.req,
+      response: ctx.res,
+      headers: () => ctx.res.getHeaders(),
+      proceed: () => {
+        running = run()
+      }
+    },
+    // A page that outer middleware makes of an error is not the handler's.
+    (sent) => (reached === "unanswered" ? "notRun" : Math.max(sent, thrown))
+  )
+  return running
 }

@@ -88,9 +88,12 @@ export const judge = (
 }
 
 /** The outcome of a handler that threw, by the status that Koa gives its error. */
-export const outcomeOf = (error: unknown): ExecutionOutcome => {
+export const outcomeOf = (error: unknown): ExecutionOutcome => outcomeOfStatus(failureOf(error))
+
+/** The status that Koa gives an error; 500 for one below 400, which is no failure's. */
+export const failureOf = (error: unknown): number => {
   const status = statusOf(error)
-  return status >= 400 ? outcomeOfStatus(status) : "failed"
+  return status >= 400 ? status : 500
 }
 
 /** The status that Koa gives an error. */

@@ -2,7 +2,6 @@ import { once } from "node:events"
 import { connect as connectSecond, constants, createServer as createSecondServer } from "node:http2"
 import { type AddressInfo, connect } from "node:net"
 import { PassThrough, Readable, Writable } from "node:stream"
-import { pipeline } from "node:stream/promises"
 
 import { Router } from "@koa/router"
 import type { PaymentOptions } from "@pontage/koa"
@@ -482,42 +481,6 @@ describe("after-handler", () => {
     assert.strictEqual(headers["x-request-id"], "7")
     assert.strictEqual(headers["content-length"], `${Buffer.byteLength(body)}`)
     assert.strictEqual(await shop.facilitator.nextEnd(), "unanswered")
-  })
-
-  it.each<readonly [string, Koa.Middleware]>([
-    [
-      "at once",
-      (ctx) => {
-        ctx.respond = false
-        ctx.res.end("the goods")
-      }
-    ],
-    [
-      "with a head of its own",
-      (ctx) => {
-        ctx.res.writeHead(200, { "X-Own": "1" }).end("the goods")
-      }
-    ],
-    [
-      "by a pipe",
-      async (ctx) => {
-        ctx.respond = false
-        await pipeline(Readable.from(["the", " goods"]), ctx.res)
-      }
-    ]
-  ])("lets nothing leave that a handler sends by itself, %s", async (_, handler) => {
-    const shop = await open(handler, late)
-    const socket = connect(shop.port, "127.0.0.1")
-    socket.on("error", () => {})
-    socket.write(`GET /report HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Payment: ${paid["x-payment"]}\r\n\r\n`)
-    let answer = ""
-    socket.on("data", (chunk) => {
-      answer += String(chunk)
-    })
-    await once(socket, "close")
-    assert.notInclude(answer, "goods")
-    assert.strictEqual(await shop.facilitator.nextEnd(), "failed")
-    assert.notInclude(asks(shop), "settle")
   })
 
   it.each<readonly [string, Koa.Middleware]>([

@@ -2,6 +2,7 @@
  * The checks of Node on a response, made while the handler writes it: its mistakes are its own errors, as without the gate, and
  * nothing is charged for them. Found later, they would end the process.
  */
+import * as ResponseSeal from "../http/ResponseSeal.ts"
 
 /** The status as Node takes it. Throws for one that Node does not send. */
 export const statusOf = (status: unknown): number => {
@@ -15,6 +16,28 @@ export const statusOf = (status: unknown): number => {
 export const messageOf = (message: string | undefined): string => {
   if (message === undefined || /^[\t\x20-\x7e\x80-\xff]*$/.test(message)) return message ?? ""
   throw failure(TypeError, "ERR_INVALID_CHAR", "Invalid character in statusMessage")
+}
+
+/** Throws where a response announces a trailer that Node cannot send: over HTTP/1.1 only a body in chunks has one. */
+export const demandTrailer = (response: {
+  readonly statusCode: number
+  readonly getHeader: (name: string) => unknown
+}): void => {
+  if (response.getHeader("Trailer") === undefined || Reflect.get(response, "stream") !== undefined) return
+  const coding = response.getHeader("Transfer-Encoding")
+  const isChunked =
+    coding === undefined
+      ? response.getHeader("Content-Length") === undefined && hasChunks(response)
+      : /chunk/i.test(ResponseSeal.textOf(coding) ?? "")
+  if (isChunked && response.statusCode !== 204 && response.statusCode !== 304) return
+  throw failure(Error, "ERR_HTTP_TRAILER_INVALID", "Trailers are invalid with this transfer encoding")
+}
+
+/** Whether a body of unknown length goes in chunks: not to a client of HTTP/1.0, and HEAD has none. */
+const hasChunks = (response: object): boolean => {
+  const request: unknown = Reflect.get(response, "req")
+  const isHead = typeof request === "object" && request !== null && Reflect.get(request, "method") === "HEAD"
+  return !isHead && Reflect.get(response, "useChunkedEncodingByDefault") !== false
 }
 
 /** The error of a part of a body that is none. */

@@ -165,6 +165,7 @@ class HeldWriter implements HeldResponse {
     for (const [name, value] of Object.entries(ResponseSeal.headersIn(given.at(-1)))) {
       if (value !== undefined) this.#response.setHeader(name, headerValue(value))
     }
+    HeldHead.demandTrailer(this.#response)
     this.#begun = true
     this.#head = { statusCode, statusMessage, headers: { ...this.#response.getHeaders() } }
     return this.#response
@@ -253,6 +254,8 @@ class HeldWriter implements HeldResponse {
     this.#leave(() => {
       this.join()
       restore(this.#response, before)
+      // Node tells no length by itself where one was removed.
+      if (instead.body !== "") this.#response.setHeader("Content-Length", `${utf8.encode(instead.body).length}`)
       send(this.#response, instead)
     })
   }

@@ -17,20 +17,24 @@ import * as HeldResponse from "./HeldResponse.ts"
 import * as RequestMarks from "./RequestMarks.ts"
 import * as SignedResponse from "./SignedResponse.ts"
 
-/** A request of a host, and the host's own means. */
-export interface NodeHost {
+/** A paid request of a host, and its handler. */
+export interface PaidHost {
   /** Node's request. */
   readonly request: ResponseWatch.WatchableRequest
   /** Node's response. */
   readonly response: HeldResponse.NodeResponse & ResponseWatch.WatchableResponse
-  /** Sends a refusal before anything ran. */
-  readonly refuse: (answer: GateResponse) => void
-  /** Sends the payment's response from before. */
-  readonly repeat: (response: KeptResponse) => void
   /** The headers that the application has set so far. */
   readonly headers: () => HeldResponse.HeaderValues
   /** Runs everything behind the gate. */
   readonly proceed: () => void
+}
+
+/** A request of a host, and the host's own means. */
+export interface NodeHost extends PaidHost {
+  /** Sends a refusal before anything ran. */
+  readonly refuse: (answer: GateResponse) => void
+  /** Sends the payment's response from before. */
+  readonly repeat: (response: KeptResponse) => void
   /** Gives the application an error of a response that came later than the call: no caller would handle it. */
   readonly fail: (error: unknown) => void
 }
@@ -40,34 +44,46 @@ export const pass = (seller: Seller, route: PricedRoute, request: GateRequest, h
   RequestMarks.judge(host.request)
   if (RequestMarks.isOpen(host.request, route)) return host.proceed()
   const deciding = seller.decide(route, request)
-  const act = (decision: Decision) => new NodeExchange(seller, route, host).act(decision)
+  const act = (decision: Decision) => new NodeExchange(seller, route, host).act(decision, host)
   if (!(deciding instanceof Promise)) return act(deciding)
   deciding.then(act).catch(host.fail)
 }
 
+/** The status by which a response is charged, by that with which it is sent; `notRun`: the handler was not reached. */
+export type ChargedAs = (sent: number) => number | "notRun"
+
+/** Runs everything behind the gate, and holds its response back until the payment has settled, whoever sends it. */
+export const settle = (
+  seller: Seller,
+  route: PricedRoute,
+  settleAfter: SettleAfter,
+  host: PaidHost,
+  chargedAs: ChargedAs
+): void => new NodeExchange(seller, route, host).hold(settleAfter, chargedAs)
+
 class NodeExchange {
   readonly #seller: Seller
   readonly #route: PricedRoute
-  readonly #host: NodeHost
+  readonly #host: PaidHost
 
-  constructor(seller: Seller, route: PricedRoute, host: NodeHost) {
+  constructor(seller: Seller, route: PricedRoute, host: PaidHost) {
     this.#seller = seller
     this.#route = route
     this.#host = host
   }
 
-  act(decision: Decision): void {
+  act(decision: Decision, { refuse, repeat }: NodeHost): void {
     switch (decision._tag) {
       case "Free":
         return this.#host.proceed()
       case "Refused":
-        return this.#host.refuse(decision.response)
+        return refuse(decision.response)
       case "Repeated":
-        return this.#host.repeat(decision.response)
+        return repeat(decision.response)
       case "Granted":
         return this.#isTaken() ? this.#finish(decision, "notRun") : this.#grant(decision, this.#host.proceed)
       case "SettleAfter":
-        return this.#hold(decision)
+        return this.hold(decision, (sent) => sent)
     }
   }
 
@@ -91,7 +107,7 @@ class NodeExchange {
     void this.#seller.run(finish(outcome))
   }
 
-  #hold(settleAfter: SettleAfter): void {
+  hold(settleAfter: SettleAfter, chargedAs: ChargedAs): void {
     const { headers, proceed, request, response } = this.#host
     const abandon = (outcome: "failed" | "notRun") => void this.#seller.run(settleAfter.abandon(outcome))
     if (this.#isTaken()) return abandon("notRun")
@@ -104,7 +120,7 @@ class NodeExchange {
     HeldResponse.hold(response, {
       ended: (held) => {
         isCompleting = true
-        this.#complete(settleAfter, held, before).catch(() => this.#host.response.destroy())
+        this.#complete(settleAfter, chargedAs, held, before).catch(() => this.#host.response.destroy())
       },
       overflowed: (held) => {
         isCompleting = true
@@ -117,11 +133,17 @@ class NodeExchange {
 
   async #complete(
     settleAfter: SettleAfter,
+    chargedAs: ChargedAs,
     held: HeldResponse.HeldResponse,
     before: HeldResponse.HeaderValues
   ): Promise<void> {
     if (this.#isGone()) return void this.#seller.run(settleAfter.abandon("failed"))
-    const completed = await this.#seller.run(settleAfter.complete(this.#host.response.statusCode))
+    const status = chargedAs(this.#host.response.statusCode)
+    if (status === "notRun") {
+      void this.#seller.run(settleAfter.abandon(status))
+      return held.release()
+    }
+    const completed = await this.#seller.run(settleAfter.complete(status))
     switch (completed._tag) {
       case "Uncharged":
         return held.release()
