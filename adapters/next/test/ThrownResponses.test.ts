@@ -21,7 +21,8 @@ const buy = async (settle: "before-handler" | "after-handler", digest: string) =
     schemes: [TestScheme.client("acct-buyer")],
     limits: { perRequest: "$0.05" }
   })
-  return paying(`https://shop.example${path}`)
+  // A followed redirect would show the response behind it.
+  return paying(`https://shop.example${path}`, { redirect: "manual" })
 }
 
 const redirect = "NEXT_REDIRECT;replace;/goods;v=1;307;"
