@@ -136,3 +136,35 @@ describe("a hostile shop", () => {
     )
   )
 })
+
+describe("a shop that sells a redirect", () => {
+  it.live("is paid once, and the command names the place or goes there", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const arrivals: Array<string> = []
+        const { origin } = yield* OpenShop.listen((request, response) => {
+          arrivals.push(`${request.url} ${OpenShop.isPaid(request) ? "paid" : "unpaid"}`)
+          if (request.url === "/goods") return void response.end("the goods")
+          const offer = OpenShop.offer(origin)
+          if (!OpenShop.isPaid(request)) return OpenShop.refuse(response, { error: "pay", accepts: [offer] })
+          const { maxAmountRequired: amount, network } = offer
+          const receipt = { success: true, transaction: "0xabc", network, amount, payer: "", paymentId: "" } as const
+          const headers = protocolSeller.receiptHeaders(receipt, { now: 0 })
+          response.writeHead(303, { ...headers, location: "/goods" }).end()
+        })
+        const stay = yield* pay(`${origin}/report`)
+        assert.strictEqual(stay.code, 0, stay.err)
+        assert.include(stay.err, "What was bought is at /goods")
+        const follow = yield* pay(`${origin}/report`, "-L")
+        assert.deepStrictEqual([follow.code, follow.out], [0, "the goods"], follow.err)
+        assert.deepStrictEqual(arrivals, [
+          "/report unpaid",
+          "/report paid",
+          "/report unpaid",
+          "/report paid",
+          "/goods unpaid"
+        ])
+      })
+    )
+  )
+})

@@ -109,6 +109,9 @@ const finish = async (one: Run, response: Response): Promise<number> => {
     QuoteText.showReceipt(screen, entry, seconds)
     if (entry.state === "owed")
       screen.say("The shop owes its answer still: the same command asks for it and pays nothing.")
+    const isRedirect = response.status >= 300 && response.status < 400
+    const location = isRedirect ? response.headers.get("location") : null
+    if (location !== null) screen.say(`What was bought is at ${location}: open that without a payment.`)
   }
   if (values.json === true) {
     const content = values.output === undefined ? await ResponseOutput.forDocument(response) : { file: values.output }
