@@ -160,7 +160,9 @@ class HeldWriter implements HeldResponse {
     if (this.#begun) return this.#response
     const [status, reason] = given
     const statusCode = HeldHead.statusOf(status)
-    const statusMessage = HeldHead.messageOf(typeof reason === "string" ? reason : this.#response.statusMessage)
+    const statusMessage = hasMessage(this.#response)
+      ? HeldHead.messageOf(typeof reason === "string" ? reason : this.#response.statusMessage)
+      : ""
     this.#response.statusCode = statusCode
     for (const [name, value] of Object.entries(ResponseSeal.headersIn(given.at(-1)))) {
       if (value !== undefined) this.#response.setHeader(name, headerValue(value))
@@ -295,5 +297,8 @@ export const restore = (response: NodeResponse, before: HeaderValues): void => {
   for (const [name, value] of Object.entries(before)) {
     if (value !== undefined) response.setHeader(name, headerValue(value))
   }
-  Reflect.set(response, "statusMessage", "")
+  if (hasMessage(response)) response.statusMessage = ""
 }
+
+/** Whether a response has a status message: over HTTP/2 there is none, and Node warns of every use. */
+const hasMessage = (response: object): boolean => Reflect.get(response, "stream") === undefined

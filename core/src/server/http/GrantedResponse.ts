@@ -87,6 +87,8 @@ const watchHead = (
  */
 const isWritable = (request: ResponseWatch.WatchableRequest, response: ResponseWatch.WatchableResponse): boolean => {
   if (ResponseWatch.isGone(request, response)) return false
-  const { socket } = response
+  const { socket, stream } = response
+  // Over HTTP/2 the socket stands for the stream, which is no longer writable once it has ended.
+  if (stream !== undefined) return true
   return typeof socket !== "object" || socket === null || Reflect.get(socket, "writable") !== false
 }
