@@ -88,10 +88,12 @@ export const paymentPlugin = <Keys extends string>(options: SoldRoutes.SoldRoute
       return page === undefined ? proceed() : refuse(reply, page)
     })
     app.addHook("preHandler", (request, reply, proceed) => {
-      const { originalUrl, routeOptions } = request
+      const { originalUrl, routeOptions, url } = request
       // The application's own response to unknown paths has no URL.
       if (routeOptions.url === undefined) return proceed()
-      const match = onRouted(routedMethod(request), routeOptions.url, RequestTarget.pathOf(originalUrl))
+      // With `rewriteUrl` the router and its handlers see another URL than the request's own.
+      const paths = [url, originalUrl].map(RequestTarget.pathOf)
+      const match = onRouted(routedMethod(request), routeOptions.url, ...paths)
       if (match._tag === "None") return proceed()
       if (match._tag === "Responded") return refuse(reply, match.response)
       return pass({ request, reply, proceed }, seller, match.route)

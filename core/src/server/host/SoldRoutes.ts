@@ -63,10 +63,14 @@ export interface SoldRoutes extends OpenShop {
   /** The route whose key covers one of the path patterns that the host's router has matched; the most specific key. */
   readonly onPattern: (method: string, patterns: ReadonlyArray<string>) => KeyedRoute | undefined
   /**
-   * The route of a request for which the host's router has chosen a handler: by the handler's pattern, else by the path,
-   * unless the pattern is more specific than the key: then the application serves something else there.
+   * The route of a request for which the host's router has chosen a handler: by the handler's pattern, else by its possible paths as
+   * for `onPath`, unless the pattern is more specific than the key: then the application serves something else there.
    */
-  readonly onRouted: (method: string, pattern: string, path: string) => RouteTable.RouteMatch<PricedRoute>
+  readonly onRouted: (
+    method: string,
+    pattern: string,
+    ...paths: ReadonlyArray<string>
+  ) => RouteTable.RouteMatch<PricedRoute>
   /** The gate's own route for vouchers, at a path of a request's target. */
   readonly voucherRoute: (method: string, path: string) => PricedRoute | undefined
   /** Throws `Misconfigured` for a key that sells none of the application's routes. */
@@ -154,10 +158,10 @@ class OpenRoutes implements SoldRoutes {
     return place
   }
 
-  readonly onRouted: SoldRoutes["onRouted"] = (method, pattern, path) => {
+  readonly onRouted: SoldRoutes["onRouted"] = (method, pattern, ...paths) => {
     const covering = this.onPattern(method, [pattern])
     if (covering !== undefined) return { _tag: "Found", route: covering.route, params: {} }
-    const found = this.#find(method, path)
+    const found = this.#find(method, ...paths)
     if (found._tag !== "Found") return found
     const segments = RouteKey.segmentsOf(pattern)
     const meant = this.keyed.find(({ route }) => route === found.route)
