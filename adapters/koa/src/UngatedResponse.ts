@@ -1,7 +1,7 @@
 /**
  * Checks each response that bypassed the gate: a response for a sold route is not sent. Middleware that rewrites a
  * method or a path behind the gate, a copy of a router that was made before the gate, or a cache in front of the
- * handler cannot be detected at start.
+ * gate cannot be detected at start.
  */
 import { Misconfigured, RequestMarks, RouteKey } from "@pontage/core"
 import type { Context, Next } from "koa"
@@ -47,7 +47,7 @@ export const watched = async (
 
 const messageFor = ({ headerSent, method, originalUrl, respond }: Context, key: string): string => {
   const sent = headerSent || respond === false ? " and sent by its handler itself, so it could not be held back" : ""
-  return `${method} ${originalUrl} is sold as ${JSON.stringify(key)}, but was served without a payment${sent}: what rewrites methods or paths, or answers for a handler, has to stand before the payment middleware, and routers have to be nested after it is made`
+  return `${method} ${originalUrl} is sold as ${JSON.stringify(key)}, but was served without a payment${sent}: what rewrites methods or paths has to stand before the payment middleware, routers have to be nested after it is made, and what answers for a handler, as a cache does, has to stand behind the gate: after the middleware without \`router\`, among the steps of the route with it`
 }
 
 const passageOf = (ctx: Context, method: string, path: string): Passage => ({

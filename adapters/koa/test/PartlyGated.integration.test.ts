@@ -88,6 +88,18 @@ const override: Koa.Middleware = (ctx, next) => {
   return next()
 }
 
+/** Keeps every response for everyone, as `koa-cash` does. */
+const blindCache = (): Koa.Middleware => {
+  const kept = new Map<string, unknown>()
+  return async (ctx, next) => {
+    if (kept.has(ctx.path)) ctx.body = kept.get(ctx.path)
+    else {
+      await next()
+      if (ctx.status === 200) kept.set(ctx.path, ctx.body)
+    }
+  }
+}
+
 const rewriting: Koa.Middleware = (ctx, next) => {
   ctx.path = ctx.path.replace("/v1", "")
   return next()
@@ -256,6 +268,30 @@ describe("a request that goes past the gate", () => {
     await gate.ready()
     assert.deepStrictEqual(await leaving(new Koa().use(gate).use(goods).use(router.routes()), "/Report/"), heldBack)
     assert.deepStrictEqual(await leaving(new Koa().use(gate).use(thrown).use(router.routes()), "/report"), heldBack)
+  })
+
+  it.each([
+    ["after the middleware", undefined],
+    ["as a step of the route", new Router()]
+  ])("from a cache that is blind to its privacy pays where the cache stands %s", async (_, router) => {
+    const cache = blindCache()
+    router?.get("/report", cache, goods)
+    const gate = gateFor(["GET /report"], router && { router })
+    await gate.ready()
+    const app = new Koa().use(gate)
+    const { ask } = await open(router === undefined ? app.use(cache).use(goods) : app.use(router.routes()))
+    assert.strictEqual((await ask("/report", { headers: paid })).status, 200)
+    assert.strictEqual((await ask("/report")).status, 402)
+  })
+
+  it("from a cache between gate and router is a 500 that says where the cache has to stand", async () => {
+    const router = new Router().get("/report", goods)
+    const gate = gateFor(["GET /report"], { router })
+    await gate.ready()
+    const { ask, logged } = await open(new Koa().use(gate).use(blindCache()).use(router.routes()))
+    assert.strictEqual((await ask("/report", { headers: paid })).status, 200)
+    assert.strictEqual((await ask("/report")).status, 500)
+    assert.match(logged[0] ?? "", /a cache .* behind the gate/)
   })
 
   const modes = [
