@@ -89,7 +89,9 @@ export const make = (
         const response = await buying
         if (signal?.aborted === false && sent !== undefined) breakOff(response, signal, sent)
         const isFollowed = (fields.redirect ?? "follow") === "follow" && PaymentClient.isRedirect(response.status)
-        return isFollowed ? await followed(fetch, withBody(fields, await repeatable), response, href()) : response
+        return isFollowed
+          ? await followed(fetch, withBody(fields, await repeatable), response, href())
+          : PaymentClient.watched(response)
       } catch (error) {
         sent?.abort(error)
         throw error

@@ -76,7 +76,7 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
    * fee too, which alone is in `spendings`: the rest stays the payer's.
    */
   topUp: /* @__PURE__ */ Schema.optionalKey(Schema.String),
-  /** Unix milliseconds until which the server owes the response of a failed execution. */
+  /** Unix milliseconds until which the server owes the response of a failed execution, or of one that broke off. */
   owedUntil: /* @__PURE__ */ Schema.optionalKey(Schema.Int),
   /**
    * While the response is owed: the number of other requests that it also pays for, namely those whose offers carry
@@ -84,17 +84,20 @@ export const JournalEntry = /* @__PURE__ */ Schema.Struct({
    */
   reuse: /* @__PURE__ */ Schema.optionalKey(
     /* @__PURE__ */ Schema.Struct({ routeToken: Schema.String, runs: Schema.Int })
-  )
+  ),
+  /** Number of times that the body of its response has broken off, each time after it was `settled`: then the response is owed again. */
+  cut: /* @__PURE__ */ Schema.optionalKey(Schema.Int)
 })
 
 export type JournalEntry = typeof JournalEntry.Type
 
 /**
  * An entry after a later line: a less certain line changes nothing, and an entry that is over is kept without its
- * headers, which are not sent again.
+ * headers, which are not sent again. A response that broke off once more is later than every line before.
  */
 export const after = (known: JournalEntry | undefined, next: JournalEntry): JournalEntry => {
-  if (known !== undefined && !mayFollow(known.state, next.state)) return known
+  const cuts = (next.cut ?? 0) - (known?.cut ?? 0)
+  if (known !== undefined && (cuts < 0 || (cuts === 0 && !mayFollow(known.state, next.state)))) return known
   if (next.headers === undefined || (next.state !== "settled" && next.state !== "released")) return next
   const { headers: _, ...rest } = next
   return rest

@@ -46,6 +46,7 @@ export const journalEntry = /* @__PURE__ */ Shape.struct<JournalEntry>({
   drawnAt: /* @__PURE__ */ Shape.optional(Shape.int),
   topUp: maybeText,
   owedUntil: /* @__PURE__ */ Shape.optional(Shape.int),
+  cut: /* @__PURE__ */ Shape.optional(Shape.int),
   reuse: /* @__PURE__ */ Shape.optional(
     /* @__PURE__ */ Shape.struct<NonNullable<JournalEntry["reuse"]>>({ routeToken: Shape.text, runs: Shape.int })
   )

@@ -119,7 +119,7 @@ export interface PaymentStatus {
 /** The failures of a payment. */
 export type PayFailure = PaymentDeclined | SigningFailed | JournalUnavailable | RefusalError | ProtocolError
 
-export { isPaid, isRedirect, settlementOf, signedReceiptOf, standIn } from "./PurchaseResponse.ts"
+export { isPaid, isRedirect, settlementOf, signedReceiptOf, standIn, watched } from "./PurchaseResponse.ts"
 export { of as streamOf } from "./stream/FollowedStream.ts"
 
 /** The service. */

@@ -239,7 +239,8 @@ export const awaited = Effect.fnUntraced(function* (
 
 /**
  * Writes a refusal. It hides no more certain state: a payment that another tab was served for is over, and an owed
- * response stays owed, until the server says that the payment was used and gives nothing more for it.
+ * response stays owed, until the server says that the payment was used and gives nothing more for it. A response that broke off was
+ * served: whatever is said of its payment now, it is over, and the resource is bought anew.
  */
 const refused = Effect.fnUntraced(function* (
   context: PurchaseContext,
@@ -247,7 +248,8 @@ const refused = Effect.fnUntraced(function* (
   refusal: PurchaseResponse.RefusalError
 ) {
   const standing = yield* record(context, { ...entry, state: "refused" })
-  if (standing.state === "settled") return yield* new ServedElsewhere({ refusal })
+  if (standing.state === "owed" && standing.cut !== undefined) yield* record(context, { ...standing, state: "settled" })
+  if (standing.state === "settled" || standing.cut !== undefined) return yield* new ServedElsewhere({ refusal })
   const isUsed = refusal._tag === "ValidationError" && refusal.reason === "already_used"
   if (standing.state === "owed" && isUsed) yield* record(context, { ...standing, state: "settled" })
 })
@@ -276,8 +278,19 @@ const recordResponse = Effect.fnUntraced(function* (
   if (response.status >= 400 && receipt === undefined) return
   const { reuse: _, ...rest } = entry
   const known = { ...rest, ...(receipt && { receipt }), ...(signed && { signedReceipt: signed }) }
-  yield* record(context, { ...known, ...outcomeOf(entry, meaning, yield* Clock.currentTimeMillis) })
+  const outcome = outcomeOf(entry, meaning, yield* Clock.currentTimeMillis)
+  yield* record(context, { ...known, ...outcome })
+  if (outcome.state === "settled") {
+    const services = yield* Effect.context()
+    PurchaseResponse.onBreak(response, () => Effect.runPromiseWith(services)(reopened(context, known)))
+  }
   if (receipt !== undefined && entry.receipt === undefined) yield* announce(context, receipt)
+})
+
+/** Writes that a response broke off: until its entitlement has ended, the payment is sent again. */
+const reopened = Effect.fnUntraced(function* (context: PurchaseContext, entry: JournalEntry) {
+  const owedUntil = (yield* Clock.currentTimeMillis) + entitlement
+  yield* record(context, { ...entry, state: "owed", owedUntil, cut: (entry.cut ?? 0) + 1 })
 })
 
 /** Hands the response of a purchase over, also to a caller who has given up meanwhile: it is paid for, and would be bought anew. */

@@ -101,9 +101,9 @@ export const noteReceipt = (response: Response, receipt: Settlement): void => vo
 
 /** The same paid response with another body. */
 export const withBody = (response: Response, body: ReadableStream<Uint8Array>): Response => {
-  const { headers, status, statusText, redirected, url } = response
+  const { headers, status, statusText, redirected, type, url } = response
   const made = new Response(body, { status, statusText, headers })
-  Object.defineProperties(made, { url: { value: url }, redirected: { value: redirected } })
+  Object.defineProperties(made, { url: { value: url }, redirected: { value: redirected }, type: { value: type } })
   return standIn(response, made)
 }
 
@@ -114,6 +114,36 @@ export const standIn = (response: Response, made: Response): Response => {
   if (signed !== undefined) signedReceipts.set(made, signed)
   paid.add(made)
   return made
+}
+
+const breaks = new WeakMap<Response, () => Promise<unknown>>()
+
+/** Notes what is to be done if the body of a response breaks off. */
+export const onBreak = (response: Response, act: () => Promise<unknown>): void => void breaks.set(response, act)
+
+/**
+ * A response whose body is watched: if it breaks off while it is read, its payment is sent again by the next call, and the reader gets
+ * its error when the journal has that. A body is not watched that has no use of it, or is of a class that is not the platform's.
+ */
+export const watched = (response: Response): Response => {
+  const act = breaks.get(response)
+  if (act === undefined || !(response.body instanceof ReadableStream)) return response
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await reader.read().catch(async (error: unknown) => {
+          await act()
+          throw error
+        })
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: (reason) => reader.cancel(reason)
+    },
+    { highWaterMark: 0 }
+  )
+  return withBody(response, body)
 }
 
 /** Whether a status is one of those that `fetch` follows. */

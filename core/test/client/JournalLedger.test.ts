@@ -63,6 +63,24 @@ describe("resumable", () => {
     assert.strictEqual(resumable(ledger), "first")
   })
 
+  it("is the one whose response broke off after it was over, in whatever order its lines come", () => {
+    const settled = entryOf("first", "settled")
+    const broken = { ...entryOf("first", "owed"), owedUntil: now + 1, cut: 1 }
+    const orders = [
+      [settled, broken],
+      [broken, settled],
+      [broken, { ...entryOf("first", "refused"), cut: 1 }]
+    ]
+    for (const lines of orders) {
+      const ledger = JournalLedger.make()
+      for (const line of lines) ledger.put(line)
+      assert.strictEqual(resumable(ledger), "first")
+      ledger.put({ ...settled, cut: 1 })
+      ledger.put(broken)
+      assert.isUndefined(resumable(ledger))
+    }
+  })
+
   it("does not walk through purchases that are over, and their sums stay", () => {
     const ledger = JournalLedger.make()
     for (let index = 0; index < 1_000; index++) {

@@ -85,7 +85,9 @@ const watched = ({ close, journal }: Awaited<ReturnType<typeof fileJournal>>): W
             return drawn
           })
         ),
-      write: (entry) => {
+      write: (given) => {
+        const { cut: _, ...entry } = given
+        // A body that broke off is owed already, and no other payment takes its place before the shop has said so.
         // Noted before it is written: a payment that is stopped while the disk is slow is told all the same.
         note(entry)
         if (entry.state === "refused") seen.refused = entry.id
