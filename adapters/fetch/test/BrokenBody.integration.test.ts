@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
+import * as Collection from "../../../core/test/server/host/Collection.ts"
 import { settlementOf } from "../src/index.ts"
 import * as PaidShop from "./PaidShop.ts"
 import * as TestPayer from "./TestPayer.ts"
@@ -98,5 +99,23 @@ describe("a body that does not break off", () => {
     assert.isFalse(await fetch.isOpen(shop.origin))
     await fetch(shop.origin)
     assert.strictEqual(signed.length, 2)
+  })
+
+  it("and that nobody has any more leaves its connection, as with fetch itself", async ({ signal }) => {
+    let open = 0
+    await using shop = await PaidShop.open(
+      PaidShop.paidWith((response) => {
+        open++
+        response.on("close", () => open--)
+        response.writeHead(200, PaidShop.receiptHeaders())
+        const more = () => void response.write("x".repeat(1024 * 1024), more)
+        more()
+      })
+    )
+    const { fetch } = TestPayer.make({ limits: { perDay: "$1" } })
+    await Promise.all(Array.from({ length: 4 }, async () => void (await fetch(shop.origin))))
+    assert.strictEqual(open, 4)
+    await Collection.until(() => open === 0, signal)
+    assert.strictEqual(open, 0)
   })
 })

@@ -126,20 +126,24 @@ export const onBreak = (response: Response, act: () => Promise<unknown>): void =
  * its error when the journal has that. A body is not watched that has no use of it, or is of a class that is not the platform's.
  */
 export const watched = (response: Response): Response => {
-  const act = breaks.get(response)
-  if (act === undefined || !(response.body instanceof ReadableStream)) return response
-  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader()
+  const given: unknown = response.body
+  if (!breaks.has(response) || !(given instanceof ReadableStream)) return response
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  const reading = () => (reader ??= given.getReader())
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        const { done, value } = await reader.read().catch(async (error: unknown) => {
-          await act()
-          throw error
-        })
+        // It refers to the response itself: Node ends the connection of an unread one that is gone, unless it has a reader.
+        const { done, value } = await reading()
+          .read()
+          .catch(async (error: unknown) => {
+            await breaks.get(response)?.()
+            throw error
+          })
         if (done) controller.close()
         else controller.enqueue(value)
       },
-      cancel: (reason) => reader.cancel(reason)
+      cancel: (reason) => reading().cancel(reason)
     },
     { highWaterMark: 0 }
   )
