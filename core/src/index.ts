@@ -257,6 +257,7 @@ export * as MeteredMessage from "./server/host/MeteredMessage.ts"
 export * as GrantedResponse from "./server/http/GrantedResponse.ts"
 export * as ResponseSeal from "./server/http/ResponseSeal.ts"
 export * as ResponseWatch from "./server/http/ResponseWatch.ts"
+export * as UpgradeRequest from "./server/http/UpgradeRequest.ts"
 export type { BodyStream } from "./server/http/UnreadBody.ts"
 export type {
   AcceptTerms,

@@ -11,7 +11,8 @@ import {
   type PricedRoute,
   RequestMarks,
   ResponseSeal,
-  type Seller
+  type Seller,
+  UpgradeRequest
 } from "@pontage/core"
 import type { Context, Next } from "koa"
 
@@ -49,6 +50,10 @@ export const serve = async (
 const serveGranted = async (seller: Seller.Seller, granted: Granted, ctx: Context, next: Next): Promise<void> => {
   const finish = (outcome: ExecutionOutcome) => void seller.run(granted.finish(outcome))
   if (PaidResponse.isTaken(ctx)) return finish("notRun")
+  if (granted.meter !== undefined && UpgradeRequest.isWebSocket(ctx.req)) {
+    finish("notRun")
+    return PaidResponse.send(ctx, UpgradeRequest.refusal)
+  }
   PaidResponse.receipt(ctx, granted)
   PaidResponse.judge(ctx, granted, seller.run, finish)
   try {
@@ -106,6 +111,7 @@ const serveSettleAfter = async (
       request: ctx.req,
       response: ctx.res,
       headers: () => ctx.res.getHeaders(),
+      refuse: (response) => PaidResponse.send(ctx, response),
       proceed: () => {
         running = run()
       }

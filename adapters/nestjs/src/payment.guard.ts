@@ -4,7 +4,7 @@
  */
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common"
 import { HttpAdapterHost } from "@nestjs/core"
-import { type Decision, type Granted, Misconfigured } from "@pontage/core"
+import { type Decision, type Granted, Misconfigured, type SettleAfter, UpgradeRequest } from "@pontage/core"
 
 import { PaymentRefusedException } from "./payment.exception.ts"
 import { PaymentExchange } from "./payment.exchange.ts"
@@ -15,6 +15,7 @@ import {
   isTaken,
   layOver,
   layPaid,
+  nodeRequest,
   nodeResponse,
   repeat,
   signBefore,
@@ -72,6 +73,11 @@ export class PaymentGuard implements CanActivate {
       exchange.end(false, nodeResponse(response).statusCode)
       return false
     }
+    if (isUnsold(nodeRequest(request), decision)) {
+      exchange.end(false, UpgradeRequest.refusal.status)
+      layOver(this.#host.httpAdapter, response, UpgradeRequest.refusal.headers)
+      throw PaymentRefusedException.of(UpgradeRequest.refusal)
+    }
     if (decision._tag === "Granted") layPaid(this.#host.httpAdapter, response, decision)
     const { endsAtHead, meter, sink }: Partial<Pick<Granted, "endsAtHead" | "meter" | "sink">> =
       decision._tag === "Granted" ? decision : {}
@@ -81,6 +87,10 @@ export class PaymentGuard implements CanActivate {
     return !exchange.isOver
   }
 }
+
+/** Whether a request asks for a WebSocket that its route cannot charge for. */
+const isUnsold = (request: ReturnType<typeof nodeRequest>, decision: Granted | SettleAfter): boolean =>
+  (decision._tag === "SettleAfter" || decision.meter !== undefined) && UpgradeRequest.isWebSocket(request)
 
 /**
  * Ends a request whose response has left. A guard that refused would hand the request to the filters of the application,

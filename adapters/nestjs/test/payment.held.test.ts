@@ -18,6 +18,7 @@ import {
   UseFilters
 } from "@nestjs/common"
 
+import * as UpgradingClient from "../../../core/test/server/UpgradingClient.ts"
 import { Paid } from "../src/payment.decorator.ts"
 import { maximumHeldBytes } from "../src/payment.held.ts"
 import { type HostResponse, nodeResponse } from "../src/payment.http.ts"
@@ -144,6 +145,20 @@ describe.each(hosts)("a handler on $name that sends by itself", (host) => {
     await using app = await start(host, { controllers: [SelfishController] })
     assert.notInclude(await ask(app.port, path), "goods")
     assert.strictEqual(await app.facilitator.reported("n1"), "failed")
+    assert.deepStrictEqual(app.facilitator.settled, [])
+  })
+})
+
+describe.each(hosts)("a WebSocket on $name", (host) => {
+  it("is refused before the handler that it would be charged after", async () => {
+    await using app = await start(host, { controllers: [ValueController] })
+    serialised = 0
+    const { close, status, text } = await UpgradingClient.ask(app.port, "/counted", { "x-payment": payment("n1") })
+    await close()
+    assert.strictEqual(status, 500)
+    assert.match(text, /WebSocket/)
+    assert.strictEqual(serialised, 0)
+    assert.strictEqual(await app.facilitator.reported("n1"), "notRun")
     assert.deepStrictEqual(app.facilitator.settled, [])
   })
 })

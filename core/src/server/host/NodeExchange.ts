@@ -10,6 +10,7 @@ import * as GrantedResponse from "../http/GrantedResponse.ts"
 import type { KeptResponse } from "../http/KeptResponse.ts"
 import * as ResponseSeal from "../http/ResponseSeal.ts"
 import * as ResponseWatch from "../http/ResponseWatch.ts"
+import * as UpgradeRequest from "../http/UpgradeRequest.ts"
 import type { PricedRoute } from "../route/PricedRoute.ts"
 import type { Seller } from "../Seller.ts"
 import * as HeldBody from "./HeldBody.ts"
@@ -27,12 +28,12 @@ export interface PaidHost {
   readonly headers: () => HeldResponse.HeaderValues
   /** Runs everything behind the gate. */
   readonly proceed: () => void
+  /** Sends a refusal before anything ran. */
+  readonly refuse: (answer: GateResponse) => void
 }
 
 /** A request of a host, and the host's own means. */
 export interface NodeHost extends PaidHost {
-  /** Sends a refusal before anything ran. */
-  readonly refuse: (answer: GateResponse) => void
   /** Sends the payment's response from before. */
   readonly repeat: (response: KeptResponse) => void
   /** Gives the application an error of a response that came later than the call: no caller would handle it. */
@@ -81,10 +82,18 @@ class NodeExchange {
       case "Repeated":
         return repeat(decision.response)
       case "Granted":
-        return this.#isTaken() ? this.#finish(decision, "notRun") : this.#grant(decision, this.#host.proceed)
+        return this.#pay(decision)
       case "SettleAfter":
         return this.hold(decision, (sent) => sent)
     }
+  }
+
+  #pay(granted: Granted): void {
+    const { proceed, refuse, request } = this.#host
+    if (this.#isTaken()) return this.#finish(granted, "notRun")
+    if (granted.meter === undefined || !UpgradeRequest.isWebSocket(request)) return this.#grant(granted, proceed)
+    this.#finish(granted, "notRun")
+    refuse(UpgradeRequest.refusal)
   }
 
   /** Goes on with a paid request; the end of its response is reported. */
@@ -108,21 +117,30 @@ class NodeExchange {
   }
 
   hold(settleAfter: SettleAfter, chargedAs: ChargedAs): void {
-    const { headers, proceed, request, response } = this.#host
+    const { headers, proceed, refuse, request, response } = this.#host
     const abandon = (outcome: "failed" | "notRun") => void this.#seller.run(settleAfter.abandon(outcome))
     if (this.#isTaken()) return abandon("notRun")
+    if (UpgradeRequest.isWebSocket(request)) {
+      abandon("notRun")
+      return refuse(UpgradeRequest.refusal)
+    }
     RequestMarks.open(request, this.#route)
     const before = headers()
     let isCompleting = false
+    // Another protocol begins before the money has moved.
+    const leave = UpgradeRequest.onUpgrade(request, response, () => response.destroy())
     this.#watch(() => {
+      leave()
       if (!isCompleting) abandon("failed")
     })
     HeldResponse.hold(response, {
       ended: (held) => {
+        leave()
         isCompleting = true
         this.#complete(settleAfter, chargedAs, held, before).catch(() => this.#host.response.destroy())
       },
       overflowed: (held) => {
+        leave()
         isCompleting = true
         abandon("failed")
         held.replace(overflowResponse(), before)

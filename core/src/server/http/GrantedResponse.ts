@@ -11,6 +11,7 @@ import * as ResponseCapture from "./ResponseCapture.ts"
 import * as ResponseSeal from "./ResponseSeal.ts"
 import * as ResponseWatch from "./ResponseWatch.ts"
 import type { StreamMeter } from "./StreamMeter.ts"
+import * as UpgradeRequest from "./UpgradeRequest.ts"
 
 /** A granted request's sink, and the runner of its effects. */
 export interface Keeping {
@@ -26,7 +27,7 @@ export interface Keeping {
 export type Notify = (delivered: boolean, status: number) => void
 
 /**
- * Calls `notify` once, for `Granted.finish`. With a sink a response that is cut
+ * Calls `tell` once, for `Granted.finish`. A WebSocket is delivered when it opens. With a sink a response that is cut
  * off is not judged before its writer has ended it: the response is kept then, and its payer gets it again.
  */
 export const watch = (
@@ -40,7 +41,15 @@ export const watch = (
   ResponseSeal.afterHead(response, (status) => {
     sent = status
   })
-  const notify = (delivered: boolean) => tell(delivered, sent ?? response.statusCode)
+  let isTold = false
+  const once: Notify = (delivered, status) => {
+    if (isTold) return
+    isTold = true
+    leave()
+    tell(delivered, status)
+  }
+  const leave = UpgradeRequest.onUpgrade(request, response, () => once(true, 101))
+  const notify = (delivered: boolean) => once(delivered, sent ?? response.statusCode)
   if (meter !== undefined) {
     PaymentMeter.attach(request, meter)
     MeteredNodeResponse.join(response, meter)
@@ -56,7 +65,7 @@ export const watch = (
     void run(isWhole ? sink.keep(copy) : Effect.void).then(() => cut && notify(cut.delivered))
   })
   ResponseWatch.watch(request, response, (delivered) => {
-    if (hasEnded) return notify(delivered)
+    if (hasEnded || isTold) return notify(delivered)
     cut = { delivered }
     void run(sink.cut)
   })

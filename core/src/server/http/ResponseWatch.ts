@@ -26,6 +26,9 @@ export interface WatchableStream {
 /** Node's request. Its socket is `null` once undici has sent the request on as a body. */
 export interface WatchableRequest {
   readonly socket: Watchable | null
+  readonly headers?: { readonly upgrade?: string | undefined }
+  /** Whether Node has handed its connection to a listener for `upgrade`. */
+  readonly upgrade?: unknown
 }
 
 /** Node's response; `stream` with HTTP/2 only. */
