@@ -99,6 +99,8 @@ const serveSettleAfter = async (
       reached = PaidResponse.isUnanswered(ctx) ? "unanswered" : "answered"
     } catch (error) {
       thrown = PaidResponse.failureOf(error)
+      // Koa answers an error only where no head is sent, and would leave its client waiting for the held rest.
+      if (ctx.headerSent) ctx.res.destroy()
       throw error
     }
   }

@@ -120,6 +120,18 @@ describe("a response that is settled after its handler", () => {
     assert.notInclude(asks(shop), "settle")
   })
 
+  it("is cut off where its handler fails after it has begun to send: Koa sends nothing more", async () => {
+    const shop = await open((ctx) => {
+      ctx.respond = false
+      ctx.res.writeHead(200).write("the")
+      throw new Error("the disk is gone")
+    })
+    const got = await shop.get("/report", { headers: paid }).catch(() => "cut off")
+    assert.strictEqual(got, "cut off")
+    assert.strictEqual(await shop.facilitator.nextEnd(), "failed")
+    assert.notInclude(asks(shop), "settle")
+  })
+
   it.each<readonly [string, Koa.Middleware]>([
     ["thrown", (ctx) => ctx.throw(404, "no such day")],
     ["said", (ctx) => void Object.assign(ctx, { status: 404, body: "no such day" })]
