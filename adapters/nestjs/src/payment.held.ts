@@ -2,6 +2,8 @@
  * Reads a handler's streams into memory, up to a limit, before Nest begins to send them: one that breaks becomes an
  * exception like every other, and nothing is charged for it.
  */
+import { Readable } from "node:stream"
+
 import { StreamableFile } from "@nestjs/common"
 import { HeldBody } from "@pontage/core"
 
@@ -15,7 +17,8 @@ export const ResponseNotHeld: typeof HeldBody.NotHeld = HeldBody.NotHeld
 export const hold = async (result: unknown): Promise<unknown> => {
   if (result instanceof StreamableFile) {
     const chunks = await collect(result.getStream())
-    return new StreamableFile(Buffer.concat(chunks.map(bytesOf)), result.options)
+    // A stream, since Nest would tell the length of a buffer, which a handler with a trailer must not.
+    return new StreamableFile(Readable.from(Buffer.concat(chunks.map(bytesOf))), result.options)
   }
   if (result instanceof Response) {
     if (result.body === null) return result

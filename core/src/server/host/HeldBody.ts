@@ -49,7 +49,8 @@ export const beginningOf = async (stream: ReadableStream<Uint8Array>, signal: Ab
     if (next === undefined) break
     if (next.done) return { bytes: joined(chunks, length) }
     const bytes = BodyPiece.bytesOf(next.value)
-    chunks.push(bytes ?? next.value)
+    // A copy: the source may reuse its array.
+    chunks.push(bytes === undefined ? next.value : new Uint8Array(bytes))
     // The host judges a piece that is neither bytes nor text.
     if (bytes === undefined) break
     length += bytes.byteLength
@@ -101,7 +102,7 @@ export const bytesOf = async (
       void reader.cancel().catch(() => undefined)
       throw bytes === undefined ? BodyPiece.unsendable(value) : tooLong()
     }
-    chunks.push(bytes)
+    chunks.push(new Uint8Array(bytes))
   }
 }
 

@@ -34,11 +34,17 @@ export const demandTrailer = (response: {
 }
 
 /** Whether a body of unknown length goes in chunks: not to a client of HTTP/1.0, and HEAD has none. */
-const hasChunks = (response: object): boolean => {
+const hasChunks = (response: object): boolean =>
+  !answersHead(response) && Reflect.get(response, "useChunkedEncodingByDefault") !== false
+
+const answersHead = (response: object): boolean => {
   const request: unknown = Reflect.get(response, "req")
-  const isHead = typeof request === "object" && request !== null && Reflect.get(request, "method") === "HEAD"
-  return !isHead && Reflect.get(response, "useChunkedEncodingByDefault") !== false
+  return typeof request === "object" && request !== null && Reflect.get(request, "method") === "HEAD"
 }
+
+/** Whether a response has a body (RFC 9110, 6.4.1): Node sends none with these, whatever is written. */
+export const hasBody = (response: { readonly statusCode: number }): boolean =>
+  response.statusCode !== 204 && response.statusCode !== 304 && !answersHead(response)
 
 /** The error of a part of a body that is none. */
 export const noChunk = (chunk: unknown): TypeError => {
@@ -46,13 +52,13 @@ export const noChunk = (chunk: unknown): TypeError => {
   return failure(TypeError, "ERR_INVALID_ARG_TYPE", `a part of a response is a string or a Uint8Array, got ${what}`)
 }
 
-/** Throws where the response demands of itself the length that it has announced, and has another one. */
+/** Throws where the response demands of itself the length that it has announced, and its body has another one. */
 export const demandLength = (
-  response: { readonly getHeaders: () => Readonly<Record<string, unknown>> },
+  response: { readonly statusCode: number; readonly getHeaders: () => Readonly<Record<string, unknown>> },
   length: number
 ): void => {
   const announced = response.getHeaders()["content-length"]
-  if (announced === undefined || Reflect.get(response, "strictContentLength") !== true) return
+  if (announced === undefined || Reflect.get(response, "strictContentLength") !== true || !hasBody(response)) return
   if (Number(announced) === length) return
   const message = `the response has ${length} bytes, its Content-Length says ${Number(announced)}`
   throw failure(Error, "ERR_HTTP_CONTENT_LENGTH_MISMATCH", message)

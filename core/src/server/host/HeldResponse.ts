@@ -115,8 +115,12 @@ class HeldWriter implements HeldResponse {
   readonly #ends: HeldEnds
   readonly #native: Native
   readonly #letGo: () => void
-  #parts: Array<Given> = []
+  #chunks: Array<Uint8Array> = []
   #length = 0
+  /** The bytes since the writer was last made to wait. */
+  #sinceWait = 0
+  /** Whether a part was written before the end: such a body goes in chunks where its length was not told. */
+  #inParts = false
   #begun = false
   #phase: "writing" | "waiting" | "leaving" | "left" = "writing"
   /** The head as it was when the body began: what is changed later does not leave, as without the gate. */
@@ -169,7 +173,7 @@ class HeldWriter implements HeldResponse {
     }
     HeldHead.demandTrailer(this.#response)
     this.#begun = true
-    this.#head = { statusCode, statusMessage, headers: { ...this.#response.getHeaders() } }
+    this.#head = { statusCode, statusMessage, headers: headersAsWritten(this.#response) }
     return this.#response
   }
 
@@ -188,20 +192,28 @@ class HeldWriter implements HeldResponse {
     if (!this.#begun) memberOf(this.#response, "writeHead")(this.#response.statusCode)
   }
 
+  /** As Node's: the writer's callback, and `drain` after a while, come in a later turn of the event loop, so that others have theirs. */
   readonly write = (...given: Given): unknown => {
-    if (this.#phase === "leaving") return this.#native.write(...given)
+    if (this.#passesOn()) return this.#native.write(...given)
+    this.#inParts = true
     this.#keep(given)
-    const told = given.findLast((one) => typeof one === "function")
-    if (typeof told === "function") queueMicrotask(() => Reflect.apply(told, undefined, []))
-    return true
+    const told = callbackIn(given)
+    if (told !== undefined) later(told)
+    if (this.#phase === "writing" && this.#sinceWait < waitBytes) return true
+    this.#sinceWait = 0
+    later(() => memberOf(this.#response, "emit")("drain"))
+    return false
   }
 
   readonly end = (...given: Given): unknown => {
-    if (this.#phase === "leaving") return this.#native.end(...given)
+    if (this.#passesOn()) return this.#native.end(...given)
     if (given[0] !== undefined && given[0] !== null && typeof given[0] !== "function") this.#keep(given)
-    if (this.#isLeaving()) return this.#native.end()
-    const told = given.findLast((one) => typeof one === "function")
-    if (typeof told === "function") Reflect.apply(memberOf(this.#response, "once"), this.#response, ["finish", told])
+    const told = callbackIn(given)
+    if (this.#passesOn()) return this.#native.end(...(told === undefined ? [] : [told]))
+    if (told !== undefined) {
+      if (this.#phase === "left") later(told)
+      else memberOf(this.#response, "once")("finish", told)
+    }
     if (this.#phase === "writing") {
       this.#begin()
       HeldHead.demandLength(this.#response, this.#length)
@@ -217,10 +229,11 @@ class HeldWriter implements HeldResponse {
     if (this.#phase !== "writing") return
     if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) throw HeldHead.noChunk(chunk)
     this.#begin()
-    this.#length += typeof chunk === "string" ? utf8.encode(chunk).length : chunk.length
-    // The writer may reuse its buffer.
-    const kept = typeof chunk === "string" ? chunk : chunk.slice()
-    this.#parts.push(typeof encoding === "string" ? [kept, encoding] : [kept])
+    // A copy: the writer may reuse its buffer.
+    const bytes = ResponseCapture.bytesOf(chunk, encoding) ?? new Uint8Array()
+    this.#length += bytes.length
+    this.#sinceWait += bytes.length
+    this.#chunks.push(bytes)
     if (this.#length <= HeldBody.maximumHeldBytes) return
     this.#phase = "waiting"
     this.#ends.overflowed(this)
@@ -229,27 +242,24 @@ class HeldWriter implements HeldResponse {
   readonly release = (): void => {
     this.#leave(() => {
       this.#restoreHead()
-      const last = this.#parts.pop() ?? []
-      for (const part of this.#parts) memberOf(this.#response, "write")(...part)
-      memberOf(this.#response, "end")(...last)
+      const body = HeldHead.hasBody(this.#response) && this.#length > 0 ? [this.body()] : []
+      // One piece: Node takes no more than some hundred thousand at a time.
+      if (this.#inParts) for (const piece of body) memberOf(this.#response, "write")(piece)
+      memberOf(this.#response, "end")(...(this.#inParts ? [] : body))
     })
   }
 
   readonly pass = (): void => {
-    const parts = this.#parts
     this.#leave(() => {
       this.#restoreHead()
-      for (const part of parts) this.write(...part)
+      this.write(this.body())
     })
     this.#phase = "leaving"
   }
 
   readonly body = (): Uint8Array => {
-    const chunks = this.#parts.flatMap(([chunk, encoding]) => ResponseCapture.bytesOf(chunk, encoding) ?? [])
-    return BoundedBody.join(
-      chunks,
-      chunks.reduce((length, chunk) => length + chunk.length, 0)
-    )
+    if (this.#chunks.length > 1) this.#chunks = [BoundedBody.join(this.#chunks, this.#length)]
+    return this.#chunks[0] ?? new Uint8Array()
   }
 
   readonly replace = (instead: GateResponse, before: HeaderValues): void => {
@@ -272,8 +282,14 @@ class HeldWriter implements HeldResponse {
     for (const name of ["headersSent", "writableEnded"] as const) Reflect.deleteProperty(this.#response, name)
     this.#letGo()
     write()
-    this.#parts = []
+    this.#chunks = []
     this.#phase = "left"
+  }
+
+  /** While it leaves, and after that until Node has ended it: middleware in front of the gate may write it later. */
+  #passesOn(): boolean {
+    if (this.#phase === "leaving") return true
+    return this.#phase === "left" && Reflect.get(this.#response, "writableEnded") !== true
   }
 
   #isLeaving(): boolean {
@@ -282,6 +298,33 @@ class HeldWriter implements HeldResponse {
 }
 
 const utf8 = new TextEncoder()
+
+/** The bytes after which a writer waits for `drain`, as at Node's own responses. */
+const waitBytes = 64 * 1024
+
+const callbackIn = (given: Given): (() => unknown) | undefined => {
+  const told = given.findLast((one) => typeof one === "function")
+  return typeof told === "function" ? () => Reflect.apply(told, undefined, []) : undefined
+}
+
+/** Calls back in a later turn of the event loop. */
+const later = (call: () => unknown): void => {
+  const { setImmediate: immediate }: WithImmediates = globalThis
+  if (immediate === undefined) setTimeout(call, 0)
+  else immediate(call)
+}
+
+interface WithImmediates {
+  readonly setImmediate?: (call: () => unknown) => unknown
+}
+
+/** The headers by the names that they were given, where Node remembers these. */
+const headersAsWritten = (response: NodeResponse): HeaderValues => {
+  const names: unknown = memberOf(response, "getRawHeaderNames")()
+  return Array.isArray(names)
+    ? Object.fromEntries(names.map((name) => [name, response.getHeader(String(name))]))
+    : { ...response.getHeaders() }
+}
 
 const memberOf = (object: object, name: string): Member => {
   const member: unknown = Reflect.get(object, name)

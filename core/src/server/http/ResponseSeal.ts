@@ -168,9 +168,12 @@ export const headersIn = (given: unknown): Readonly<Record<string, unknown>> => 
 
 /** A record of the entries; Node 20 keeps only one of several entries of a name unless they are a list. */
 const recordOf = (entries: ReadonlyArray<Entry>): Readonly<Record<string, unknown>> => {
-  const values = new Map<string, unknown>()
-  for (const [name, value] of entries) values.set(name, values.has(name) ? [values.get(name), value].flat() : value)
-  return Object.fromEntries(values)
+  const values = new Map<string, Entry>()
+  for (const [name, value] of entries) {
+    const [first, before] = values.get(name.toLowerCase()) ?? [name]
+    values.set(name.toLowerCase(), [first, before === undefined ? value : [before, value].flat()])
+  }
+  return Object.fromEntries(values.values())
 }
 
 const valueOf = (entries: ReadonlyArray<Entry>, name: string): unknown =>
