@@ -74,7 +74,7 @@ const serveGranted = async (
 
 /**
  * The result of a granted call with its receipt. A served result that may come again is kept, whether or not its caller
- * is still there.
+ * is still there. A result that cannot be written after all ends the execution too, which nothing else would end.
  */
 const ended = async (
   seller: Seller.Seller,
@@ -82,13 +82,18 @@ const ended = async (
   call: ToolCall.ToolCall,
   { asks, outcome, result }: Run
 ): Promise<CallToolResult> => {
-  const receipted = ToolResult.withReceipt(result, outcome, await signed(seller, granted, result, outcome))
-  if (outcome === "served" && granted.sink !== undefined) {
-    await seller.run(granted.sink.keep(ToolResult.kept(receipted)))
+  let end: ToolResult.Ending = "failed"
+  try {
+    const receipted = ToolResult.withReceipt(result, outcome, await signed(seller, granted, result, outcome))
+    if (outcome === "served" && granted.sink !== undefined) {
+      await seller.run(granted.sink.keep(ToolResult.kept(receipted)))
+    }
+    if (!isGone(call) || granted.endsAtHead !== undefined) end = outcome
+    if (asks !== undefined) throw asks
+    return receipted
+  } finally {
+    void seller.run(granted.finish(end))
   }
-  void seller.run(granted.finish(isGone(call) && granted.endsAtHead === undefined ? "failed" : outcome))
-  if (asks !== undefined) throw asks
-  return receipted
 }
 
 /** The headers of a granted call; the receipt covers the result where the route says so. */

@@ -5,7 +5,7 @@ import {
   normalizeObjectSchema,
   safeParseAsync
 } from "@modelcontextprotocol/sdk/server/zod-compat.js"
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
+import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js"
 import {
   CanonicalText,
   type GateResponse,
@@ -88,15 +88,32 @@ export const withReceipt = (
 }
 
 /**
- * The result if it matches the tool's output schema. Throws the error that the SDK would raise later, when the
- * execution would have been reported as served and the receipt would be lost.
+ * The result as the SDK sends it, if it does: it fills what is missing, drops what MCP does not know, and rejects what is no
+ * result, or violates the tool's output schema. Throws for such a one, and for one that JSON cannot write: later, the
+ * execution would have been reported as served, and the receipt would be lost.
  */
-export const checked = async (result: CallToolResult, schema: AnySchema | undefined): Promise<CallToolResult> => {
-  if (schema === undefined || result.isError === true) return result
-  const { structuredContent } = result
+export const checked = async (given: unknown, schema: AnySchema | undefined): Promise<CallToolResult> => {
+  const read = CallToolResultSchema.safeParse(given)
+  if (!read.success) {
+    const [{ message, path } = { message: "", path: [] }] = read.error.issues
+    throw new Error(`the tool's result is not one of MCP at ${path.join(".") || "its top"}: ${message}`)
+  }
+  const result = read.data
+  if (schema !== undefined && result.isError !== true) await matched(result, schema)
+  try {
+    JSON.stringify(result)
+  } catch (cause) {
+    throw new Error("the tool returned a result that JSON cannot write, such as one with a BigInt or a circle", {
+      cause
+    })
+  }
+  return result
+}
+
+const matched = async ({ structuredContent }: CallToolResult, schema: AnySchema): Promise<void> => {
   if (structuredContent === undefined)
     throw new Error("the tool has an output schema and returned no structured content")
   const parsed = await safeParseAsync(normalizeObjectSchema(schema) ?? schema, structuredContent)
-  if (parsed.success) return result
+  if (parsed.success) return
   throw new Error(`the tool's structured content violates its output schema: ${getParseErrorMessage(parsed.error)}`)
 }
