@@ -10,8 +10,10 @@ import {
   type PayableRequest,
   type PayerDialect
 } from "@pontage/core"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
+import * as CallLimit from "./CallLimit.ts"
 import * as MeteredCall from "./MeteredCall.ts"
 
 /** The parameters of `Client.callTool`. */
@@ -24,7 +26,8 @@ export type CallResult = Awaited<ReturnType<Client["callTool"]>>
 export interface OutgoingCall {
   /** Whether the caller sends a payment of its own, and so handles the refusal itself. */
   readonly isPaid: boolean
-  readonly signal: AbortSignal | undefined
+  /** Is aborted by the caller, and with the error of a paid request that ends the call. */
+  readonly signal: AbortSignal
   /** Sends the caller's request. Rejects as `Client.callTool` does. */
   readonly sendUnpaid: () => Promise<Response>
   /** The same call for the paying client; the server is at `address`. */
@@ -45,7 +48,9 @@ type CallOutcome = { readonly result: CallResult; readonly error?: unknown } | {
  */
 export const make = (client: Client, [params, schema, options]: CallParameters): OutgoingCall => {
   const outcomes = new WeakMap<Response, CallOutcome>()
-  const kept = params.arguments === undefined ? params : { ...params, arguments: structuredClone(params.arguments) }
+  const copy = copied(params)
+  const limit = new CallLimit.CallLimit(options)
+  const over = new AbortController()
   let running: Promise<Response> | undefined
   const send = async (sent: CallParameters[0], given = options, stream?: MeteredCall.CallStream): Promise<Response> => {
     const outcome = await call(client, [sent, schema, given])
@@ -55,39 +60,47 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
     return response
   }
   /** Sends a call whose payer follows it: its response is a stream once the server asks for a voucher. */
-  const sendFollowed = (sent: CallParameters[0]): Promise<Response> => {
+  const sendFollowed = (sent: CallParameters[0], given: CallParameters[2]): Promise<Response> => {
     const stream = new MeteredCall.CallStream()
     const onprogress = (progress: Progress) => {
       if (stream.take(progress)) options?.onprogress?.(progress)
     }
-    running = send(sent, { ...options, onprogress }, stream)
+    running = send(sent, { ...given, onprogress }, stream)
     running.catch((error: unknown) => stream.fail(error))
     return Promise.race([stream.head, running])
   }
-  const sendPaid = (headers: HeaderFields): Promise<Response> => {
+  const sendPaid = async (kept: CallParameters[0], headers: HeaderFields, now: number): Promise<Response> => {
     const meta = MetaPayer.metaOf(headers)
     const sent = { ...kept, _meta: { ...kept._meta, ...meta } }
-    return MeteredCall.follows(meta) ? sendFollowed(sent) : send(sent)
+    // One without a payment only asks again, before a purchase begins.
+    const given = Object.keys(meta).length === 0 ? options : limit.at(now)
+    return MeteredCall.follows(meta) ? sendFollowed(sent, given) : send(sent, given)
+  }
+  const noResponse = (cause: unknown): NoResponse => {
+    if (CallLimit.isOver(cause)) over.abort(cause)
+    return new NoResponse({ cause })
   }
   return {
     isPaid: dialects.some(({ paymentHeader }) => Object.hasOwn(params._meta ?? {}, paymentHeader)),
-    signal: options?.signal,
+    signal: AbortSignal.any([...(options?.signal === undefined ? [] : [options.signal]), over.signal]),
     sendUnpaid: () => send(params),
-    payable: ({ href }) => ({
-      method: `tools/call ${params.name}`,
-      url: href,
-      body: Effect.sync(() => new TextEncoder().encode(textOf(kept))),
-      send: (_url, headers) =>
-        Effect.tryPromise({
-          try: () => sendPaid(headers),
-          catch: (cause) => new NoResponse({ cause })
-        }),
-      post: (_url, headers) =>
-        Effect.tryPromise({
-          try: (signal) => MeteredCall.post(client, headers, signal),
-          catch: (cause) => new NoResponse({ cause })
-        })
-    }),
+    payable: ({ href }) => {
+      const kept = copy()
+      return {
+        method: `tools/call ${params.name}`,
+        url: href,
+        body: Effect.sync(() => new TextEncoder().encode(textOf(kept))),
+        send: (_url, headers) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.tryPromise({ try: () => sendPaid(kept, headers, now), catch: noResponse })
+          ),
+        post: (_url, headers) =>
+          Effect.tryPromise({
+            try: (signal) => MeteredCall.post(client, headers, signal),
+            catch: (cause) => new NoResponse({ cause })
+          })
+      }
+    },
     outcomeOf: async (response) => {
       const isStream = MeteredCall.isStream(response)
       if (isStream) await MeteredCall.drain(response)
@@ -96,6 +109,23 @@ export const make = (client: Client, [params, schema, options]: CallParameters):
       }
       if ("error" in outcome) throw outcome.error
       return outcome.result
+    }
+  }
+}
+
+/**
+ * The parameters with a copy of the arguments as JSON has them, which is what leaves without a payment too. A transport in memory takes
+ * what JSON cannot write; then the copy is missed only by a payment.
+ */
+const copied = ({ arguments: given, ...rest }: CallParameters[0]): (() => CallParameters[0]) => {
+  try {
+    const copy: CallParameters[0] = { ...rest, ...JSON.parse(JSON.stringify({ arguments: given })) }
+    return () => copy
+  } catch (cause) {
+    return () => {
+      throw new TypeError(`${rest.name} was not paid for: JSON cannot write its arguments; call it with plain values`, {
+        cause
+      })
     }
   }
 }

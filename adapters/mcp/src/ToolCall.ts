@@ -34,7 +34,7 @@ export const targetOf = (name: string): string => `/tools/${encodeURIComponent(n
  * to them.
  */
 export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined> => {
-  const text = CanonicalText.of(call.sent)
+  const text = CanonicalText.of(carried(call.sent))
   if (text === undefined) return undefined
   const { extra } = call
   return {
@@ -47,6 +47,15 @@ export const toRequest = async (call: ToolCall): Promise<GateRequest | undefined
     body: call.arguments,
     bodyDigest: await Effect.runPromise(digestOf(text)),
     native: extra
+  }
+}
+
+/** Arguments as JSON carries them; a transport in memory passes on what its caller made them from, and what JSON cannot write. */
+const carried = (sent: unknown): unknown => {
+  try {
+    return JSON.parse(JSON.stringify(sent))
+  } catch {
+    return sent
   }
 }
 
