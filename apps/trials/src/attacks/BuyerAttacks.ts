@@ -142,7 +142,7 @@ const redirected: Attack = {
   expected: "the other one is shown no payment",
   targets: ["pontage"],
   mutation: [
-    { module: "adapters/fetch/src/OutgoingRequest", piece: 'redirect: "error"', instead: 'redirect: "follow"' }
+    { module: "adapters/fetch/src/OutgoingRequest", piece: 'redirect: "manual"', instead: 'redirect: "follow"' }
   ],
   run: Effect.fnUntraced(function* (stage) {
     const thief = yield* HostileShop.open({ "/kept": { answer: HostileShop.serve } })
