@@ -145,8 +145,9 @@ const strangersTransferIsFound = law(
       Effect.gen(function* () {
         const { facilitator, stranger } = subject
         const payment = yield* newPayment(subject)
-        const prepared = yield* plan(facilitator, payment)
-        const theirs = yield* submittedBy(subject, payment)
+        const chainHead = yield* succeeds("chainHead", facilitator.chainHead)
+        const { prepared } = yield* prepareAll(facilitator, [payment], () => chainHead)
+        const theirs = yield* submittedBy(subject, payment, chainHead)
         if (facilitator.lanes.length > 0) yield* succeeds("submit", facilitator.submit(prepared))
         const end = yield* included(facilitator, [payment], [prepared])
         yield* isSettledBy(subject, end.observations[0], theirs.transaction, facilitator.lanes.length > 0)
@@ -162,9 +163,12 @@ const strangersTransferIsFound = law(
     )
 )
 
-/** If payers sign the transactions themselves, a stranger's transaction is identical. */
-const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, payment: Payment) {
-  const theirs = yield* plan(stranger, payment)
+/**
+ * If payers sign the transactions themselves, a stranger's transaction is identical to one that is prepared at the same head; by
+ * default it is the present one.
+ */
+const submittedBy = Effect.fnUntraced(function* ({ stranger }: SchemeSubject, payment: Payment, chainHead?: ChainHead) {
+  const { prepared: theirs } = yield* prepareAll(stranger, [payment], (now) => chainHead ?? now)
   yield* succeeds("a stranger's submit", stranger.submit(theirs))
   yield* included(stranger, [payment], [theirs])
   return theirs

@@ -28,6 +28,19 @@ for (const [name, options] of Object.entries(families)) {
   })
 }
 
+describe("the laws of a scheme, kept by the test scheme without slots", () => {
+  for (const law of SchemeLaws.all.filter(({ name }) => name.startsWith("a stranger's transaction after the plan"))) {
+    it.live(`${law.name}, in whatever block the stranger begins`, () => {
+      const ledger = TestLedger.make()
+      const subject = LedgerSubject.make(ledger, { lanes: [] })
+      const { chainHead } = subject.facilitator
+      const moving = Effect.tap(chainHead, () => Effect.sync(() => ledger.mine()))
+      const facilitator: SchemeFacilitator = { ...subject.facilitator, chainHead: moving }
+      return Effect.provideService(law.effect, SchemeLaws.Subject, { ...subject, facilitator })
+    })
+  }
+})
+
 const asBound = (payment: Payment): Payment => ({
   ...payment,
   authorization: { ...payment.authorization, binding: { challenge: "any", salt: "any" } }
