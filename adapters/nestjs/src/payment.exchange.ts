@@ -106,7 +106,7 @@ export class PaymentExchange {
     HeldResponse.hold(response, {
       ended: (held) => {
         // After the shop has closed the payment cannot settle, so the response is not to leave.
-        this.#complete(settleAfter, held).catch(() => response.destroy())
+        this.#complete(settleAfter, held).catch(HeldResponse.breakOff(response, this.#seller.run))
       },
       overflowed: (held) => held.replace(tooLong(), this.#headersBefore)
     })

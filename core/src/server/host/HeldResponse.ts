@@ -2,6 +2,8 @@
  * Holds a Node response back until its payment has settled, whoever writes it: head and body are kept in memory, up to
  * a limit, and leave when the host says so. For hosts whose handlers write the response themselves.
  */
+import * as Effect from "effect/Effect"
+
 import * as BoundedBody from "../../wire/http/BoundedBody.ts"
 import type { HeaderFields } from "../../wire/pontage/Dialect.ts"
 import type { Granted } from "../http/Decision.ts"
@@ -82,6 +84,18 @@ export interface HeldResponse {
   /** Drops it, and sends this one with the headers that were there before instead. */
   readonly replace: (answer: GateResponse, before: HeaderValues) => void
 }
+
+/** Cuts the connection of a held response that cannot leave, and logs why: its watch reports that nothing was delivered. */
+export const breakOff =
+  (response: Pick<NodeResponse, "destroy">, run: (effect: Effect.Effect<void>) => Promise<unknown>) =>
+  async (error: unknown): Promise<void> => {
+    response.destroy()
+    try {
+      await run(Effect.logError("a held response could not leave, and its connection is cut", error))
+    } catch {
+      // A shop that has closed runs nothing.
+    }
+  }
 
 /** The two ends of the writing. Exactly one is called, once. */
 export interface HeldEnds {

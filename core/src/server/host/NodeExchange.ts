@@ -137,7 +137,7 @@ class NodeExchange {
       ended: (held) => {
         leave()
         isCompleting = true
-        this.#complete(settleAfter, chargedAs, held, before).catch(() => this.#host.response.destroy())
+        this.#complete(settleAfter, chargedAs, held, before).catch(HeldResponse.breakOff(response, this.#seller.run))
       },
       overflowed: (held) => {
         leave()

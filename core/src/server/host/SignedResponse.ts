@@ -49,7 +49,7 @@ export const hold = (response: HeldResponse.NodeResponse, granted: Pick<Granted,
     held.release()
   }
   HeldResponse.hold(response, {
-    ended: (held) => void release(held).catch(() => response.destroy()),
+    ended: (held) => void release(held).catch(HeldResponse.breakOff(response, run)),
     overflowed: (held) => held.pass()
   })
 }

@@ -1,4 +1,4 @@
-/** The promise by which a host stays alive behind a response (`waitUntil` of Workers): it is asked for once, before the handler, and every paid execution ends it. */
+/** A host stays alive behind a response (`waitUntil` of Workers) by a promise. The gate gives it once, before the handler, and every end of a paid execution resolves it. */
 import { assert, describe, it } from "vitest"
 
 import * as SoldRoutes from "../../../src/server/host/SoldRoutes.ts"

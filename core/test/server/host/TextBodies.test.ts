@@ -34,7 +34,7 @@ describe("a held body", () => {
     )
   })
 
-  it("has at most so many bytes in its texts", async () => {
+  it("is refused above the limit, counted in the bytes of its texts", async () => {
     const made = { pieces: 0 }
     const error = await HeldBody.bytesOf(bodyOf(long(made)), signal).catch((thrown: unknown) => thrown)
     assert.instanceOf(error, HeldBody.NotHeld)
@@ -69,7 +69,7 @@ describe("the beginning of a body", () => {
     assert.strictEqual(text(bytes), "It will rainü.")
   })
 
-  it("ends at so many bytes of its texts, and the rest follows", async () => {
+  it("is read up to the limit, counted in the bytes of its texts, and the rest follows", async () => {
     const made = { pieces: 0 }
     const begun = await HeldBody.beginningOf(bodyOf(long(made)), signal)
     assert.isBelow(made.pieces, 10)
