@@ -1,10 +1,11 @@
 /** Chromium as npm brings it, without a window; or the one that `CHROME_PATH` names. */
-import chromium from "@sparticuz/chromium"
 import * as Effect from "effect/Effect"
 import { type Browser, launch } from "puppeteer-core"
 
+import { browserPath } from "../../scripts/InstallBrowser.ts"
+
 const started = async (): Promise<Browser> => {
-  const executablePath = process.env["CHROME_PATH"] ?? (await chromium.executablePath())
+  const executablePath = process.env["CHROME_PATH"] ?? browserPath
   const args = [
     "--no-sandbox",
     "--disable-gpu",
