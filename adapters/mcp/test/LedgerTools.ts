@@ -40,10 +40,16 @@ export interface TestPayer {
   readonly signed: ReadonlyArray<SigningRequest>
 }
 
-/** Pays for the tools of a client, whose server is called `shop` unless it is to have no name. */
+interface PayerOptions extends Partial<PayingToolsOptions> {
+  /** Whether the server has its name, `shop`. Default `true`. */
+  readonly isNamed?: boolean
+  readonly clock?: Clock.Clock
+}
+
+/** Pays for the tools of a client. */
 export const pay = (
   client: Client,
-  { isNamed = true, ...options }: Partial<PayingToolsOptions> & { readonly isNamed?: boolean } = {}
+  { clock = HurriedClock.make(), isNamed = true, ...options }: PayerOptions = {}
 ): TestPayer => {
   const signed: Array<SigningRequest> = []
   const schemeClient = TestScheme.client(payer)
@@ -55,7 +61,7 @@ export const pay = (
     }
   }
   const paying = makePaying(client, { ...(isNamed && { server: "shop" }), schemes: [counting], ...options })
-  return { signed, tools: Effect.runSync(Effect.provideService(paying, Clock.Clock, HurriedClock.make())) }
+  return { signed, tools: Effect.runSync(Effect.provideService(paying, Clock.Clock, clock)) }
 }
 
 /** The reason of a rejected promise. */
